@@ -1,0 +1,1 @@
+//! Admin requests and answers, and their typed client.

@@ -1,0 +1,1 @@
+//! The stdio pipe of one agent to the hub.

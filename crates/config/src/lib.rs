@@ -1,0 +1,1 @@
+//! Files, layers, provenance, trust and the environment.

@@ -1,0 +1,1 @@
+//! Ids, context, secrets, clock, cancellation, joined tasks and child processes.

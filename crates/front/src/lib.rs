@@ -1,0 +1,1 @@
+//! Streamable HTTP, the old SSE pair and the Unix socket.

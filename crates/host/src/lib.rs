@@ -1,0 +1,1 @@
+//! Upstream lifecycle, instances, catalogue and status.

@@ -1,0 +1,1 @@
+//! Hash-chained record of every call, and its verifier.

@@ -1,0 +1,1 @@
+//! Pure decisions: who may call what; the only mint of Permitted.

@@ -1,0 +1,1 @@
+//! The hub's SQLite store: ledger rows, remembered definitions, tasks.

@@ -1,0 +1,1 @@
+//! Harness, fixture servers and end-to-end tests.
