@@ -1,1 +1,22 @@
-//! Ids, context, secrets, clock, cancellation, joined tasks and child processes.
+//! What every other crate stands on: ids, the operation context, secrets,
+//! time, cancellation, joined tasks and child processes.
+//!
+//! Nothing here knows MCP, JSON-RPC, a configuration file or a policy.
+
+pub mod cancel;
+pub mod clock;
+pub mod context;
+pub mod error;
+pub mod home;
+pub mod id;
+pub mod process;
+pub mod secret;
+pub mod task;
+
+pub use cancel::{Cancel, CancelReason};
+pub use clock::{Clock, SharedClock, SystemClock, Wall};
+pub use context::{Caller, OpContext, Principal, Via};
+pub use home::Home;
+pub use id::{BootId, ClientId, EntityId, SeatId, ServerName, TaskHandle};
+pub use secret::Secret;
+pub use task::TaskSet;

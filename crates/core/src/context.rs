@@ -1,0 +1,83 @@
+//! The operation context: who asks, from where, and until when.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::{Cancel, ClientId, SeatId};
+
+/// How a caller reached the hub.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Via {
+    /// Streamable HTTP with a bearer token.
+    Http,
+    /// The HTTP+SSE pair of 2024-11-05, with a bearer token.
+    Sse,
+    /// The Unix socket; the peer's user id was checked.
+    Socket,
+    /// A command of the owner's, on the admin socket.
+    Admin,
+    /// HTTP on loopback under `--no-auth`: nobody was authenticated.
+    NoAuth,
+}
+
+/// Who asks: a client and, through its credential, the person behind it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Principal {
+    /// The client whose credential was shown.
+    pub client: ClientId,
+    /// How it was shown.
+    pub via: Via,
+}
+
+/// A principal, the seat it sits in, and the folder it works in.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Caller {
+    /// Who.
+    pub principal: Principal,
+    /// Which running instance of the client.
+    pub seat: SeatId,
+    /// The folder the client works in, canonical, when its bridge said so.
+    pub workspace: Option<Arc<Path>>,
+}
+
+/// What every operation carries: without one there is no call and no record.
+#[derive(Debug, Clone)]
+pub struct OpContext {
+    /// Who asks.
+    pub caller: Caller,
+    /// Calls the operation off.
+    pub cancel: Cancel,
+    /// When it must be done, if the caller set a time.
+    pub deadline: Option<Instant>,
+}
+
+// === impl Via ===
+
+impl Via {
+    /// The word that stands in records.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Sse => "sse",
+            Self::Socket => "socket",
+            Self::Admin => "admin",
+            Self::NoAuth => "no-auth",
+        }
+    }
+}
+
+// === impl OpContext ===
+
+impl OpContext {
+    /// A context without a deadline.
+    #[must_use]
+    pub fn new(caller: Caller, cancel: Cancel) -> Self {
+        Self {
+            caller,
+            cancel,
+            deadline: None,
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The data directory, `$LEGATION_HOME`: where everything lies, and how a file
+//! in it is written so that neither a crash nor another user sees half of it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// The data directory and the paths in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Home {
+    root: PathBuf,
+}
+
+/// A file or folder of the data directory could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("{what} {} failed, nothing was changed there", path.display())]
+pub struct HomeError {
+    /// What was tried.
+    pub what: &'static str,
+    /// On which path.
+    pub path: PathBuf,
+    /// Why it failed.
+    #[source]
+    pub source: io::Error,
+}
+
+/// Only one process owns a data directory; dropping this gives it up.
+#[derive(Debug)]
+pub struct HomeLock {
+    _file: File,
+}
+
+// === impl Home ===
+
+impl Home {
+    /// A data directory at `root`; nothing is made yet.
+    #[must_use]
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The directory itself.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The hub's settings.
+    #[must_use]
+    pub fn settings(&self) -> PathBuf {
+        self.root.join("legation.toml")
+    }
+
+    /// The owner's MCP servers.
+    #[must_use]
+    pub fn servers(&self) -> PathBuf {
+        self.root.join("mcp.json")
+    }
+
+    /// The rules.
+    #[must_use]
+    pub fn governance(&self) -> PathBuf {
+        self.root.join("governance")
+    }
+
+    /// The owner's HTTP bearer token.
+    #[must_use]
+    pub fn token(&self) -> PathBuf {
+        self.root.join("token")
+    }
+
+    /// The clients and the hashes of their credentials.
+    #[must_use]
+    pub fn clients(&self) -> PathBuf {
+        self.root.join("clients.json")
+    }
+
+    /// The folders whose servers the owner trusts.
+    #[must_use]
+    pub fn trust(&self) -> PathBuf {
+        self.root.join("trust.json")
+    }
+
+    /// The hub's Unix socket.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        self.root.join("mcp.sock")
+    }
+
+    /// The store.
+    #[must_use]
+    pub fn state_db(&self) -> PathBuf {
+        self.root.join("state.db")
+    }
+
+    /// The key of the ledger's commitments.
+    #[must_use]
+    pub fn ledger_key(&self) -> PathBuf {
+        self.root.join("ledger.key")
+    }
+
+    /// Log files.
+    #[must_use]
+    pub fn logs(&self) -> PathBuf {
+        self.root.join("logs")
+    }
+
+    /// Held by the process that owns the directory.
+    #[must_use]
+    pub fn lock_file(&self) -> PathBuf {
+        self.root.join("hub.lock")
+    }
+
+    /// Makes the directory and its folders, closed to everyone else.
+    ///
+    /// # Errors
+    /// When one of them cannot be made or closed.
+    pub fn create(&self) -> Result<(), HomeError> {
+        for path in [self.root.clone(), self.governance(), self.logs()] {
+            let fail = |what| {
+                let path = path.clone();
+                move |source| HomeError { what, path, source }
+            };
+            fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&path)
+                .map_err(fail("creating"))?;
+            let mode = fs::metadata(&path)
+                .map_err(fail("reading"))?
+                .permissions()
+                .mode();
+            if mode & 0o077 != 0 {
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o700))
+                    .map_err(fail("closing to other users"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the directory for this process, or says `None` when another has it.
+    ///
+    /// # Errors
+    /// When the lock file cannot be opened.
+    pub fn lock(&self) -> Result<Option<HomeLock>, HomeError> {
+        let path = self.lock_file();
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(|source| HomeError {
+                what: "opening",
+                path: path.clone(),
+                source,
+            })?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(HomeLock { _file: file })),
+            Err(fs::TryLockError::WouldBlock) => Ok(None),
+            Err(fs::TryLockError::Error(source)) => Err(HomeError {
+                what: "locking",
+                path,
+                source,
+            }),
+        }
+    }
+}
+
+/// Writes a file that only its owner can read: whole or not at all, and on disk
+/// when this returns.
+///
+/// # Errors
+/// When it could not be written; the old file is then untouched.
+pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), HomeError> {
+    let fail = |what| {
+        let path = path.to_owned();
+        move |source| HomeError { what, path, source }
+    };
+    let name = path
+        .file_name()
+        .map(|n| n.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let parent = path.parent().unwrap_or_else(|| Path::new("."));
+    let suffix = crate::id::random_hex().map_err(|error| HomeError {
+        what: "naming a new file for",
+        path: path.to_owned(),
+        source: io::Error::other(error.to_string()),
+    })?;
+    let new = parent.join(format!(".{name}.{suffix}"));
+    let written = (|| {
+        let mut file = OpenOptions::new()
+            .create_new(true)
+            .write(true)
+            .mode(0o600)
+            .open(&new)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&new, path)?;
+        File::open(parent)?.sync_all()
+    })();
+    if written.is_err() {
+        // The write has failed already; that the leftover stays is the lesser news.
+        drop(fs::remove_file(&new));
+    }
+    written.map_err(fail("writing"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_directory_is_closed_even_when_it_stood_open() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let root = dir.path().join("home");
+        fs::create_dir(&root).expect("made");
+        fs::set_permissions(&root, fs::Permissions::from_mode(0o755)).expect("opened");
+        let home = Home::at(&root);
+        home.create().expect("created");
+        for path in [home.root().to_owned(), home.governance(), home.logs()] {
+            let mode = fs::metadata(&path).expect("there").permissions().mode();
+            assert_eq!(mode & 0o777, 0o700, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn one_owner_at_a_time() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let home = Home::at(dir.path());
+        let first = home.lock().expect("locked");
+        assert!(first.is_some());
+        assert!(home.lock().expect("asked").is_none());
+        drop(first);
+        assert!(home.lock().expect("asked again").is_some());
+    }
+
+    #[test]
+    fn a_private_file_is_replaced_whole_and_leaves_nothing_beside_it() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("token");
+        write_private(&path, b"one").expect("written");
+        write_private(&path, b"two").expect("replaced");
+        assert_eq!(fs::read(&path).expect("read"), b"two");
+        assert_eq!(
+            fs::metadata(&path).expect("there").permissions().mode() & 0o777,
+            0o600
+        );
+        assert_eq!(fs::read_dir(dir.path()).expect("listed").count(), 1);
+        let error = write_private(&dir.path().join("no/where"), b"x").expect_err("no folder");
+        assert!(error.to_string().contains("nothing was changed"), "{error}");
+    }
+}

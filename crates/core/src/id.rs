@@ -1,0 +1,205 @@
+//! Every id is a type of its own, registered here, so that a signature says
+//! which one it takes and the compiler holds callers to it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Longest accepted server name, in bytes.
+pub const SERVER_NAME_MAX: usize = 128;
+
+/// Why a server name was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ServerNameError {
+    /// Nothing, or only white space.
+    #[error("a server name cannot be empty")]
+    Empty,
+    /// Longer than [`SERVER_NAME_MAX`].
+    #[error("a server name has at most {SERVER_NAME_MAX} bytes, this one has {len}")]
+    TooLong {
+        /// Bytes given.
+        len: usize,
+    },
+    /// White space at either end, which no one can see in a listing.
+    #[error("server name {name:?} starts or ends with white space")]
+    Padded {
+        /// The name as given.
+        name: String,
+    },
+    /// A control character.
+    #[error("server name {name:?} has a control character")]
+    Control {
+        /// The name as given.
+        name: String,
+    },
+    /// A slash at either end or two in a row: `server/tool` could not be read back.
+    #[error("server name {name:?} has a leading, trailing or doubled slash")]
+    Slash {
+        /// The name as given.
+        name: String,
+    },
+}
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// The id as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}({})", stringify!($name), self.0)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+    };
+}
+
+macro_rules! free_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        text_id!($(#[$doc])* $name);
+
+        impl $name {
+            /// Wraps text that is already known to be an id of this kind.
+            #[must_use]
+            pub fn new(text: impl Into<Arc<str>>) -> Self {
+                Self(text.into())
+            }
+
+            /// A fresh id: 128 random bits in hexadecimal.
+            ///
+            /// # Errors
+            /// When the operating system has no randomness to give.
+            pub fn random() -> Result<Self, getrandom::Error> {
+                random_hex().map(Self::new)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                String::deserialize(deserializer).map(Self::new)
+            }
+        }
+    };
+}
+
+text_id!(
+    /// The name of a server as the owner wrote it in a configuration.
+    ServerName
+);
+free_id!(
+    /// An agent with a credential of its own (`claude`, `codex`, …).
+    ClientId
+);
+free_id!(
+    /// One running instance of a client: a bridge, a legacy HTTP session, or a
+    /// credential with a set of capabilities. `instance: client` keys on it.
+    SeatId
+);
+free_id!(
+    /// A business whose data must not mix with another's.
+    EntityId
+);
+free_id!(
+    /// One start of the hub; it tells a bridge that the hub was restarted.
+    BootId
+);
+free_id!(
+    /// The hub's own name for an upstream's task.
+    TaskHandle
+);
+
+// === impl ServerName ===
+
+impl ServerName {
+    /// Checks a name and takes it.
+    ///
+    /// # Errors
+    /// See [`ServerNameError`].
+    pub fn parse(name: &str) -> Result<Self, ServerNameError> {
+        if name.trim().is_empty() {
+            return Err(ServerNameError::Empty);
+        }
+        if name.len() > SERVER_NAME_MAX {
+            return Err(ServerNameError::TooLong { len: name.len() });
+        }
+        if name.trim() != name {
+            return Err(ServerNameError::Padded {
+                name: name.to_owned(),
+            });
+        }
+        if name.chars().any(char::is_control) {
+            return Err(ServerNameError::Control {
+                name: name.to_owned(),
+            });
+        }
+        if name.starts_with('/') || name.ends_with('/') || name.contains("//") {
+            return Err(ServerNameError::Slash {
+                name: name.to_owned(),
+            });
+        }
+        Ok(Self(name.into()))
+    }
+}
+
+impl<'de> Deserialize<'de> for ServerName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+// === impl EntityId ===
+
+impl EntityId {
+    /// The only entity of an installation that has declared no other.
+    #[must_use]
+    pub fn personal() -> Self {
+        Self::new("personal")
+    }
+}
+
+/// 128 random bits as 32 hexadecimal digits.
+///
+/// # Errors
+/// When the operating system has no randomness to give.
+pub fn random_hex() -> Result<String, getrandom::Error> {
+    let mut bytes = [0u8; 16];
+    getrandom::fill(&mut bytes)?;
+    Ok(hex(&bytes))
+}
+
+/// Lower-case hexadecimal.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;
