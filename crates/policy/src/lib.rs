@@ -1,1 +1,28 @@
-//! Pure decisions: who may call what; the only mint of Permitted.
+//! Pure decisions: who may call what.
+//!
+//! This crate does no IO and reads no clock. It turns the owner's rule file
+//! into [`Rules`], and [`Rules::decide`] turns a principal and a target into a
+//! [`Permitted`] or a [`Denied`]. The rejected alternative was a boolean
+//! check in the gate: a boolean can be forgotten, a value that a server's
+//! `call` demands cannot.
+//!
+//! Architecture invariant: nothing outside this crate can make a
+//! [`Permitted`], and no path through it answers "yes" because a rule, a file
+//! or an answer is missing.
+
+mod denied;
+mod explain;
+mod glob;
+mod permitted;
+mod rules;
+mod target;
+mod template;
+
+pub use denied::Denied;
+pub use explain::{Effect, Matched};
+pub use permitted::Permitted;
+pub use rules::{RuleId, Rules, RulesError};
+pub use target::{DefinitionHash, Origin, Question, Target, Verb};
+
+#[cfg(test)]
+mod tests;

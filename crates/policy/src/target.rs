@@ -1,0 +1,205 @@
+//! What a decision is about: one verb on one item of one server.
+
+use std::fmt;
+
+use legation_core::id::ServerName;
+
+/// What a client wants done. The words are MCP's own method names, so that a
+/// rule file can be read next to the specification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Verb {
+    /// `tools/call`.
+    CallTool,
+    /// `resources/read`, and `resources/subscribe`, which reads repeatedly.
+    ReadResource,
+    /// `prompts/get`.
+    GetPrompt,
+    /// `completion/complete`.
+    Complete,
+    /// `tasks/update`: input handed to a running task.
+    TaskUpdate,
+    /// `tasks/cancel`.
+    TaskCancel,
+}
+
+/// SHA-256 of a tool's, prompt's or resource's definition as it was pinned.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DefinitionHash(pub [u8; 32]);
+
+/// Where the server's configuration came from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// The owner's own `mcp.json`.
+    User,
+    /// A workspace file; the text is the folder it belongs to.
+    Workspace(Box<str>),
+    /// Named on the command line for this run.
+    Additional,
+    /// A server that lives in this process.
+    Builtin,
+}
+
+/// The whole subject of a decision, owned, because a [`crate::Permitted`]
+/// carries it to the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The server that would be called.
+    pub server: ServerName,
+    /// What would be done.
+    pub verb: Verb,
+    /// The upstream's own tool name, resource URI or prompt name.
+    pub item: Box<str>,
+    /// The definition the caller saw, where there is one.
+    pub definition: Option<DefinitionHash>,
+    /// The upstream's `annotations.readOnlyHint`, `false` when absent. It is
+    /// the server's claim; only a rule turns it into a fact.
+    pub read_only_hint: bool,
+    /// Whether the owner reviewed the server.
+    pub trusted: bool,
+    /// Where the server's configuration came from.
+    pub origin: Origin,
+}
+
+/// The parts of a [`Target`] that rules read, borrowed, so that filtering a
+/// list of thousands of tools allocates nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The server that would be called.
+    pub server: &'a ServerName,
+    /// What would be done.
+    pub verb: Verb,
+    /// The upstream's own tool name, resource URI or prompt name.
+    pub item: &'a str,
+    /// The upstream's `annotations.readOnlyHint`.
+    pub read_only_hint: bool,
+    /// Whether the owner reviewed the server.
+    pub trusted: bool,
+    /// Where the server's configuration came from.
+    pub origin: &'a Origin,
+}
+
+// === impl Verb ===
+
+impl Verb {
+    /// Every verb, in the order of the enum.
+    pub const ALL: [Self; 6] = [
+        Self::CallTool,
+        Self::ReadResource,
+        Self::GetPrompt,
+        Self::Complete,
+        Self::TaskUpdate,
+        Self::TaskCancel,
+    ];
+
+    /// The MCP method this verb stands for.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::CallTool => "tools/call",
+            Self::ReadResource => "resources/read",
+            Self::GetPrompt => "prompts/get",
+            Self::Complete => "completion/complete",
+            Self::TaskUpdate => "tasks/update",
+            Self::TaskCancel => "tasks/cancel",
+        }
+    }
+
+    /// The verb whose [`Verb::as_str`] is `text`.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|verb| verb.as_str() == text)
+    }
+
+    /// What a person calls it, to be followed by the item.
+    pub(crate) fn in_words(self) -> &'static str {
+        match self {
+            Self::CallTool => "calling the tool",
+            Self::ReadResource => "reading the resource",
+            Self::GetPrompt => "getting the prompt",
+            Self::Complete => "completing an argument of",
+            Self::TaskUpdate => "answering the task of",
+            Self::TaskCancel => "cancelling the task of",
+        }
+    }
+
+    /// One bit per verb, for a rule's set of verbs.
+    pub(crate) fn bit(self) -> u8 {
+        match self {
+            Self::CallTool => 1,
+            Self::ReadResource => 1 << 1,
+            Self::GetPrompt => 1 << 2,
+            Self::Complete => 1 << 3,
+            Self::TaskUpdate => 1 << 4,
+            Self::TaskCancel => 1 << 5,
+        }
+    }
+}
+
+impl fmt::Display for Verb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+// === impl DefinitionHash ===
+
+impl fmt::Display for DefinitionHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for DefinitionHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DefinitionHash({self})")
+    }
+}
+
+// === impl Origin ===
+
+impl Origin {
+    /// The word a rule file uses for this origin.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Workspace(_) => "workspace",
+            Self::Additional => "additional",
+            Self::Builtin => "builtin",
+        }
+    }
+
+    /// One bit per origin, for a rule's set of origins.
+    pub(crate) fn bit(&self) -> u8 {
+        match self {
+            Self::User => 1,
+            Self::Workspace(_) => 1 << 1,
+            Self::Additional => 1 << 2,
+            Self::Builtin => 1 << 3,
+        }
+    }
+
+    /// The words of [`Origin::as_str`], each at the index of its bit.
+    pub(crate) const WORDS: [&'static str; 4] = ["user", "workspace", "additional", "builtin"];
+
+    /// The bit of the origin a rule file calls `text`.
+    pub(crate) fn bit_of(text: &str) -> Option<u8> {
+        Self::WORDS
+            .iter()
+            .position(|word| *word == text)
+            .map(|index| 1 << index)
+    }
+}
+
+// === impl Target ===
+
+impl Target {
+    /// The parts that rules read.
+    pub fn question(&self) -> Question<'_> {
+        Question {
+            server: &self.server,
+            verb: self.verb,
+            item: &self.item,
+            read_only_hint: self.read_only_hint,
+            trusted: self.trusted,
+            origin: &self.origin,
+        }
+    }
+}
