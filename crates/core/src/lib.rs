@@ -7,6 +7,7 @@ pub mod cancel;
 pub mod clock;
 pub mod context;
 pub mod error;
+pub mod hello;
 pub mod home;
 pub mod id;
 pub mod process;
