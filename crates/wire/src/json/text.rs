@@ -1,0 +1,144 @@
+//! Strings inside JSON texts: finding their end, reading and writing escapes.
+
+use std::borrow::Cow;
+
+const LOW: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
+/// Offset of the first byte at or after `from` that a string cannot hold as it is:
+/// a quote, a backslash or a control character. Eight bytes at a time, because strings
+/// are most of what a message consists of.
+pub(super) fn find_special(text: &[u8], from: usize) -> usize {
+    let mut at = from;
+    while let Some(chunk) = text.get(at..at + 8) {
+        let word = u64::from_le_bytes(chunk.try_into().expect("a slice of eight bytes"));
+        let mask =
+            zero_bytes(word ^ (LOW * 0x22)) | zero_bytes(word ^ (LOW * 0x5c)) | control_bytes(word);
+        if mask != 0 {
+            return at + (mask.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    while at < text.len() && !is_special(text[at]) {
+        at += 1;
+    }
+    at
+}
+
+/// High bit set in the bytes of `word` that are zero. Bytes above the first hit may be
+/// wrong, which does not matter to a caller that only takes the lowest.
+fn zero_bytes(word: u64) -> u64 {
+    word.wrapping_sub(LOW) & !word & HIGH
+}
+
+/// High bit set in the bytes of `word` below 0x20; exact up to the first hit.
+fn control_bytes(word: u64) -> u64 {
+    word.wrapping_sub(LOW * 0x20) & !word & HIGH
+}
+
+fn is_special(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+/// Offset just behind the closing quote of the string whose first character is at `from`.
+/// The text was checked before.
+pub(super) fn string_end(text: &[u8], from: usize) -> usize {
+    let mut at = from;
+    loop {
+        at = find_special(text, at);
+        match text.get(at) {
+            Some(b'"') => return at + 1,
+            Some(b'\\') => at += 2,
+            Some(_) => at += 1,
+            None => return text.len(),
+        }
+    }
+}
+
+/// The characters a checked string body stands for; borrowed when nothing is escaped.
+pub(super) fn unescape(body: &[u8]) -> Cow<'_, [u8]> {
+    let Some(first) = memchr::memchr(b'\\', body) else {
+        return Cow::Borrowed(body);
+    };
+    let mut out = Vec::with_capacity(body.len());
+    out.extend_from_slice(&body[..first]);
+    let mut at = first;
+    while let Some(&byte) = body.get(at) {
+        if byte != b'\\' {
+            let end = memchr::memchr(b'\\', &body[at..]).map_or(body.len(), |n| at + n);
+            out.extend_from_slice(&body[at..end]);
+            at = end;
+            continue;
+        }
+        let Some(&escape) = body.get(at + 1) else {
+            break;
+        };
+        at += 2;
+        match escape {
+            b'b' => out.push(0x08),
+            b'f' => out.push(0x0c),
+            b'n' => out.push(b'\n'),
+            b'r' => out.push(b'\r'),
+            b't' => out.push(b'\t'),
+            b'u' => {
+                let (character, used) = unicode_escape(body, at);
+                let mut buffer = [0; 4];
+                out.extend_from_slice(character.encode_utf8(&mut buffer).as_bytes());
+                at += used;
+            }
+            other => out.push(other),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// The character of `\uXXXX` (the digits begin at `at`) or of a pair of them, and how many
+/// bytes it took.
+fn unicode_escape(body: &[u8], at: usize) -> (char, usize) {
+    let first = hex4(body, at).unwrap_or(0xfffd);
+    if let Some(character) = char::from_u32(first) {
+        return (character, 4);
+    }
+    let second = hex4(body, at + 6).unwrap_or(0xdc00);
+    let code = 0x10000 + ((first & 0x3ff) << 10) + (second & 0x3ff);
+    (
+        char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER),
+        10,
+    )
+}
+
+/// The value of four hexadecimal digits.
+pub(super) fn hex4(text: &[u8], at: usize) -> Option<u32> {
+    let digits = text.get(at..at + 4)?;
+    digits.iter().try_fold(0, |value, digit| {
+        char::from(*digit)
+            .to_digit(16)
+            .map(|digit| value * 16 + digit)
+    })
+}
+
+/// Appends `s` as a JSON string, quotes included.
+pub(super) fn write_string(out: &mut Vec<u8>, s: &[u8]) {
+    out.push(b'"');
+    let mut from = 0;
+    loop {
+        let at = find_special(s, from);
+        out.extend_from_slice(&s[from..at]);
+        let Some(&byte) = s.get(at) else { break };
+        match byte {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            control => {
+                const DIGITS: &[u8; 16] = b"0123456789abcdef";
+                out.extend_from_slice(b"\\u00");
+                out.push(DIGITS[usize::from(control >> 4)]);
+                out.push(DIGITS[usize::from(control & 15)]);
+            }
+        }
+        from = at + 1;
+    }
+    out.push(b'"');
+}

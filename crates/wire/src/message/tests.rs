@@ -1,0 +1,172 @@
+use bytes::Bytes;
+use expect_test::{Expect, expect};
+
+use super::{ErrorObject, Id, Message, MessageFault, Parsed};
+use crate::json::{Limits, Raw};
+
+/// Reads a text and writes it again, or says why not and under which id to answer.
+fn check(text: &str, expected: Expect) {
+    let seen = match Message::parse_one(Bytes::copy_from_slice(text.as_bytes()), &Limits::CLIENT) {
+        Ok(message) => String::from_utf8(message.to_bytes().to_vec()).unwrap(),
+        Err(error) => {
+            let id = error
+                .id
+                .as_ref()
+                .map_or_else(|| "null".to_owned(), ToString::to_string);
+            format!(
+                "{} id={id} response={}: {error}",
+                error.code(),
+                error.is_response
+            )
+        }
+    };
+    expected.assert_eq(&seen);
+}
+
+#[test]
+fn round_trips() {
+    check(
+        r#" {"params":{ "a" : 1.0 },"method":"x/\u0079","id":"é\n","jsonrpc":"2.0","extra":[]} "#,
+        expect![[r#"{"jsonrpc":"2.0","id":"é\n","method":"x/y","params":{ "a" : 1.0 }}"#]],
+    );
+    check(
+        r#"{"jsonrpc":"2.0","method":"n"}"#,
+        expect![[r#"{"jsonrpc":"2.0","method":"n"}"#]],
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":9223372036854775807,"result":null}"#,
+        expect![[r#"{"jsonrpc":"2.0","id":9223372036854775807,"result":null}"#]],
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m","data":[1],"vendor":{}}}"#,
+        expect![[
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m","data":[1],"vendor":{}}}"#
+        ]],
+    );
+    check(
+        r#"{"jsonrpc":"2.0","error":{"code":1}}"#,
+        expect![[r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}"#]],
+    );
+}
+
+#[test]
+fn refuses() {
+    check(
+        "{",
+        expect!["-32700 id=null response=false: not JSON: text ends inside a value at byte 1"],
+    );
+    check(
+        "1",
+        expect!["-32600 id=null response=false: a message is an object"],
+    );
+    check(
+        r#"{"id":1,"method":"a"}"#,
+        expect![[r#"-32600 id=1 response=false: member "jsonrpc" must be "2.0""#]],
+    );
+    check(
+        r#"{"jsonrpc":"1.0","id":"q","method":"a"}"#,
+        expect![[r#"-32600 id="q" response=false: member "jsonrpc" must be "2.0""#]],
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":1,"method":2}"#,
+        expect![[r#"-32600 id=1 response=false: member "method" must be a string"#]],
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":1,"method":"a","params":[]}"#,
+        expect![[r#"-32600 id=1 response=false: member "params" must be an object"#]],
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":""}}"#,
+        expect![[
+            r#"-32600 id=1 response=true: "method", "result" and "error" exclude each other"#
+        ]],
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":1,"method":"a","result":1}"#,
+        expect![[
+            r#"-32600 id=1 response=false: "method", "result" and "error" exclude each other"#
+        ]],
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":1}"#,
+        expect![[
+            r#"-32600 id=1 response=false: one of "method", "result" and "error" is required"#
+        ]],
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":1,"error":"no"}"#,
+        expect![[
+            r#"-32600 id=1 response=true: member "error" must be an object with an integer "code""#
+        ]],
+    );
+    check(
+        "[]",
+        expect!["-32600 id=null response=false: an empty batch"],
+    );
+    check(
+        r#"[{"jsonrpc":"2.0","id":1,"method":"a"}]"#,
+        expect!["-32600 id=null response=false: batches are not part of this protocol revision"],
+    );
+}
+
+#[test]
+fn ids_are_strings_and_64_bit_integers() {
+    let long = format!("\"{}\"", "x".repeat(257));
+    for id in [
+        "null",
+        "1.0",
+        "1e2",
+        "9223372036854775808",
+        "{}",
+        "[1]",
+        "true",
+        &long,
+    ] {
+        let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"a"}}"#);
+        let error = Message::parse_one(text.into(), &Limits::CLIENT).expect_err("not an id");
+        assert_eq!((error.fault, error.id), (MessageFault::Id, None), "{id}");
+    }
+    let error = Message::parse_one(
+        Bytes::from_static(br#"{"jsonrpc":"2.0","id":null,"result":{}}"#),
+        &Limits::CLIENT,
+    );
+    assert_eq!(
+        error.expect_err("a result has an id").fault,
+        MessageFault::Id
+    );
+    assert_ne!(Id::from(1), Id::from("1"));
+}
+
+#[test]
+fn batches_are_read_one_by_one() {
+    let text = br#"[ {"jsonrpc":"2.0","method":"a"}, 1, {"jsonrpc":"2.0","id":7}, {"jsonrpc":"2.0","id":2,"method":"b"} ]"#;
+    let Ok(Parsed::Batch(items)) = Message::parse(Bytes::from_static(text), &Limits::CLIENT) else {
+        panic!("a batch");
+    };
+    let kinds: Vec<_> = items
+        .iter()
+        .map(|item| {
+            item.as_ref()
+                .map(Message::to_bytes)
+                .map_err(|error| error.fault.clone())
+        })
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            Ok(Bytes::from_static(br#"{"jsonrpc":"2.0","method":"a"}"#)),
+            Err(MessageFault::NotAnObject),
+            Err(MessageFault::Empty),
+            Ok(Bytes::from_static(
+                br#"{"jsonrpc":"2.0","id":2,"method":"b"}"#
+            )),
+        ]
+    );
+}
+
+#[test]
+fn errors_carry_data_and_vendor_members() {
+    let error = ErrorObject::new(-31000, "no").with_data(Raw::from_static(r#"{"rule":1}"#));
+    let again = ErrorObject::from_raw(&error.to_object().to_raw());
+    assert_eq!(again, Some(error));
+}
