@@ -1,1 +1,25 @@
-//! The pipeline every call passes.
+//! The gate: the one list of stages that every tool call, resource read,
+//! prompt and completion passes, whoever asks.
+//!
+//! Fronts hand a [`Request`] in; servers are reached through [`ServerSet`],
+//! whose methods take a [`legation_policy::Permitted`] that only a decision can
+//! make. The vocabulary between fronts and hosts is neutral: it names neither a
+//! protocol revision's wire keys nor a transport. The alternative, letting each
+//! front talk to each transport, was rejected because the rules would then have
+//! to be asked in every pair of them.
+
+pub mod call;
+pub mod event;
+pub mod listing;
+pub mod peer;
+pub mod pipeline;
+pub mod server;
+pub mod stage;
+
+pub use call::{Call, CallFailure, Endpoint, InputRequired, Item, Outcome, Request, Retry, TaskWish};
+pub use event::{Audience, HubEvent};
+pub use listing::{Description, Entry, ListKind, Listing};
+pub use peer::{Ask, Peer};
+pub use pipeline::Gate;
+pub use server::{Resolve, ServerSet, Subscription, TaskVerb, Unresolved};
+pub use stage::Refusal;

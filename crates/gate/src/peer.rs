@@ -1,0 +1,51 @@
+//! The road back to the client whose call is under way.
+
+use std::fmt;
+
+use futures_util::future::BoxFuture;
+use legation_wire::caps::ClientCapabilities;
+use legation_wire::json::{Object, Raw};
+use legation_wire::message::ErrorObject;
+use legation_wire::revision::Revision;
+
+/// A question of a server's to the client: elicitation, sampling or roots.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    pub method: Box<str>,
+    /// Its params, in the shape of the newest revision.
+    pub params: Raw,
+}
+
+/// The client at the other end of one call. Nothing sent through it can reach
+/// another client.
+pub trait Peer: Send + Sync + fmt::Debug {
+    /// What the client speaks.
+    fn revision(&self) -> Revision;
+
+    /// What it can be asked.
+    fn capabilities(&self) -> &ClientCapabilities;
+
+    /// `clientInfo`, if it gave one.
+    fn client_info(&self) -> Option<Raw>;
+
+    /// Whether it takes [`crate::Outcome::InputRequired`] and calls again. A
+    /// server's live question to such a client is parked by its front.
+    fn takes_input_required(&self) -> bool;
+
+    /// The least severe log level it wants to hear of during this call.
+    fn log_level(&self) -> Option<Box<str>>;
+
+    /// Whether it asked for progress of this call.
+    fn wants_progress(&self) -> bool;
+
+    /// Sends progress: params without `progressToken`. Dropped when the client
+    /// does not read; progress is never worth memory.
+    fn progress(&self, params: Object);
+
+    /// Sends a log message: params of `notifications/message`.
+    fn log(&self, params: Raw);
+
+    /// Asks the client and waits for its answer.
+    fn ask(&self, ask: Ask) -> BoxFuture<'static, Result<Raw, ErrorObject>>;
+}

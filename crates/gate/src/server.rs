@@ -1,0 +1,163 @@
+//! What the gate needs of whoever holds the servers.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use legation_core::{Caller, OpContext, ServerName, TaskHandle};
+use legation_policy::{Permitted, Target};
+use legation_wire::json::Object;
+use tokio::sync::broadcast;
+
+use crate::{Call, Description, Endpoint, HubEvent, Item, ListKind, Listing, Outcome, Peer};
+
+/// Why a name leads nowhere.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unresolved {
+    /// No server offers it.
+    #[error("there is no {what} named {name:?}; nothing was called")]
+    Unknown {
+        /// `tool`, `resource`, `prompt` or `task`.
+        what: &'static str,
+        /// The name given.
+        name: Box<str>,
+    },
+    /// More than one server offers it, and the name does not say which is meant.
+    #[error("{name:?} is offered by {} and {}; nothing was read", .owners[0], .owners[1])]
+    Ambiguous {
+        /// The URI given.
+        name: Box<str>,
+        /// The first two that offer it.
+        owners: [ServerName; 2],
+    },
+    /// The endpoint itself does not exist.
+    #[error("there is no {what} named {name:?}")]
+    NoEndpoint {
+        /// `server` or `view`.
+        what: &'static str,
+        /// The name given.
+        name: Box<str>,
+    },
+}
+
+/// A resolution that is at hand, or one that has to wait for a server.
+pub enum Resolve {
+    /// Known now.
+    Ready(Result<Target, Unresolved>),
+    /// A server that might offer it is still connecting for the first time.
+    Wait(BoxFuture<'static, Result<Target, Unresolved>>),
+}
+
+/// What a client does with a task of its own.
+#[derive(Debug)]
+pub enum TaskVerb {
+    /// `tasks/get`.
+    Get,
+    /// `tasks/update`: answers to the task's questions, by key.
+    Update(Object),
+    /// `tasks/cancel`.
+    Cancel,
+}
+
+/// Holds a resource subscription open; dropping it ends the subscription.
+pub struct Subscription(Box<dyn Any + Send + Sync>);
+
+/// The servers, upstream and native alike.
+pub trait ServerSet: Send + Sync + fmt::Debug {
+    /// Finds the pinned definition behind a name.
+    fn resolve(&self, caller: &Caller, endpoint: &Endpoint, item: &Item) -> Resolve;
+
+    /// Calls what was permitted; the target is the `Permitted`'s, never the
+    /// call's. Dropping the future cancels the call at the server.
+    fn call(
+        &self,
+        context: OpContext,
+        permitted: Permitted,
+        call: Call,
+    ) -> BoxFuture<'static, Outcome>;
+
+    /// The target behind a task handle, if the task is the caller's.
+    ///
+    /// # Errors
+    /// When there is no such task, or it is another client's.
+    fn task_target(&self, caller: &Caller, handle: &TaskHandle) -> Result<Target, Unresolved>;
+
+    /// Reads, answers or cancels a task. `Get` completes with the task in the
+    /// extension's shape (`status`, and `inputRequests`, `result` or `error`).
+    fn task(
+        &self,
+        context: OpContext,
+        permitted: Permitted,
+        handle: TaskHandle,
+        verb: TaskVerb,
+        peer: Arc<dyn Peer>,
+    ) -> BoxFuture<'static, Outcome>;
+
+    /// The handles of a caller's tasks, oldest first.
+    fn tasks(&self, caller: &Caller) -> Vec<TaskHandle>;
+
+    /// One list of an endpoint. Never waits for a server. The same `Arc` comes
+    /// back while nothing changed.
+    ///
+    /// # Errors
+    /// When there is no such endpoint.
+    fn listing(
+        &self,
+        caller: &Caller,
+        endpoint: &Endpoint,
+        kind: ListKind,
+    ) -> Result<Arc<Listing>, Unresolved>;
+
+    /// What an endpoint says of itself.
+    ///
+    /// # Errors
+    /// When there is no such endpoint.
+    fn describe(&self, caller: &Caller, endpoint: &Endpoint) -> Result<Description, Unresolved>;
+
+    /// Whether a server's changes concern an endpoint.
+    fn covers(&self, caller: &Caller, endpoint: &Endpoint, server: &ServerName) -> bool;
+
+    /// Asks the server of a permitted resource to report its changes.
+    fn subscribe(&self, caller: &Caller, permitted: &Permitted) -> Subscription;
+
+    /// A seat is taken: its client's capabilities are known from here on.
+    fn seat_opened(&self, caller: &Caller, peer: Arc<dyn Peer>);
+
+    /// The roots of a seat's client changed (`notifications/roots/list_changed`).
+    fn roots_changed(&self, caller: &Caller);
+
+    /// A seat's client is gone, or has been idle for long: what was started for
+    /// it alone can stop.
+    fn seat_closed(&self, caller: &Caller);
+
+    /// Everything that happens from now on.
+    fn events(&self) -> broadcast::Receiver<HubEvent>;
+}
+
+// === impl Resolve ===
+
+impl fmt::Debug for Resolve {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ready(result) => f.debug_tuple("Ready").field(result).finish(),
+            Self::Wait(_) => f.write_str("Wait"),
+        }
+    }
+}
+
+// === impl Subscription ===
+
+impl Subscription {
+    /// Wraps whatever ends the subscription when dropped.
+    #[must_use]
+    pub fn new(guard: impl Any + Send + Sync) -> Self {
+        Self(Box::new(guard))
+    }
+}
+
+impl fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Subscription").field(&self.0.type_id()).finish()
+    }
+}

@@ -1,0 +1,45 @@
+//! Third stage: the rules.
+//!
+//! It stands after the resolution, so that no alias of a tool escapes a rule,
+//! and before the record, so that the record can name the rule.
+
+use legation_core::OpContext;
+use legation_policy::{Denied, Permitted, Question, Rules, Target};
+
+use crate::{Entry, Listing};
+
+/// Asks the rules; the answer is the only key to a server.
+pub(crate) fn decide(
+    rules: &Rules,
+    context: &OpContext,
+    target: Target,
+) -> Result<Permitted, Denied> {
+    rules.decide(&context.caller.principal, target)
+}
+
+/// The entries of a list that the caller may ever use, or `None` when that is
+/// all of them.
+pub(crate) fn visible(
+    rules: &Rules,
+    context: &OpContext,
+    verb: legation_policy::Verb,
+    listing: &Listing,
+) -> Option<Vec<Entry>> {
+    let may = |entry: &Entry| {
+        rules.may_ever(
+            &context.caller.principal,
+            &Question {
+                server: &entry.server,
+                verb,
+                item: &entry.item,
+                read_only_hint: entry.read_only_hint,
+                trusted: entry.trusted,
+                origin: &entry.origin,
+            },
+        )
+    };
+    let refused = listing.entries.iter().position(|entry| !may(entry))?;
+    let mut entries = listing.entries[..refused].to_vec();
+    entries.extend(listing.entries[refused + 1..].iter().filter(|entry| may(entry)).cloned());
+    Some(entries)
+}
