@@ -1,0 +1,220 @@
+//! The client: a blocking connection to the hub's socket.
+
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use legation_core::Home;
+use legation_core::hello::{
+    HELLO_VERSION, Hello, HelloAnswer, HelloLine, Mode, Rejection, Welcome,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::Request;
+
+/// How long the hub may take to answer a hello.
+const HELLO_LIMIT: Duration = Duration::from_secs(10);
+
+/// A connection to the running hub.
+#[derive(Debug)]
+pub struct AdminClient {
+    reader: BufReader<UnixStream>,
+    writer: UnixStream,
+    welcome: Welcome,
+    next_id: u64,
+}
+
+/// A request was not answered.
+#[derive(Debug, thiserror::Error)]
+pub enum AdminError {
+    /// The socket is there but cannot be used.
+    #[error("the hub's socket {} cannot be used; nothing was asked", path.display())]
+    Socket {
+        /// Which socket.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The hub refused the connection.
+    #[error("{}", .0.message)]
+    Rejected(Rejection),
+    /// The hub went away before it answered.
+    #[error("the hub stopped before it answered; whether it did what was asked is not known")]
+    Gone,
+    /// The answer is none.
+    #[error("the hub's answer cannot be read")]
+    Unreadable(#[source] serde_json::Error),
+    /// The hub says no.
+    #[error("{}", .0.message)]
+    Remote(RemoteError),
+}
+
+/// The hub's own error.
+#[derive(Debug, Clone, Deserialize)]
+pub struct RemoteError {
+    /// The JSON-RPC code.
+    pub code: i64,
+    /// What happened and what was not done.
+    pub message: String,
+    /// `hint` and `rule`, where there are such.
+    #[serde(default)]
+    pub data: Option<serde_json::Value>,
+}
+
+#[derive(Serialize)]
+struct Outgoing<'a, R> {
+    jsonrpc: &'static str,
+    id: u64,
+    method: &'static str,
+    params: &'a R,
+}
+
+#[derive(Deserialize)]
+struct Incoming<A> {
+    id: Option<u64>,
+    result: Option<A>,
+    error: Option<RemoteError>,
+}
+
+// === impl AdminError ===
+
+impl AdminError {
+    /// What to do next.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Socket { path, .. } => Some(format!(
+                "see that {} is yours and closed to others",
+                path.display()
+            )),
+            Self::Rejected(rejection) => Some(rejection.hint.clone()),
+            Self::Gone => Some("see `legation audit tail` for what was done".to_owned()),
+            Self::Unreadable(_) => {
+                Some("the hub may be of another version: stop it and try again".to_owned())
+            }
+            Self::Remote(error) => error.text("hint"),
+        }
+    }
+}
+
+// === impl RemoteError ===
+
+impl RemoteError {
+    /// The rule that refused, when one did.
+    #[must_use]
+    pub fn rule(&self) -> Option<String> {
+        self.text("rule")
+    }
+
+    fn text(&self, member: &str) -> Option<String> {
+        Some(self.data.as_ref()?.get(member)?.as_str()?.to_owned())
+    }
+}
+
+// === impl AdminClient ===
+
+impl AdminClient {
+    /// Connects to the hub of a data directory; `None` when none runs.
+    ///
+    /// # Errors
+    /// When the socket is there and cannot be used, or the hub refuses.
+    pub fn connect(home: &Home, version: &str) -> Result<Option<Self>, AdminError> {
+        let path = home.socket();
+        let fail = |source| AdminError::Socket {
+            path: path.clone(),
+            source,
+        };
+        let stream = match UnixStream::connect(&path) {
+            Ok(stream) => stream,
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
+                ) =>
+            {
+                return Ok(None);
+            }
+            Err(source) => return Err(fail(source)),
+        };
+        let hello = Hello {
+            mode: Mode::Admin,
+            endpoint: None,
+            cwd: None,
+            client: None,
+            token: None,
+            seat: String::new(),
+            version: version.to_owned(),
+            channel: false,
+        };
+        let mut text = serde_json::to_vec(&HelloLine {
+            legation: HELLO_VERSION,
+            hello,
+        })
+        .map_err(AdminError::Unreadable)?;
+        text.push(b'\n');
+        stream.set_read_timeout(Some(HELLO_LIMIT)).map_err(fail)?;
+        let mut writer = stream.try_clone().map_err(fail)?;
+        writer.write_all(&text).map_err(fail)?;
+        let mut reader = BufReader::new(stream);
+        let mut line = String::new();
+        reader.read_line(&mut line).map_err(fail)?;
+        reader.get_ref().set_read_timeout(None).map_err(fail)?;
+        let answer: HelloAnswer = serde_json::from_str(&line).map_err(AdminError::Unreadable)?;
+        match (answer.ok, answer.error) {
+            (_, Some(rejection)) => Err(AdminError::Rejected(rejection)),
+            (Some(welcome), None) => Ok(Some(Self {
+                reader,
+                writer,
+                welcome,
+                next_id: 0,
+            })),
+            (None, None) => Err(AdminError::Gone),
+        }
+    }
+
+    /// What the hub said of itself.
+    #[must_use]
+    pub fn welcome(&self) -> &Welcome {
+        &self.welcome
+    }
+
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// When the hub refuses, fails, or goes away.
+    pub fn call<R: Request>(&mut self, request: &R) -> Result<R::Answer, AdminError> {
+        self.next_id += 1;
+        let id = self.next_id;
+        let outgoing = Outgoing {
+            jsonrpc: "2.0",
+            id,
+            method: R::METHOD,
+            params: request,
+        };
+        let mut text = serde_json::to_vec(&outgoing).map_err(AdminError::Unreadable)?;
+        text.push(b'\n');
+        self.writer.write_all(&text).map_err(|_| AdminError::Gone)?;
+        let mut line = String::new();
+        loop {
+            line.clear();
+            if self
+                .reader
+                .read_line(&mut line)
+                .map_err(|_| AdminError::Gone)?
+                == 0
+            {
+                return Err(AdminError::Gone);
+            }
+            let incoming: Incoming<R::Answer> =
+                serde_json::from_str(&line).map_err(AdminError::Unreadable)?;
+            match (incoming.id == Some(id), incoming.result, incoming.error) {
+                (false, ..) => {}
+                (true, _, Some(error)) => return Err(AdminError::Remote(error)),
+                (true, Some(answer), None) => return Ok(answer),
+                (true, None, None) => return Err(AdminError::Gone),
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The servers behind the hub.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Done, request};
+
+/// Every server and how it is.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct List {
+    /// The folder whose workspace servers are wanted too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+}
+
+/// Every server and how it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListAnswer {
+    /// In the catalogue's order.
+    pub servers: Vec<Server>,
+    /// Entries that could not be used.
+    pub problems: Vec<Problem>,
+}
+
+/// One server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Server {
+    /// Its name in the configuration.
+    pub name: String,
+    /// What people call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<String>,
+    /// `starting`, `connected`, `failed`, `needs-auth` or `disabled`.
+    pub status: String,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// `user`, `workspace`, `additional` or `builtin`, and the file.
+    pub source: String,
+    /// `stdio` or `http`.
+    pub transport: String,
+    /// The command line or URL, references unexpanded.
+    pub target: String,
+    /// `shared`, `client` or `workspace`.
+    pub instance: String,
+    /// The protocol revision it speaks, once known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
+    /// Its own name and version, unverified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_info: Option<serde_json::Value>,
+    /// Its process, when it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// Instances running.
+    pub instances: usize,
+    /// Restarts since the hub started.
+    pub restarts: u64,
+    /// Tools offered.
+    pub tools: usize,
+    /// Resources offered.
+    pub resources: usize,
+    /// Resource templates offered.
+    pub templates: usize,
+    /// Prompts offered.
+    pub prompts: usize,
+    /// Warnings about it, oldest first.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+}
+
+/// An entry of a configuration that could not be used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// Which file or argument.
+    pub source: String,
+    /// Which server, when it is one entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+/// One server in full.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Show {
+    /// Which one.
+    pub name: String,
+    /// The folder whose workspace servers are meant too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+}
+
+/// One server in full.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShowAnswer {
+    /// The server.
+    pub server: Server,
+    /// The last lines of its standard error.
+    pub log: Vec<String>,
+}
+
+/// The last lines of a server's standard error.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Logs {
+    /// Which one.
+    pub name: String,
+    /// At most so many lines.
+    pub lines: usize,
+}
+
+/// The last lines of a server's standard error.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogsAnswer {
+    /// Oldest first.
+    pub lines: Vec<String>,
+}
+
+/// Use a server that was disabled for this run of the hub.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Enable {
+    /// Which one.
+    pub name: String,
+}
+
+/// Stop a server for this run of the hub.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Disable {
+    /// Which one.
+    pub name: String,
+}
+
+/// Stop and start a server, or all.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct ReloadServer {
+    /// Which one; all when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+/// The tools clients see.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Tools {
+    /// Only this server's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The folder whose workspace servers are meant too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+}
+
+/// The tools clients see.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ToolsAnswer {
+    /// In the catalogue's order.
+    pub tools: Vec<Tool>,
+}
+
+/// One tool.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Tool {
+    /// The flat name clients call it by.
+    pub name: String,
+    /// Whose it is.
+    pub server: String,
+    /// The server's own name for it.
+    pub tool: String,
+    /// The definition as clients see it.
+    pub definition: Box<serde_json::value::RawValue>,
+}
+
+/// Call a tool as the owner.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Call {
+    /// The flat name, or `server/tool`.
+    pub name: String,
+    /// The arguments, an object.
+    pub arguments: Box<serde_json::value::RawValue>,
+    /// The folder whose workspace servers are meant too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+}
+
+/// What the tool answered.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct CallAnswer {
+    /// The result as the server sent it.
+    pub result: Box<serde_json::value::RawValue>,
+}
+
+request!(List, "mcp.list", ListAnswer);
+request!(Show, "mcp.show", ShowAnswer);
+request!(Logs, "mcp.logs", LogsAnswer);
+request!(Enable, "mcp.enable", Done);
+request!(Disable, "mcp.disable", Done);
+request!(ReloadServer, "mcp.reload", Done);
+request!(Tools, "mcp.tools", ToolsAnswer);
+request!(Call, "mcp.call", CallAnswer);
