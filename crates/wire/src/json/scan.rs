@@ -74,7 +74,7 @@ struct Frame<'a> {
     first_key: usize,
     /// Names once there are many. `RandomState` is keyed per process, so a sender cannot
     /// choose names that collide.
-    many: Option<Box<HashSet<Cow<'a, [u8]>, RandomState>>>,
+    many: Option<HashSet<Cow<'a, [u8]>, RandomState>>,
 }
 
 /// What the grammar allows next.
@@ -233,7 +233,7 @@ impl<'a> Scanner<'a> {
         if seen.len() >= LINEAR_KEYS {
             let mut many: HashSet<_> = self.keys.drain(frame.first_key..).collect();
             many.insert(key);
-            frame.many = Some(Box::new(many));
+            frame.many = Some(many);
         } else {
             self.keys.push(key);
         }

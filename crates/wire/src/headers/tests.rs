@@ -1,0 +1,296 @@
+use expect_test::{Expect, expect};
+use http::HeaderMap;
+
+use super::{ParamHeaders, build, decode, encode, validate};
+use crate::json::{Limits, Object, Raw};
+
+fn object(text: &str) -> Object {
+    Raw::parse(text.to_owned().into(), &Limits::CLIENT)
+        .expect("JSON")
+        .to_object()
+        .expect("an object")
+}
+
+fn declared(schema: &str) -> Result<ParamHeaders, String> {
+    let schema = Raw::parse(schema.to_owned().into(), &Limits::CLIENT).expect("JSON");
+    ParamHeaders::from_schema(&schema).map_err(|error| error.to_string())
+}
+
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
+const SCHEMA: &str = r#"{"type":"object","properties":{
+    "region":{"type":"string","x-mcp-header":"Region"},
+    "n":{"type":"integer","x-mcp-header":"N"},
+    "deep":{"type":"object","properties":{"flag":{"type":"boolean","x-mcp-header":"Flag"}}},
+    "x-mcp-header":{"type":"object"},
+    "query":{"type":"string","default":{"x-mcp-header":1}}}}"#;
+
+fn check_build(method: &str, params: &str, expected: Expect) {
+    let params = object(&format!("{{{params}{META}}}"));
+    let headers = build(method, &params, Some(&declared(SCHEMA).unwrap()));
+    let lines: Vec<_> = headers
+        .iter()
+        .map(|(name, value)| format!("{name}: {}\n", value.to_str().unwrap()))
+        .collect();
+    expected.assert_eq(&lines.concat());
+    let map: HeaderMap = headers.into_iter().collect();
+    assert_eq!(
+        validate(&map, method, &params, Some(&declared(SCHEMA).unwrap())),
+        Ok(()),
+        "what is built is valid"
+    );
+}
+
+#[test]
+fn builds_what_the_body_calls_for() {
+    check_build(
+        "tools/list",
+        "",
+        expect![[r#"
+        mcp-protocol-version: 2026-07-28
+        mcp-method: tools/list
+    "#]],
+    );
+    check_build(
+        "resources/read",
+        r#""uri":"file:///a%20b?x=é","#,
+        expect![[r#"
+        mcp-protocol-version: 2026-07-28
+        mcp-method: resources/read
+        mcp-name: =?base64?ZmlsZTovLy9hJTIwYj94PcOp?=
+    "#]],
+    );
+    check_build(
+        "tasks/get",
+        r#""taskId":"t-1","#,
+        expect![[r#"
+        mcp-protocol-version: 2026-07-28
+        mcp-method: tasks/get
+        mcp-name: t-1
+    "#]],
+    );
+    check_build(
+        "tools/call",
+        r#""name":"my-tool","arguments":{"region":"us west 1","n":4.2e1,"deep":{"flag":false},"query":"q"},"#,
+        expect![[r#"
+            mcp-protocol-version: 2026-07-28
+            mcp-method: tools/call
+            mcp-name: my-tool
+            mcp-param-region: us west 1
+            mcp-param-n: 42
+            mcp-param-flag: false
+        "#]],
+    );
+    check_build(
+        "tools/call",
+        r#""name":"t","arguments":{"region":"","n":null},"#,
+        expect![[r#"
+        mcp-protocol-version: 2026-07-28
+        mcp-method: tools/call
+        mcp-name: t
+        mcp-param-region: 
+    "#]],
+    );
+}
+
+#[test]
+fn encodes_as_the_specification_shows() {
+    let cases = [
+        ("us-west1", "us-west1"),
+        ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
+        (" padded ", "=?base64?IHBhZGRlZCA=?="),
+        ("line1\nline2", "=?base64?bGluZTEKbGluZTI=?="),
+        ("=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="),
+        ("\tindented", "=?base64?CWluZGVudGVk?="),
+        ("=?base64?half", "=?base64?half"),
+        ("", ""),
+    ];
+    for (text, value) in cases {
+        assert_eq!(encode(text), value);
+        assert_eq!(decode(value).as_deref(), Some(text));
+    }
+    for malformed in [
+        "=?base64?SGVsbG8?=",
+        "=?base64?SGVs!!!bG8=?=",
+        "=?base64?/w==?=",
+    ] {
+        assert_eq!(decode(malformed), None, "{malformed}");
+    }
+}
+
+#[test]
+fn refuses_headers_that_differ_from_the_body() {
+    let params = object(&format!(
+        r#"{{"name":"tööl","arguments":{{"region":"eu","n":7}},{META}}}"#
+    ));
+    let good: &[(&str, &str)] = &[
+        ("mcp-protocol-version", "2026-07-28"),
+        ("Mcp-Method", "tools/call"),
+        ("Mcp-Name", "=?base64?dMO2w7Zs?="),
+        ("Mcp-Param-Region", " =?base64?ZXU=?= "),
+        ("Mcp-Param-N", "7.0"),
+        ("Mcp-Param-Unknown", "ignored"),
+    ];
+    let verdict = |change: &[(&str, Option<&str>)]| {
+        let mut map = HeaderMap::new();
+        for (name, value) in good {
+            if !change
+                .iter()
+                .any(|(changed, _)| name.eq_ignore_ascii_case(changed))
+            {
+                map.append(
+                    name.parse::<http::HeaderName>().unwrap(),
+                    value.parse().unwrap(),
+                );
+            }
+        }
+        for (name, value) in change
+            .iter()
+            .filter_map(|(name, value)| Some((name, (*value)?)))
+        {
+            let value = http::HeaderValue::from_bytes(value.as_bytes()).unwrap();
+            map.append(name.parse::<http::HeaderName>().unwrap(), value);
+        }
+        match validate(
+            &map,
+            "tools/call",
+            &params,
+            Some(&declared(SCHEMA).unwrap()),
+        ) {
+            Ok(()) => "fine".to_owned(),
+            Err(error) => error.to_string(),
+        }
+    };
+    assert_eq!(verdict(&[]), "fine");
+    let cases: &[(&[(&str, Option<&str>)], &str)] = &[
+        (
+            &[("mcp-protocol-version", None)],
+            "header mismatch: mcp-protocol-version is missing",
+        ),
+        (
+            &[("mcp-protocol-version", Some("2025-11-25"))],
+            "header mismatch: mcp-protocol-version does not match the body",
+        ),
+        (
+            &[("mcp-method", None)],
+            "header mismatch: mcp-method is missing",
+        ),
+        (
+            &[("mcp-method", Some("TOOLS/CALL"))],
+            "header mismatch: mcp-method does not match the body",
+        ),
+        (
+            &[("mcp-name", None)],
+            "header mismatch: mcp-name is missing",
+        ),
+        (
+            &[("mcp-name", Some("other"))],
+            "header mismatch: mcp-name does not match the body",
+        ),
+        (
+            &[("mcp-name", Some("t\u{f6}\u{f6}l"))],
+            "header mismatch: mcp-name has a malformed value",
+        ),
+        (
+            &[
+                ("mcp-name", Some("=?base64?dMO2w7Zs?=")),
+                ("mcp-name", Some("a")),
+            ],
+            "header mismatch: mcp-name is repeated",
+        ),
+        (
+            &[("mcp-param-region", None)],
+            "header mismatch: mcp-param-region is missing",
+        ),
+        (
+            &[("mcp-param-region", Some("=?base64?ZXU?="))],
+            "header mismatch: mcp-param-region has a malformed value",
+        ),
+        (
+            &[("mcp-param-n", Some("8"))],
+            "header mismatch: mcp-param-n does not match the body",
+        ),
+        (
+            &[("mcp-param-flag", Some("true"))],
+            "header mismatch: mcp-param-flag is sent, but the body has no such value",
+        ),
+    ];
+    for (change, expected) in cases {
+        assert_eq!(&verdict(change), expected);
+    }
+}
+
+#[test]
+fn refuses_illegal_declarations() {
+    let property = |property: &str| {
+        declared(&format!(
+            r#"{{"type":"object","properties":{{"p":{property}}}}}"#
+        ))
+    };
+    let cases = [
+        (
+            r#"{"type":"string","x-mcp-header":""}"#,
+            r#"x-mcp-header at "p": not a header name"#,
+        ),
+        (
+            r#"{"type":"string","x-mcp-header":7}"#,
+            r#"x-mcp-header at "p": not a header name"#,
+        ),
+        (
+            r#"{"type":"string","x-mcp-header":"My Region"}"#,
+            r#"x-mcp-header at "p": not a header name"#,
+        ),
+        (
+            r#"{"type":"string","x-mcp-header":"A:B"}"#,
+            r#"x-mcp-header at "p": not a header name"#,
+        ),
+        (
+            r#"{"type":"string","x-mcp-header":"Région"}"#,
+            r#"x-mcp-header at "p": not a header name"#,
+        ),
+        (
+            r#"{"type":"string","x-mcp-header":"A\r\nB"}"#,
+            r#"x-mcp-header at "p": not a header name"#,
+        ),
+        (
+            r#"{"type":"number","x-mcp-header":"A"}"#,
+            r#"x-mcp-header at "p": only strings, integers and booleans can be mirrored"#,
+        ),
+        (
+            r#"{"type":"array","x-mcp-header":"A"}"#,
+            r#"x-mcp-header at "p": only strings, integers and booleans can be mirrored"#,
+        ),
+        (
+            r#"{"x\u002dmcp-header":"A"}"#,
+            r#"x-mcp-header at "p": only strings, integers and booleans can be mirrored"#,
+        ),
+        (
+            r#"{"type":"array","items":{"type":"string","x-mcp-header":"A"}}"#,
+            r#"x-mcp-header at "p/items": not reachable from the root through properties alone"#,
+        ),
+        (
+            r#"{"anyOf":[{"properties":{"q":{"type":"string","x-mcp-header":"A"}}}]}"#,
+            r#"x-mcp-header at "p/anyOf/q": not reachable from the root through properties alone"#,
+        ),
+        (
+            r##"{"$ref":"#/$defs/d","$defs":{"d":{"type":"string","x-mcp-header":"A"}}}"##,
+            r#"x-mcp-header at "p/d": not reachable from the root through properties alone"#,
+        ),
+    ];
+    for (schema, expected) in cases {
+        assert_eq!(property(schema), Err(expected.to_owned()), "{schema}");
+    }
+    let twice = r#"{"properties":{"a":{"type":"string","x-mcp-header":"Ab"},"b":{"type":"string","x-mcp-header":"aB"}}}"#;
+    assert_eq!(
+        declared(twice),
+        Err(r#"x-mcp-header at "b": the name is used twice"#.to_owned())
+    );
+    let root = r#"{"type":"string","x-mcp-header":"A"}"#;
+    assert_eq!(
+        declared(root),
+        Err(
+            r#"x-mcp-header at "": not reachable from the root through properties alone"#
+                .to_owned()
+        )
+    );
+    assert!(declared(r#"{"type":"object"}"#).unwrap().is_empty());
+}
