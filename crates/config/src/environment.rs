@@ -1,0 +1,139 @@
+//! The process environment, read in this one place.
+//!
+//! Everything else takes an [`Environment`], so a test states the environment
+//! it runs in and `clippy.toml` can ban `std::env` everywhere else.
+
+mod child;
+mod expand;
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::PathBuf;
+
+use legation_core::Home;
+use thiserror::Error;
+
+pub use expand::{SecretTemplate, Template, TemplateError};
+pub(crate) use expand::{expand, first_problem};
+
+/// Names and values as they were when the process started. `Debug` prints the
+/// names only: values are where people keep their tokens.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Environment {
+    vars: BTreeMap<OsString, OsString>,
+}
+
+/// There is no place for the data directory.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("neither LEGATION_HOME nor HOME is an absolute path, so there is no data directory")]
+pub struct NoHome;
+
+// === impl Environment ===
+
+impl Environment {
+    /// The environment of this process.
+    pub fn from_process() -> Self {
+        Self {
+            vars: std::env::vars_os().collect(),
+        }
+    }
+
+    /// An environment made of these pairs and nothing else.
+    pub fn from_pairs<N: Into<OsString>, V: Into<OsString>>(
+        pairs: impl IntoIterator<Item = (N, V)>,
+    ) -> Self {
+        Self {
+            vars: pairs
+                .into_iter()
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+        }
+    }
+
+    /// The value of `name`, if it is set and is Unicode.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.get_os(name)?.to_str()
+    }
+
+    /// The value of `name` as the system holds it.
+    pub fn get_os(&self, name: &str) -> Option<&OsStr> {
+        self.vars.get(OsStr::new(name)).map(OsString::as_os_str)
+    }
+
+    /// Every pair, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.vars
+            .iter()
+            .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+
+    /// `$LEGATION_HOME`, else `.legation` in the user's home directory.
+    ///
+    /// # Errors
+    ///
+    /// [`NoHome`] when neither is set to an absolute path. A relative one is
+    /// refused rather than resolved, because two commands run from two
+    /// folders would then own two data directories.
+    pub fn legation_home(&self) -> Result<Home, NoHome> {
+        if let Some(home) = self.get_os("LEGATION_HOME").filter(|home| !home.is_empty()) {
+            let home = PathBuf::from(home);
+            return if home.is_absolute() {
+                Ok(Home::at(home))
+            } else {
+                Err(NoHome)
+            };
+        }
+        self.user_home()
+            .map(|home| Home::at(home.join(".legation")))
+            .ok_or(NoHome)
+    }
+
+    /// The user's own home directory.
+    pub fn user_home(&self) -> Option<PathBuf> {
+        let name = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+        self.get_os(name)
+            .map(PathBuf::from)
+            .filter(|home| home.is_absolute())
+    }
+
+    /// What a child process inherits: the variables a program needs to run at
+    /// all, and none that could hold somebody's secret. See
+    /// [`Environment::child`] for what is configured on top.
+    pub fn inherited_by_children(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.iter()
+            .filter(|(name, value)| child::inherits(name, value))
+    }
+
+    /// The whole environment of a child: what it inherits, overlaid with
+    /// `configured`.
+    pub fn child(
+        &self,
+        configured: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Vec<(OsString, OsString)> {
+        let mut all: BTreeMap<OsString, OsString> = self
+            .inherited_by_children()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        all.extend(configured);
+        all.into_iter().collect()
+    }
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.vars.keys()).finish()
+    }
+}
+
+// === impl NoHome ===
+
+impl NoHome {
+    /// What to do next.
+    pub fn hint(&self) -> &'static str {
+        "Set LEGATION_HOME to an absolute path."
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+//! MCP servers as their configuration describes them.
+//!
+//! The files are shared with other clients, so both of their shapes are read:
+//! `{"mcpServers": {NAME: …}}` and the bare `{NAME: …}`. An entry that cannot
+//! be used becomes a [`Problem`] and never stands in the way of the others.
+
+mod entry;
+mod load;
+mod problem;
+mod resolve;
+mod source;
+
+use std::time::Duration;
+
+use legation_core::ServerName;
+use serde_json::{Map, Value};
+
+use crate::environment::{SecretTemplate, Template};
+
+pub use load::{Loaded, additional, user, workspace};
+pub use problem::{Problem, ProblemKind, Severity};
+pub use resolve::{ResolveError, Resolved, ResolvedHttp, ResolvedStdio};
+pub use source::Source;
+
+pub(crate) use entry::read_entry;
+pub(crate) use load::entries;
+pub(crate) use source::workspace_files;
+
+/// One server that can be used. Two equal specs need no restart in between.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerSpec {
+    /// The key of its entry.
+    pub name: ServerName,
+    /// The file, or the command line, that it comes from.
+    pub source: Source,
+    /// Whether the owner reviewed it: always for the owner's own file and the
+    /// command line, and for a workspace entry that [`crate::trust`] knows
+    /// unchanged; other workspace entries are not loaded at all.
+    pub trusted: bool,
+    /// How it is reached.
+    pub transport: Transport,
+    /// `tools`: names of the tools that are offered, with `*` for all of them.
+    pub tools: Vec<Box<str>>,
+    /// `timeout`: how long a call may take, where the entry says so.
+    pub timeout: Option<Duration>,
+    /// `displayName`: what people read.
+    pub display_name: Option<Box<str>>,
+    /// `isDefaultServer`: listed before the others.
+    pub is_default: bool,
+    /// `era`: which protocol era to speak.
+    pub era: EraChoice,
+    /// `instance`: who shares a running instance.
+    pub instance: Instance,
+    /// `prefix`: what its flat names begin with; absent means the server's
+    /// name, empty means nothing.
+    pub prefix: Option<Box<str>>,
+    /// `disabled`: configured, and not started.
+    pub disabled: bool,
+    /// `envMode`: how `env` is read, where the entry says so.
+    pub env_mode: Option<EnvMode>,
+    /// `filterMapping`, as written.
+    pub filter_mapping: Option<Value>,
+    /// Fields this program does not know, as written.
+    pub unknown: Map<String, Value>,
+}
+
+/// How a server is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// A child process that speaks on its standard input and output.
+    Stdio {
+        /// The program.
+        command: Template,
+        /// Its arguments.
+        args: Vec<Template>,
+        /// Its working directory.
+        cwd: Option<Template>,
+        /// What it finds in its environment beside what every child inherits.
+        env: Vec<(Box<str>, SecretTemplate)>,
+    },
+    /// Streamable HTTP.
+    Http {
+        /// The endpoint.
+        url: Template,
+        /// Sent with every request.
+        headers: Vec<(Box<str>, SecretTemplate)>,
+    },
+}
+
+/// Which protocol era to speak with a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum EraChoice {
+    /// Ask the server.
+    #[default]
+    Auto,
+    /// `initialize` and sessions, up to 2025-11-25.
+    Legacy,
+    /// `server/discover` and per-request metadata, from 2026-07-28.
+    Modern,
+}
+
+/// Who shares a running instance of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Instance {
+    /// All clients. The default, except for workspace servers.
+    Shared,
+    /// Each running client has its own.
+    Client,
+    /// All clients that work in one folder. The default of workspace servers.
+    Workspace,
+}
+
+/// How the values of `env` are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum EnvMode {
+    /// They are the values, after references are followed.
+    #[default]
+    Direct,
+    /// They are names of variables that hold the values.
+    Indirect,
+}
+
+// === impl ServerSpec ===
+
+impl ServerSpec {
+    /// What flat names of this server begin with, before it is sanitised.
+    pub fn flat_prefix(&self) -> &str {
+        self.prefix.as_deref().unwrap_or(self.name.as_str())
+    }
+
+    /// What people read.
+    pub fn title(&self) -> &str {
+        self.display_name.as_deref().unwrap_or(self.name.as_str())
+    }
+
+    /// Whether the allow-list names `tool`, the upstream's own name.
+    pub fn offers(&self, tool: &str) -> bool {
+        self.tools
+            .iter()
+            .any(|name| **name == *"*" || **name == *tool)
+    }
+}
+
+// === impl Transport ===
+
+impl Transport {
+    /// The word of the `type` field.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Stdio { .. } => "stdio",
+            Self::Http { .. } => "http",
+        }
+    }
+
+    /// The command line or the address on one line, as written.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Stdio { command, args, .. } => std::iter::once(command)
+                .chain(args)
+                .map(|word| quoted(word.as_str()))
+                .collect::<Vec<_>>()
+                .join(" "),
+            Self::Http { url, .. } => quoted(url.as_str()),
+        }
+    }
+}
+
+/// A word that keeps its limits on a line and cannot repaint a terminal.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |letter: char| !letter.is_control() && !letter.is_whitespace() && letter != '"';
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("{word:?}")
+    }
+}
+
+// === impl EraChoice ===
+
+impl EraChoice {
+    /// The word of the `era` field.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Legacy => "legacy",
+            Self::Modern => "modern",
+        }
+    }
+}
+
+// === impl Instance ===
+
+impl Instance {
+    /// The word of the `instance` field.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Shared => "shared",
+            Self::Client => "client",
+            Self::Workspace => "workspace",
+        }
+    }
+}
+
+// === impl EnvMode ===
+
+impl EnvMode {
+    /// The word of the `envMode` field and of `env_value_mode`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Indirect => "indirect",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

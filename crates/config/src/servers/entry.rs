@@ -1,0 +1,401 @@
+//! One entry of `mcpServers`, field by field.
+//!
+//! Read by hand rather than derived: an error has to name the field in the
+//! file's own words and say what to write instead, unknown fields have to be
+//! kept, and one wrong field must not hide what is wrong with the next entry.
+
+use std::time::Duration;
+
+use legation_core::ServerName;
+use serde_json::{Map, Value};
+
+use super::{EnvMode, EraChoice, Instance, Problem, ProblemKind, ServerSpec, Source, Transport};
+use crate::environment::{SecretTemplate, Template, first_problem};
+
+/// What a wrong field leads to.
+struct Wrong {
+    kind: ProblemKind,
+    message: String,
+    hint: String,
+}
+
+/// A reader that removes what it understood, so that the rest is unknown.
+struct Fields<'a> {
+    rest: Map<String, Value>,
+    warnings: Vec<Wrong>,
+    source: &'a Source,
+}
+
+/// Reads the entry `name` of `source`. Warnings accompany a server, an error
+/// stands instead of it.
+pub(crate) fn read_entry(
+    name: &str,
+    entry: &Value,
+    source: &Source,
+    trusted: bool,
+) -> (Option<ServerSpec>, Vec<Problem>) {
+    let problem = |wrong: Wrong| Problem {
+        source: source.clone(),
+        server: Some(name.into()),
+        kind: wrong.kind,
+        message: wrong.message,
+        hint: wrong.hint,
+    };
+    let server_name = match ServerName::parse(name) {
+        Ok(server_name) => server_name,
+        Err(error) => {
+            let wrong = wrong(error.to_string(), "Rename the entry.");
+            return (None, vec![problem(wrong)]);
+        }
+    };
+    let Value::Object(members) = entry else {
+        let wrong = wrong(
+            format!("the entry is {}, not an object", kind_of(entry)),
+            "Write {\"command\": …} or {\"type\": \"http\", \"url\": …}.",
+        );
+        return (None, vec![problem(wrong)]);
+    };
+    let mut fields = Fields {
+        rest: members.clone(),
+        warnings: Vec::new(),
+        source,
+    };
+    match fields.spec(server_name, trusted) {
+        Ok(spec) => {
+            let warnings = fields.warnings.into_iter().map(problem).collect();
+            (Some(spec), warnings)
+        }
+        Err(error) => (None, vec![problem(error)]),
+    }
+}
+
+fn wrong(message: impl Into<String>, hint: impl Into<String>) -> Wrong {
+    Wrong {
+        kind: ProblemKind::Entry,
+        message: message.into(),
+        hint: hint.into(),
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+// === impl Fields ===
+
+impl Fields<'_> {
+    fn spec(&mut self, name: ServerName, trusted: bool) -> Result<ServerSpec, Wrong> {
+        let transport = self.transport()?;
+        let default_instance = match self.source {
+            Source::Workspace { .. } => Instance::Workspace,
+            Source::User { .. } | Source::Additional { .. } => Instance::Shared,
+        };
+        let spec = ServerSpec {
+            name,
+            source: self.source.clone(),
+            trusted,
+            transport,
+            tools: self.tools()?,
+            timeout: self.timeout()?,
+            display_name: self.text("displayName")?,
+            is_default: self.boolean("isDefaultServer")?,
+            era: self
+                .choice(
+                    "era",
+                    &[EraChoice::Auto, EraChoice::Legacy, EraChoice::Modern],
+                    EraChoice::as_str,
+                )?
+                .unwrap_or_default(),
+            instance: self
+                .choice(
+                    "instance",
+                    &[Instance::Shared, Instance::Client, Instance::Workspace],
+                    Instance::as_str,
+                )?
+                .unwrap_or(default_instance),
+            prefix: self.text("prefix")?,
+            disabled: self.boolean("disabled")?,
+            env_mode: self.choice(
+                "envMode",
+                &[EnvMode::Direct, EnvMode::Indirect],
+                EnvMode::as_str,
+            )?,
+            filter_mapping: self.rest.shift_remove("filterMapping"),
+            unknown: Map::new(),
+        };
+        // Other clients write it to say where the entry came from.
+        self.rest.shift_remove("source");
+        let names: Vec<String> = self
+            .rest
+            .keys()
+            .map(|key| format!("`{}`", key.escape_debug()))
+            .collect();
+        if !names.is_empty() {
+            self.warn(
+                format!("{} has no effect here", names.join(", ")),
+                "Check the spelling; unknown fields are kept for other clients.",
+            );
+        }
+        Ok(ServerSpec {
+            unknown: std::mem::take(&mut self.rest),
+            ..spec
+        })
+    }
+
+    fn transport(&mut self) -> Result<Transport, Wrong> {
+        let has_command = self.rest.contains_key("command");
+        let has_url = self.rest.contains_key("url");
+        let kind = self.text("type")?;
+        match kind.as_deref() {
+            Some("local" | "stdio") => self.stdio(),
+            Some("http" | "streamable-http" | "streamableHttp") => self.http(),
+            Some("sse") => Err(Wrong {
+                kind: ProblemKind::SseComesLater,
+                message: "type `sse` is not spoken yet, so the server is not available".to_owned(),
+                hint: "Most such servers also answer Streamable HTTP: try \"type\": \"http\", \
+                       often under a path that ends in /mcp."
+                    .to_owned(),
+            }),
+            Some(other) => Err(wrong(
+                format!("type {other:?} is not known"),
+                "Use \"stdio\" (or \"local\") for a command and \"http\" for an address.",
+            )),
+            None if has_command && has_url => Err(wrong(
+                "it has both `command` and `url`, so it is not clear which is meant",
+                "Remove one of them, or add \"type\": \"stdio\" or \"type\": \"http\".",
+            )),
+            None if has_command => self.stdio(),
+            None if has_url => {
+                self.warn(
+                    "it has a `url` and no `type`; http is assumed".to_owned(),
+                    "Add \"type\": \"http\": other clients refuse the entry without it.",
+                );
+                self.http()
+            }
+            None => Err(wrong(
+                "it has neither `command` nor `url`, so there is nothing to start or reach",
+                "Write {\"command\": …} or {\"type\": \"http\", \"url\": …}.",
+            )),
+        }
+    }
+
+    fn stdio(&mut self) -> Result<Transport, Wrong> {
+        let command = self.required("command")?;
+        let args = self
+            .texts("args")?
+            .unwrap_or_default()
+            .iter()
+            .enumerate()
+            .map(|(index, text)| template(&format!("args[{index}]"), text))
+            .collect::<Result<_, _>>()?;
+        let cwd = self
+            .text("cwd")?
+            .filter(|cwd| !cwd.is_empty())
+            .map(|cwd| template("cwd", &cwd))
+            .transpose()?;
+        let env = self.pairs("env")?;
+        for (name, _) in &env {
+            if name.is_empty() || name.contains(['=', '\0']) {
+                return Err(wrong(
+                    format!("env has the name {name:?}, which no variable can have"),
+                    "Rename it.",
+                ));
+            }
+        }
+        Ok(Transport::Stdio {
+            command,
+            args,
+            cwd,
+            env,
+        })
+    }
+
+    fn http(&mut self) -> Result<Transport, Wrong> {
+        let url = self.required("url")?;
+        let plain = url.as_str();
+        if !url.has_references() && !plain.starts_with("https://") && !plain.starts_with("http://")
+        {
+            return Err(wrong(
+                format!("url {plain:?} does not start with https:// or http://"),
+                "Write the whole address of the endpoint.",
+            ));
+        }
+        let headers = self.pairs("headers")?;
+        for (name, _) in &headers {
+            if !is_header_name(name) {
+                return Err(wrong(
+                    format!("headers has the name {name:?}, which no header can have"),
+                    "Header names are letters, digits and dashes.",
+                ));
+            }
+        }
+        Ok(Transport::Http { url, headers })
+    }
+
+    fn tools(&mut self) -> Result<Vec<Box<str>>, Wrong> {
+        let tools = self.texts("tools")?.unwrap_or_else(|| vec!["*".into()]);
+        if tools.is_empty() {
+            self.warn(
+                "`tools` is empty, so the server offers none".to_owned(),
+                "Write [\"*\"] for all tools, or set \"disabled\": true.",
+            );
+        }
+        Ok(tools)
+    }
+
+    fn timeout(&mut self) -> Result<Option<Duration>, Wrong> {
+        let Some(value) = self.take("timeout") else {
+            return Ok(None);
+        };
+        match value.as_u64() {
+            Some(ms) if ms > 0 => Ok(Some(Duration::from_millis(ms))),
+            _ => Err(wrong(
+                format!("timeout is {value}, not a whole number of milliseconds above 0"),
+                "Write \"timeout\": 60000 for one minute.",
+            )),
+        }
+    }
+
+    /// The value of a field, where `null` is as good as absent.
+    fn take(&mut self, key: &str) -> Option<Value> {
+        self.rest.shift_remove(key).filter(|value| !value.is_null())
+    }
+
+    fn text(&mut self, key: &str) -> Result<Option<Box<str>>, Wrong> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Value::String(text)) => no_nul(key, &text).map(|()| Some(text.into())),
+            Some(other) => Err(not_a(key, "a text", &other)),
+        }
+    }
+
+    fn required(&mut self, key: &str) -> Result<Template, Wrong> {
+        match self.text(key)? {
+            Some(text) if !text.trim().is_empty() => template(key, &text),
+            _ => Err(wrong(
+                format!("{key} is missing or empty"),
+                format!("Add \"{key}\": \"…\"."),
+            )),
+        }
+    }
+
+    fn boolean(&mut self, key: &str) -> Result<bool, Wrong> {
+        match self.take(key) {
+            None => Ok(false),
+            Some(Value::Bool(value)) => Ok(value),
+            Some(other) => Err(not_a(key, "true or false", &other)),
+        }
+    }
+
+    fn texts(&mut self, key: &str) -> Result<Option<Vec<Box<str>>>, Wrong> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Value::Array(items)) => items
+                .iter()
+                .enumerate()
+                .map(|(index, item)| {
+                    let key = format!("{key}[{index}]");
+                    let text = item.as_str().ok_or_else(|| not_a(&key, "a text", item))?;
+                    no_nul(&key, text)?;
+                    Ok(text.into())
+                })
+                .collect::<Result<_, _>>()
+                .map(Some),
+            Some(other) => Err(not_a(key, "a list of texts", &other)),
+        }
+    }
+
+    fn pairs(&mut self, key: &str) -> Result<Vec<(Box<str>, SecretTemplate)>, Wrong> {
+        match self.take(key) {
+            None => Ok(Vec::new()),
+            Some(Value::Object(members)) => members
+                .iter()
+                .map(|(name, value)| {
+                    let key = format!("{key}.{}", name.escape_debug());
+                    let text = value.as_str().ok_or_else(|| not_a(&key, "a text", value))?;
+                    no_nul(&key, text)?;
+                    check_references(&key, text)?;
+                    Ok((name.as_str().into(), SecretTemplate::new(text)))
+                })
+                .collect(),
+            Some(other) => Err(not_a(key, "an object of texts", &other)),
+        }
+    }
+
+    fn choice<T: Copy>(
+        &mut self,
+        key: &str,
+        choices: &[T],
+        word: fn(T) -> &'static str,
+    ) -> Result<Option<T>, Wrong> {
+        let Some(text) = self.text(key)? else {
+            return Ok(None);
+        };
+        let found = choices.iter().find(|choice| word(**choice) == &*text);
+        found.copied().map(Some).ok_or_else(|| {
+            let known: Vec<&str> = choices.iter().map(|choice| word(*choice)).collect();
+            wrong(
+                format!("{key} is {text:?}, which is not known"),
+                format!("Use one of: {}.", known.join(", ")),
+            )
+        })
+    }
+
+    fn warn(&mut self, message: String, hint: &str) {
+        self.warnings.push(Wrong {
+            kind: ProblemKind::Ignored,
+            message,
+            hint: hint.to_owned(),
+        });
+    }
+}
+
+fn template(key: &str, text: &str) -> Result<Template, Wrong> {
+    check_references(key, text)?;
+    Ok(Template::new(text))
+}
+
+fn check_references(key: &str, text: &str) -> Result<(), Wrong> {
+    match first_problem(text) {
+        None => Ok(()),
+        Some(error) => Err(wrong(
+            format!("{key}: {error}"),
+            "Write $$ where a dollar sign itself is meant.",
+        )),
+    }
+}
+
+/// No argument, variable or path of an operating system can hold a NUL.
+fn no_nul(key: &str, text: &str) -> Result<(), Wrong> {
+    if text.contains('\0') {
+        return Err(wrong(
+            format!("{key} has a NUL character"),
+            "Remove the \\u0000.",
+        ));
+    }
+    Ok(())
+}
+
+/// The value itself is left out: it may be a token in the wrong place.
+fn not_a(key: &str, wanted: &str, found: &Value) -> Wrong {
+    let hint = match found {
+        Value::Number(_) | Value::Bool(_) if wanted == "a text" => "Put it in quotes.".to_owned(),
+        _ => format!("Write {wanted}."),
+    };
+    wrong(format!("{key} is {}, not {wanted}", kind_of(found)), hint)
+}
+
+/// `token` of RFC 9110, section 5.6.2.
+fn is_header_name(name: &str) -> bool {
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+}
