@@ -1,0 +1,14 @@
+//! `cargo xtask peers`.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+/// Options of `cargo xtask peers`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+/// Runs it.
+pub(crate) fn run(_args: &Args) -> Result<ExitCode> {
+    anyhow::bail!("not built yet")
+}
