@@ -1,0 +1,69 @@
+//! The fixture as a program: over stdio, or over HTTP on an address of its own.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::{Parser, ValueEnum};
+use legation_tests::fixture::{self, Era, Fixture};
+
+/// A Model Context Protocol server for tests.
+#[derive(Debug, Parser)]
+struct Args {
+    /// How clients reach it.
+    #[arg(long, default_value = "stdio")]
+    transport: Transport,
+    /// Where to listen over HTTP.
+    #[arg(long, default_value = "127.0.0.1:0")]
+    listen: String,
+    /// Where to write the port once it listens.
+    #[arg(long)]
+    port_file: Option<PathBuf>,
+    /// The protocol eras it speaks.
+    #[arg(long, default_value = "both")]
+    era: Era,
+    /// The name it gives itself.
+    #[arg(long, default_value = "fixture")]
+    name: String,
+    /// The features it declares, by comma; all if absent.
+    #[arg(long, value_delimiter = ',')]
+    caps: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Transport {
+    Stdio,
+    Http,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+    let fixture = Fixture::new(args.era, args.name, args.caps);
+    match args.transport {
+        Transport::Stdio => {
+            fixture::stdio::serve(fixture, tokio::io::stdin(), tokio::io::stdout())
+                .await
+                .context("the stream broke")?;
+        }
+        Transport::Http => {
+            let listener = tokio::net::TcpListener::bind(&args.listen)
+                .await
+                .with_context(|| format!("cannot listen on {}", args.listen))?;
+            let port = listener.local_addr()?.port();
+            if let Some(path) = args.port_file {
+                write_port(&path, port)?;
+            }
+            fixture::http::serve(fixture, listener)
+                .await
+                .context("cannot accept")?;
+        }
+    }
+    Ok(())
+}
+
+/// Renamed into place so that a reader never sees half a number.
+fn write_port(path: &std::path::Path, port: u16) -> anyhow::Result<()> {
+    let partial = path.with_extension("partial");
+    std::fs::write(&partial, port.to_string())?;
+    std::fs::rename(&partial, path).context("cannot write the port")
+}
