@@ -5,3 +5,4 @@
 //! so that a misreading in one place cannot hide in the other.
 
 pub mod fixture;
+pub mod harness;

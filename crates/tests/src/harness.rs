@@ -1,0 +1,10 @@
+//! What end-to-end tests are made of: a hub in a temporary home, clients of
+//! both eras over every transport, and a count of what was left behind.
+
+pub mod http;
+pub mod hub;
+pub mod lines;
+pub mod node;
+pub mod peer;
+pub mod process;
+pub mod servers;
