@@ -5,11 +5,14 @@
 //! the reading and writing. A typed MCP library was rejected for this place because its round
 //! trip drops what its types do not know.
 
+pub mod caps;
 pub mod codes;
 pub mod framing;
 pub mod headers;
 pub mod json;
+pub mod listen;
 pub mod message;
 pub mod meta;
 pub mod revision;
 pub mod sse;
+pub mod translate;

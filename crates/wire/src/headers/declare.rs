@@ -29,7 +29,6 @@ pub struct BadDeclaration {
     /// Where in the schema, as property names and keywords joined by slashes.
     pub place: Box<str>,
     /// What is wrong there.
-    #[source]
     pub fault: DeclarationFault,
 }
 

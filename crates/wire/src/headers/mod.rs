@@ -37,7 +37,6 @@ pub const PARAM_PREFIX: &str = "mcp-param-";
 #[error("header mismatch: {fault}")]
 pub struct HeaderMismatch {
     /// What differs.
-    #[source]
     pub fault: MismatchFault,
 }
 

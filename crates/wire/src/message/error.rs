@@ -13,7 +13,6 @@ pub struct MessageError {
     /// Whether the text would have been a response, which nobody answers.
     pub is_response: bool,
     /// What is wrong.
-    #[source]
     pub fault: MessageFault,
 }
 

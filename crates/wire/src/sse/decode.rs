@@ -145,7 +145,7 @@ impl SseDecoder {
             }
             b"event" => {
                 self.event.event =
-                    Some(String::from_utf8_lossy(value).into()).filter(|s: &Box<str>| !s.is_empty())
+                    (!value.is_empty()).then(|| String::from_utf8_lossy(value).into())
             }
             b"id" if !value.contains(&0) => {
                 let id: Box<str> = String::from_utf8_lossy(value).into();
