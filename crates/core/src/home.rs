@@ -76,6 +76,12 @@ impl Home {
         self.root.join("clients.json")
     }
 
+    /// The credentials that bridges show, one file a client.
+    #[must_use]
+    pub fn client_tokens(&self) -> PathBuf {
+        self.root.join("clients")
+    }
+
     /// The folders whose servers the owner trusts.
     #[must_use]
     pub fn trust(&self) -> PathBuf {
@@ -118,23 +124,7 @@ impl Home {
     /// When one of them cannot be made or closed.
     pub fn create(&self) -> Result<(), HomeError> {
         for path in [self.root.clone(), self.governance(), self.logs()] {
-            let fail = |what| {
-                let path = path.clone();
-                move |source| HomeError { what, path, source }
-            };
-            fs::DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(&path)
-                .map_err(fail("creating"))?;
-            let mode = fs::metadata(&path)
-                .map_err(fail("reading"))?
-                .permissions()
-                .mode();
-            if mode & 0o077 != 0 {
-                fs::set_permissions(&path, fs::Permissions::from_mode(0o700))
-                    .map_err(fail("closing to other users"))?;
-            }
+            create_private_dir(&path)?;
         }
         Ok(())
     }
@@ -166,6 +156,31 @@ impl Home {
             }),
         }
     }
+}
+
+/// Makes a folder that is closed to everyone else, or closes the one there is.
+///
+/// # Errors
+/// When it cannot be made or closed.
+pub fn create_private_dir(path: &Path) -> Result<(), HomeError> {
+    let fail = |what| {
+        let path = path.to_owned();
+        move |source| HomeError { what, path, source }
+    };
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(fail("creating"))?;
+    let mode = fs::metadata(path)
+        .map_err(fail("reading"))?
+        .permissions()
+        .mode();
+    if mode & 0o077 != 0 {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o700))
+            .map_err(fail("closing to other users"))?;
+    }
+    Ok(())
 }
 
 /// Writes a file that only its owner can read: whole or not at all, and on disk
