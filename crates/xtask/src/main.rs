@@ -10,6 +10,7 @@ mod soak;
 mod sys;
 mod test;
 mod tidy;
+mod tools;
 
 use std::process::ExitCode;
 

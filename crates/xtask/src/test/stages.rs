@@ -1,0 +1,299 @@
+//! The stages of `cargo xtask test`, and how each is counted.
+
+use std::fmt;
+use std::io::{BufRead, BufReader};
+use std::ops::AddAssign;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+
+use crate::sys;
+use crate::tools::{self, Tool};
+
+/// One stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Stage {
+    /// `cargo fmt --check`.
+    Fmt,
+    /// `cargo clippy` with warnings denied.
+    Clippy,
+    /// The walls between crates and the house rules.
+    Tidy,
+    /// Unit and integration tests.
+    Unit,
+    /// The official conformance suite against the hub as a server.
+    Conformance,
+    /// The official conformance suite against the hub as a client.
+    ConformanceClient,
+    /// The SDKs and the Inspector against real servers behind the hub.
+    Sdk,
+    /// Whole turns of real agents.
+    Agents,
+}
+
+/// How many checks passed and failed.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Tally {
+    /// Checks that passed.
+    pub(super) passed: u64,
+    /// Checks that failed.
+    pub(super) failed: u64,
+}
+
+// === impl Stage ===
+
+impl Stage {
+    /// In the order they run.
+    pub(super) const ALL: [Self; 8] = [
+        Self::Fmt,
+        Self::Clippy,
+        Self::Tidy,
+        Self::Unit,
+        Self::Conformance,
+        Self::ConformanceClient,
+        Self::Sdk,
+        Self::Agents,
+    ];
+
+    /// The name on the command line.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Fmt => "fmt",
+            Self::Clippy => "clippy",
+            Self::Tidy => "tidy",
+            Self::Unit => "unit",
+            Self::Conformance => "conformance",
+            Self::ConformanceClient => "conformance-client",
+            Self::Sdk => "sdk",
+            Self::Agents => "agents",
+        }
+    }
+
+    /// What the stage does, for the person watching.
+    pub(super) fn about(self) -> &'static str {
+        match self {
+            Self::Fmt => "formatting",
+            Self::Clippy => "lints",
+            Self::Tidy => "walls between crates and house rules",
+            Self::Unit => "unit and integration tests",
+            Self::Conformance => "the official suite against the hub as a server",
+            Self::ConformanceClient => "the official suite against the hub as a client",
+            Self::Sdk => "SDKs and Inspector against real servers behind the hub",
+            Self::Agents => "whole turns of real agents, offline",
+        }
+    }
+
+    /// Runs it.
+    pub(super) fn run(self, filter: Option<&str>) -> Result<Tally> {
+        match self {
+            Self::Fmt => one(sys::cargo().args(["fmt", "--all", "--", "--check"])),
+            Self::Clippy => {
+                let arguments = [
+                    "clippy",
+                    "--workspace",
+                    "--all-targets",
+                    "--",
+                    "-D",
+                    "warnings",
+                ];
+                one(sys::cargo().args(arguments))
+            }
+            Self::Tidy => one(sys::command(std::env::current_exe()?).arg("tidy")),
+            Self::Unit => unit(),
+            Self::Conformance => end_to_end("conformance", &[Tool::Conformance], filter),
+            Self::ConformanceClient => {
+                end_to_end("conformance-client", &[Tool::Conformance], filter)
+            }
+            Self::Sdk => {
+                let needed = [
+                    Tool::Sdk1,
+                    Tool::Sdk2,
+                    Tool::Servers,
+                    Tool::Inspector,
+                    Tool::Python,
+                ];
+                end_to_end("sdk", &needed, filter)
+            }
+            Self::Agents => end_to_end("agents", &[Tool::Claude, Tool::Codex], filter),
+        }
+    }
+}
+
+/// A command that is one check.
+fn one(command: &mut Command) -> Result<Tally> {
+    let status = command.status().context("cannot start the check")?;
+    Ok(Tally::of(status.success()))
+}
+
+fn build() -> Result<bool> {
+    let status = sys::cargo()
+        .args(["build", "--workspace", "--bins"])
+        .status()?;
+    Ok(status.success())
+}
+
+fn unit() -> Result<Tally> {
+    if !build()? {
+        return Ok(Tally::FAILED);
+    }
+    let mut tally = match tools::nextest()? {
+        Some(mut nextest) => {
+            let arguments = [
+                "nextest",
+                "run",
+                "--workspace",
+                "--no-fail-fast",
+                "--color",
+                "never",
+                "--status-level",
+                "slow",
+            ];
+            counted(nextest.args(arguments), &nextest_tally)?
+        }
+        None => counted(
+            sys::cargo().args(["test", "--workspace", "--no-fail-fast"]),
+            &libtest_tally,
+        )?,
+    };
+    tally += one(sys::cargo().args(["test", "--workspace", "--doc", "--quiet"]))?;
+    Ok(tally)
+}
+
+/// Runs one end-to-end driver with the tools it needs installed.
+fn end_to_end(driver: &str, needed: &[Tool], filter: Option<&str>) -> Result<Tally> {
+    if !build()? {
+        return Ok(Tally::FAILED);
+    }
+    let folder = tools::ensure(needed)?;
+    let mut command = sys::command(sys::target_dir().join("debug").join("e2e"));
+    command
+        .arg(driver)
+        .arg("--tools")
+        .arg(&folder)
+        .current_dir(sys::root());
+    if let Some(filter) = filter {
+        command.args(["--filter", filter]);
+    }
+    counted(&mut command, &driver_tally)
+}
+
+/// Runs a command, shows what it says, and reads the tally out of it. Both streams are one pipe:
+/// a second one could fill up while the first is read.
+fn counted(command: &mut Command, read: &dyn Fn(&str) -> Option<Tally>) -> Result<Tally> {
+    let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
+    command
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone()?)
+        .stderr(writer);
+    let mut child = command.spawn().context("cannot start the tests")?;
+    // The command still holds the writing ends; without this the pipe would never end.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut tally = Tally::default();
+    for line in BufReader::new(reader).lines() {
+        let line = line.unwrap_or_default();
+        sys::say(&line);
+        if let Some(found) = read(&line) {
+            tally += found;
+        }
+    }
+    let status = child.wait()?;
+    if !status.success() && tally.failed == 0 {
+        tally.failed = 1;
+    }
+    Ok(tally)
+}
+
+/// `Summary [ 0.1s] 6 tests run: 5 passed (1 slow), 1 failed, 0 skipped`
+fn nextest_tally(line: &str) -> Option<Tally> {
+    let (_, counts) = line
+        .trim_start()
+        .strip_prefix("Summary [")?
+        .split_once(" run: ")?;
+    Some(Tally {
+        passed: before(counts, "passed"),
+        failed: before(counts, "failed")
+            + before(counts, "timed out")
+            + before(counts, "exec failed"),
+    })
+}
+
+/// `test result: ok. 5 passed; 0 failed; …`
+fn libtest_tally(line: &str) -> Option<Tally> {
+    let counts = line.strip_prefix("test result: ")?;
+    Some(Tally {
+        passed: before(counts, "passed"),
+        failed: before(counts, "failed"),
+    })
+}
+
+/// `5 passed, 0 failed`, alone on its line.
+fn driver_tally(line: &str) -> Option<Tally> {
+    let (passed, failed) = line.split_once(" passed, ")?;
+    let failed = failed.strip_suffix(" failed")?;
+    Some(Tally {
+        passed: passed.parse().ok()?,
+        failed: failed.parse().ok()?,
+    })
+}
+
+/// The number in front of a word; 0 if the word does not follow a number.
+fn before(text: &str, word: &str) -> u64 {
+    text.match_indices(word)
+        .find_map(|(at, _)| {
+            text[..at]
+                .trim_end()
+                .rsplit(|c: char| !c.is_ascii_digit())
+                .next()?
+                .parse()
+                .ok()
+        })
+        .unwrap_or(0)
+}
+
+// === impl Tally ===
+
+impl Tally {
+    /// One check that failed.
+    pub(super) const FAILED: Self = Self {
+        passed: 0,
+        failed: 1,
+    };
+
+    fn of(passed: bool) -> Self {
+        Self {
+            passed: u64::from(passed),
+            failed: u64::from(!passed),
+        }
+    }
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} passed, {} failed", self.passed, self.failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{before, driver_tally, libtest_tally, nextest_tally};
+
+    #[test]
+    fn reads_every_summary() {
+        let nextest = nextest_tally("     Summary [   2.5s] 9 tests run: 6 passed (1 slow), 2 failed, 1 timed out, 3 skipped").unwrap();
+        assert_eq!((nextest.passed, nextest.failed), (6, 3));
+        let libtest = libtest_tally("test result: FAILED. 5 passed; 2 failed; 0 ignored").unwrap();
+        assert_eq!((libtest.passed, libtest.failed), (5, 2));
+        let driver = driver_tally("83 passed, 0 failed").unwrap();
+        assert_eq!((driver.passed, driver.failed), (83, 0));
+        assert!(driver_tally("Total: 83 passed, 0 failed").is_none());
+        assert_eq!(before("nothing passed", "passed"), 0);
+    }
+}

@@ -1,0 +1,192 @@
+//! What the end-to-end stages need, installed under the target folder.
+//!
+//! Every version is pinned here; a group is installed again when its stamp says otherwise. npm
+//! itself has to run under Node 22 or newer, because an older one silently picks old versions by
+//! their `engines`; so Node comes first, from npm's own `node` package. Only the ordinary clients
+//! are used, with whatever registries they are configured for.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::sys;
+
+/// One group of programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tool {
+    /// Node itself.
+    Node,
+    /// The official conformance suite.
+    Conformance,
+    /// The TypeScript SDK, first generation.
+    Sdk1,
+    /// The TypeScript SDK, second generation.
+    Sdk2,
+    /// Servers in TypeScript.
+    Servers,
+    /// The Inspector.
+    Inspector,
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+    /// The Python SDK and servers in Python.
+    Python,
+}
+
+// === impl Tool ===
+
+impl Tool {
+    /// The folder it is installed in.
+    pub(crate) fn folder(self) -> &'static str {
+        match self {
+            Self::Node => "node",
+            Self::Conformance => "conformance",
+            Self::Sdk1 => "sdk1",
+            Self::Sdk2 => "sdk2",
+            Self::Servers => "servers",
+            Self::Inspector => "inspector",
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Python => "python",
+        }
+    }
+
+    fn packages(self) -> &'static [&'static str] {
+        match self {
+            Self::Node => &["node@22.23.3"],
+            Self::Conformance => &["@modelcontextprotocol/conformance@0.2.0-alpha.12"],
+            Self::Sdk1 => &["@modelcontextprotocol/sdk@1.32.2"],
+            Self::Sdk2 => &[
+                "@modelcontextprotocol/client@2.4.0",
+                "@modelcontextprotocol/server@2.4.0",
+            ],
+            Self::Servers => &[
+                "@modelcontextprotocol/server-everything@2026.8.31",
+                "@modelcontextprotocol/server-filesystem@2026.8.31",
+                "@modelcontextprotocol/server-memory@2026.8.31",
+            ],
+            Self::Inspector => &["@modelcontextprotocol/inspector@2.12.0"],
+            Self::Claude => &["@anthropic-ai/claude-code@2.1.329"],
+            Self::Codex => &["@openai/codex@0.169.0"],
+            Self::Python => &["mcp==2.3.0", "mcp-server-git", "mcp-server-time"],
+        }
+    }
+}
+
+/// Installs what is missing; the folder that holds all groups.
+pub(crate) fn ensure(tools: &[Tool]) -> Result<PathBuf> {
+    let folder = sys::target_dir().join("tools");
+    for tool in std::iter::once(&Tool::Node).chain(tools) {
+        ensure_one(&folder, *tool)?;
+    }
+    Ok(folder)
+}
+
+/// The folder that holds `node`, to be put first on PATH.
+pub(crate) fn node_bin(folder: &Path) -> PathBuf {
+    folder.join("node/node_modules/node/bin")
+}
+
+/// cargo with nextest in reach, or nothing if it cannot be had.
+pub(crate) fn nextest() -> Result<Option<Command>> {
+    let works = |command: &mut Command| {
+        let quiet = command
+            .args(["nextest", "--version"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        quiet.status().is_ok_and(|status| status.success())
+    };
+    if works(&mut sys::cargo()) {
+        return Ok(Some(sys::cargo()));
+    }
+    let folder = sys::target_dir().join("tools");
+    let path = prefixed(&folder.join("bin"));
+    if !works(sys::cargo().env("PATH", &path)) {
+        sys::say("installing cargo-nextest (once, some minutes)");
+        let mut install = sys::cargo();
+        install
+            .args(["install", "--locked", "cargo-nextest", "--root"])
+            .arg(&folder);
+        if !install.status()?.success() {
+            sys::say("cargo-nextest cannot be installed; going on with `cargo test`");
+            return Ok(None);
+        }
+    }
+    let mut cargo = sys::cargo();
+    cargo.env("PATH", &path);
+    Ok(Some(cargo))
+}
+
+fn ensure_one(folder: &Path, tool: Tool) -> Result<()> {
+    let place = folder.join(tool.folder());
+    let stamp = place.join("stamp");
+    let wanted = tool.packages().join("\n");
+    if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    sys::say(&format!("installing {}", tool.packages().join(", ")));
+    std::fs::create_dir_all(&place)
+        .with_context(|| format!("cannot create {}", place.display()))?;
+    match tool {
+        Tool::Python => install_python(&place, tool.packages())?,
+        _ => install_npm(folder, &place, tool.packages())?,
+    }
+    std::fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))
+}
+
+fn install_npm(folder: &Path, place: &Path, packages: &[&str]) -> Result<()> {
+    std::fs::write(place.join("package.json"), "{\"private\": true}\n")?;
+    let mut npm = sys::command("npm");
+    npm.args(["install", "--no-audit", "--no-fund", "--loglevel", "error"])
+        .args(packages)
+        .env("PATH", prefixed(&node_bin(folder)))
+        .current_dir(place);
+    finish(
+        &mut npm,
+        "npm",
+        "install Node.js with npm and run the command again",
+    )
+}
+
+fn install_python(place: &Path, packages: &[&str]) -> Result<()> {
+    let hint = "install Python 3.10 or newer with venv and run the command again";
+    finish(
+        sys::command("python3").args(["-m", "venv"]).arg(place),
+        "python3",
+        hint,
+    )?;
+    let mut pip = sys::command(place.join("bin/python"));
+    finish(
+        pip.args([
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ])
+        .args(packages),
+        "pip",
+        hint,
+    )
+}
+
+fn finish(command: &mut Command, name: &str, hint: &str) -> Result<()> {
+    let status = command
+        .stdin(Stdio::null())
+        .status()
+        .with_context(|| format!("{name} cannot be started; {hint}"))?;
+    if !status.success() {
+        bail!("{name} failed with {status}; nothing of this group was marked as installed");
+    }
+    Ok(())
+}
+
+fn prefixed(first: &Path) -> String {
+    format!(
+        "{}:{}",
+        first.display(),
+        sys::env("PATH").unwrap_or_default()
+    )
+}
