@@ -8,10 +8,16 @@
 //! nothing a folder brings along becomes a server before the owner agreed to
 //! exactly that entry. This crate knows neither the rules nor the protocol.
 
+pub mod clients;
+pub mod edit;
 pub mod environment;
 pub mod file;
+pub mod first_run;
 pub mod json;
 pub mod servers;
+pub mod settings;
 pub mod trust;
+pub mod watch;
 
 pub use environment::Environment;
+pub use settings::Settings;

@@ -1,0 +1,285 @@
+//! Settings of the hub, in layers that remember who set what.
+//!
+//! The defaults are a commented file that is embedded and read like any other
+//! layer, so that the documentation of a key and its default cannot disagree.
+//! Settings are read whole before anything binds: a hub with half its
+//! settings in force is one nobody asked for.
+
+mod error;
+mod keys;
+mod layers;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use legation_core::Home;
+
+use crate::environment::Environment;
+use crate::file;
+use crate::servers::EnvMode;
+
+pub use error::SettingsError;
+pub use layers::{Layer, Place};
+
+use layers::{Placed, Value, Values};
+
+/// The defaults, with a comment above every key; also what the first start
+/// writes, commented out.
+pub const DEFAULTS: &str = include_str!("settings/defaults.toml");
+
+/// Settings in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// `listen`: always a loopback address.
+    pub listen: SocketAddr,
+    /// `idle_exit_ms`: when a hub without clients ends; `None` means never.
+    pub idle_exit: Option<Duration>,
+    /// `log_level`: `error`, `warn`, `info`, `debug` or `trace`.
+    pub log_level: &'static str,
+    /// `env_value_mode`.
+    pub env_value_mode: EnvMode,
+    /// `load_parallelism`: how many servers start at once, at least one.
+    pub load_parallelism: usize,
+    /// `slow_start_ms`: when a connecting server is warned about.
+    pub slow_start: Duration,
+    /// `call_timeout_ms`: for calls of servers without a `timeout`.
+    pub call_timeout: Duration,
+    /// `[limits]`.
+    pub limits: Limits,
+    /// `[views.NAME]`, by name.
+    pub views: BTreeMap<Box<str>, View>,
+    values: Values,
+}
+
+/// Bounds on what others may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// `client_message_bytes`.
+    pub client_message_bytes: usize,
+    /// `upstream_message_bytes`.
+    pub upstream_message_bytes: usize,
+    /// `connections` open at once.
+    pub connections: usize,
+    /// `request_read_ms`: for one request's headers and body.
+    pub request_read: Duration,
+    /// `tools_per_server`.
+    pub tools_per_server: usize,
+}
+
+/// A subset of the catalogue. Names may use `*` and `?`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    /// Which servers.
+    pub servers: Vec<Box<str>>,
+    /// Which of their tools, by the upstreams' own names.
+    pub tools: Vec<Box<str>>,
+}
+
+/// One setting and who set it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explained {
+    /// The key.
+    pub key: String,
+    /// Its value as TOML.
+    pub value: String,
+    /// Who set it.
+    pub place: Place,
+    /// What it means, from the embedded defaults.
+    pub about: String,
+    /// The variable that would set it; views have none.
+    pub variable: Option<String>,
+}
+
+/// Whether `name` can be the name of a view: it stands in addresses.
+pub fn is_view_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+}
+
+/// Variables that look like misspelt settings, each with the name that was
+/// probably meant. They have no effect, which its owner should hear.
+pub fn misspelt_variables(environment: &Environment) -> Vec<(String, String)> {
+    layers::misspelt_variables(environment)
+}
+
+/// The text of `legation.toml` that the first start writes: every key and its
+/// comment, nothing set.
+pub fn commented_defaults() -> String {
+    DEFAULTS
+        .lines()
+        .map(|line| match line {
+            "" => "\n".to_owned(),
+            line if line.starts_with('#') => format!("{line}\n"),
+            line => format!("# {line}\n"),
+        })
+        .collect()
+}
+
+// === impl Settings ===
+
+impl Settings {
+    /// Reads all layers. `flags` holds keys and texts, such as
+    /// `("listen", "127.0.0.1:0")`.
+    ///
+    /// # Errors
+    ///
+    /// [`SettingsError`] for the first thing, in the weakest layer that has
+    /// one, which is not understood.
+    pub fn load(
+        home: &Home,
+        environment: &Environment,
+        flags: &[(&str, String)],
+    ) -> Result<Self, SettingsError> {
+        let path = home.settings();
+        let text = file::read(&path).map_err(SettingsError::Read)?;
+        let mut values = Values::new();
+        layers::add_toml(&mut values, DEFAULTS, None)?;
+        if let Some(text) = &text {
+            layers::add_toml(&mut values, text, Some(&path))?;
+        }
+        layers::add_environment(&mut values, environment)?;
+        layers::add_flags(&mut values, flags)?;
+        Self::from_values(values)
+    }
+
+    /// The settings of a hub nobody configured.
+    pub fn defaults() -> Self {
+        let mut values = Values::new();
+        layers::add_toml(&mut values, DEFAULTS, None)
+            .and_then(|()| Self::from_values(values))
+            .expect("the embedded defaults are read by a test")
+    }
+
+    fn from_values(values: Values) -> Result<Self, SettingsError> {
+        let text = |key: &str| match &values[key].value {
+            Value::Text(text) => text.as_str(),
+            Value::Number(_) | Value::Texts(_) => "",
+        };
+        let listen: SocketAddr = text("listen")
+            .parse()
+            .expect("the layer checked that it is an address");
+        if !listen.ip().is_loopback() {
+            return Err(SettingsError::BeyondLoopback {
+                place: values["listen"].place.clone(),
+                address: listen,
+            });
+        }
+        let level = keys::LOG_LEVELS
+            .iter()
+            .find(|level| **level == text("log_level"));
+        Ok(Self {
+            listen,
+            idle_exit: Some(millis(&values, "idle_exit_ms")).filter(|after| !after.is_zero()),
+            log_level: level.expect("the layer checked that it is a level"),
+            env_value_mode: match text("env_value_mode") {
+                "indirect" => EnvMode::Indirect,
+                _ => EnvMode::Direct,
+            },
+            load_parallelism: count(&values, "load_parallelism"),
+            slow_start: millis(&values, "slow_start_ms"),
+            call_timeout: millis(&values, "call_timeout_ms"),
+            limits: Limits {
+                client_message_bytes: count(&values, "limits.client_message_bytes"),
+                upstream_message_bytes: count(&values, "limits.upstream_message_bytes"),
+                connections: count(&values, "limits.connections"),
+                request_read: millis(&values, "limits.request_read_ms"),
+                tools_per_server: count(&values, "limits.tools_per_server"),
+            },
+            views: views(&values),
+            values,
+        })
+    }
+
+    /// Every key in force, views included, in order.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.values.keys().map(String::as_str)
+    }
+
+    /// Who set `key`, and what it means.
+    ///
+    /// # Errors
+    ///
+    /// The key that was probably meant, if one is close.
+    pub fn explain(&self, key: &str) -> Result<Explained, Option<&str>> {
+        let Some(Placed { value, place }) = self.values.get(key) else {
+            return Err(keys::nearest(key, self.keys()));
+        };
+        let known = keys::Key::find(key);
+        Ok(Explained {
+            key: key.to_owned(),
+            value: value.to_string(),
+            place: place.clone(),
+            about: about(if known.is_some() { key } else { "views" }),
+            variable: known.map(keys::Key::variable),
+        })
+    }
+}
+
+fn number(values: &Values, key: &str) -> u64 {
+    match values[key].value {
+        Value::Number(number) => u64::try_from(number).unwrap_or(0),
+        Value::Text(_) | Value::Texts(_) => 0,
+    }
+}
+
+fn count(values: &Values, key: &str) -> usize {
+    usize::try_from(number(values, key)).unwrap_or(usize::MAX)
+}
+
+fn millis(values: &Values, key: &str) -> Duration {
+    Duration::from_millis(number(values, key))
+}
+
+fn views(values: &Values) -> BTreeMap<Box<str>, View> {
+    let mut views = BTreeMap::new();
+    for (key, placed) in values {
+        let Some((name, field)) = key
+            .strip_prefix("views.")
+            .and_then(|rest| rest.rsplit_once('.'))
+        else {
+            continue;
+        };
+        let Value::Texts(texts) = &placed.value else {
+            continue;
+        };
+        let texts = texts.iter().map(|text| text.as_str().into()).collect();
+        let view = views.entry(name.into()).or_insert(View {
+            servers: Vec::new(),
+            tools: Vec::new(),
+        });
+        if field == "servers" {
+            view.servers = texts;
+        } else {
+            view.tools = texts;
+        }
+    }
+    views
+}
+
+/// The comment above `key` in the embedded defaults.
+fn about(key: &str) -> String {
+    let name = key.rsplit('.').next().unwrap_or(key);
+    let mut comment: Vec<&str> = Vec::new();
+    for line in DEFAULTS.lines() {
+        if let Some(text) = line.strip_prefix('#') {
+            if key == "views" && text.trim_start().starts_with("[views.") {
+                break;
+            }
+            comment.push(text.trim());
+        } else if line
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with(" ="))
+        {
+            break;
+        } else {
+            comment.clear();
+        }
+    }
+    comment.join(" ").trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! Every key there is, with what its value may be.
+
+/// What a key takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    /// A whole number within these bounds.
+    Number { min: i64, max: i64 },
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// An IP address and a port.
+    Address,
+}
+
+#[derive(Debug)]
+pub(super) struct Key {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+}
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+const fn number(name: &'static str, min: i64, max: i64) -> Key {
+    Key {
+        name,
+        kind: Kind::Number { min, max },
+    }
+}
+
+pub(super) const LOG_LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
+
+/// All keys but those of views, whose names are the owner's.
+pub(super) const KEYS: [Key; 12] = [
+    Key {
+        name: "listen",
+        kind: Kind::Address,
+    },
+    number("idle_exit_ms", 0, 365 * DAY_MS),
+    Key {
+        name: "log_level",
+        kind: Kind::Word(LOG_LEVELS),
+    },
+    Key {
+        name: "env_value_mode",
+        kind: Kind::Word(&["direct", "indirect"]),
+    },
+    number("load_parallelism", 1, 64),
+    number("slow_start_ms", 1, DAY_MS),
+    number("call_timeout_ms", 1, DAY_MS),
+    number("limits.client_message_bytes", 16 << 10, 1 << 30),
+    number("limits.upstream_message_bytes", 64 << 10, 4 << 30),
+    number("limits.connections", 1, 1 << 20),
+    number("limits.request_read_ms", 100, DAY_MS),
+    number("limits.tools_per_server", 1, 1_000_000),
+];
+
+/// The keys of one view.
+pub(super) const VIEW_KEYS: [&str; 2] = ["servers", "tools"];
+
+// === impl Key ===
+
+impl Key {
+    pub(super) fn find(name: &str) -> Option<&'static Self> {
+        KEYS.iter().find(|key| key.name == name)
+    }
+
+    /// The variable that sets it: `limits.connections` is
+    /// `LEGATION_LIMITS_CONNECTIONS`.
+    pub(super) fn variable(&self) -> String {
+        format!("LEGATION_{}", self.name.replace('.', "_").to_uppercase())
+    }
+}
+
+/// The known word that `found` is most likely meant to be, if any is close.
+pub(super) fn nearest<'k>(found: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    // The distance is quadratic in the lengths.
+    if found.len() > 64 {
+        return None;
+    }
+    known
+        .map(|word| (distance(found, word), word))
+        .filter(|(distance, word)| *distance <= word.len().max(3) / 3)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, word)| word)
+}
+
+/// Levenshtein's edit distance, in bytes.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, left) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, right) in b.bytes().enumerate() {
+            let substituted = diagonal + usize::from(left != right);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,402 @@
+//! From text to values that know where they come from.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::SettingsError;
+use super::keys::{KEYS, Key, Kind, VIEW_KEYS, nearest};
+use crate::environment::Environment;
+
+/// Who set a value, weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Layer {
+    /// The program itself.
+    Default,
+    /// `legation.toml`.
+    File,
+    /// A variable of the environment.
+    Environment,
+    /// A flag of the command.
+    Flag,
+}
+
+/// Where exactly a value stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the embedded defaults.
+    Default {
+        /// Counted from 1.
+        line: usize,
+    },
+    /// In a file.
+    File {
+        /// The file.
+        file: PathBuf,
+        /// Counted from 1.
+        line: usize,
+    },
+    /// In this variable.
+    Environment {
+        /// Its name.
+        variable: String,
+    },
+    /// In this flag.
+    Flag {
+        /// With its dashes.
+        flag: String,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Value {
+    Number(i64),
+    Text(String),
+    Texts(Vec<String>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Placed {
+    pub(super) value: Value,
+    pub(super) place: Place,
+}
+
+/// Values by key; later layers replace what earlier ones set.
+pub(super) type Values = BTreeMap<String, Placed>;
+
+/// One TOML text on its way into [`Values`].
+struct Reader<'a> {
+    text: &'a str,
+    /// `None` for the embedded defaults.
+    file: Option<&'a Path>,
+    values: &'a mut Values,
+}
+
+pub(super) fn add_toml(
+    values: &mut Values,
+    text: &str,
+    file: Option<&Path>,
+) -> Result<(), SettingsError> {
+    let mut reader = Reader { text, file, values };
+    let table = DeTable::parse(text).map_err(|error| SettingsError::Syntax {
+        place: reader.place(&error.span().unwrap_or_default()),
+        message: error.message().to_owned(),
+    })?;
+    reader.root(table.get_ref())
+}
+
+pub(super) fn add_environment(
+    values: &mut Values,
+    environment: &Environment,
+) -> Result<(), SettingsError> {
+    for key in &KEYS {
+        let variable = key.variable();
+        if let Some(text) = environment.get(&variable) {
+            let place = Place::Environment { variable };
+            add_text(values, key, text, place)?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn add_flags(
+    values: &mut Values,
+    flags: &[(&str, String)],
+) -> Result<(), SettingsError> {
+    for (name, text) in flags {
+        let place = Place::Flag {
+            flag: format!("--{}", name.replace(['.', '_'], "-")),
+        };
+        let Some(key) = Key::find(name) else {
+            return Err(unknown(place, name, ""));
+        };
+        add_text(values, key, text, place)?;
+    }
+    Ok(())
+}
+
+/// A variable that looks like a misspelt setting. Others that begin alike
+/// are left alone: they may be meant for another part of the program.
+pub(super) fn misspelt_variables(environment: &Environment) -> Vec<(String, String)> {
+    let known: Vec<String> = KEYS.iter().map(Key::variable).collect();
+    environment
+        .iter()
+        .filter_map(|(name, _)| name.to_str())
+        .filter(|name| name.starts_with("LEGATION_") && *name != "LEGATION_HOME")
+        .filter(|name| !known.iter().any(|variable| variable == name))
+        .filter_map(|name| {
+            let tail = |text: &str| text["LEGATION_".len()..].to_owned();
+            let tails: Vec<String> = known.iter().map(|variable| tail(variable)).collect();
+            let near = nearest(&tail(name), tails.iter().map(String::as_str))?;
+            Some((name.to_owned(), format!("LEGATION_{near}")))
+        })
+        .collect()
+}
+
+fn add_text(values: &mut Values, key: &Key, text: &str, place: Place) -> Result<(), SettingsError> {
+    let value = match key.kind {
+        Kind::Number { .. } => match text.trim().parse() {
+            Ok(number) => Value::Number(number),
+            Err(_) => Value::Text(text.to_owned()),
+        },
+        Kind::Word(_) | Kind::Address => Value::Text(text.trim().to_owned()),
+    };
+    add_checked(values, key, value, place)
+}
+
+fn add_checked(
+    values: &mut Values,
+    key: &Key,
+    value: Value,
+    place: Place,
+) -> Result<(), SettingsError> {
+    let fits = match (&key.kind, &value) {
+        (Kind::Number { min, max }, Value::Number(number)) => (min..=max).contains(&number),
+        (Kind::Word(words), Value::Text(text)) => words.contains(&text.as_str()),
+        (Kind::Address, Value::Text(text)) => text.parse::<std::net::SocketAddr>().is_ok(),
+        _ => false,
+    };
+    if !fits {
+        return Err(SettingsError::BadValue {
+            place,
+            key: key.name.to_owned(),
+            found: value.to_string(),
+            wanted: key.kind.wanted(),
+        });
+    }
+    values.insert(key.name.to_owned(), Placed { value, place });
+    Ok(())
+}
+
+fn unknown(place: Place, key: &str, prefix: &str) -> SettingsError {
+    let full = format!("{prefix}{key}");
+    let known = KEYS.iter().map(|known| known.name).chain(["views"]);
+    let near = nearest(&full, known.clone())
+        // The right key in the wrong table is as likely as a wrong letter.
+        .or_else(|| {
+            known
+                .clone()
+                .find(|known| known.rsplit('.').next() == Some(key))
+        })
+        .map(str::to_owned);
+    SettingsError::UnknownKey {
+        place,
+        key: full.chars().take(80).collect(),
+        nearest: near,
+    }
+}
+
+// === impl Reader ===
+
+impl Reader<'_> {
+    fn place(&self, span: &Range<usize>) -> Place {
+        let before = self.text.get(..span.start).unwrap_or(self.text);
+        let line = before.matches('\n').count() + 1;
+        match self.file {
+            Some(file) => Place::File {
+                file: file.to_path_buf(),
+                line,
+            },
+            None => Place::Default { line },
+        }
+    }
+
+    fn root(&mut self, table: &DeTable<'_>) -> Result<(), SettingsError> {
+        for (key, value) in table {
+            match (key.get_ref().as_ref(), value.get_ref()) {
+                ("limits", DeValue::Table(limits)) => {
+                    for (key, value) in limits {
+                        self.setting("limits.", key.get_ref(), &key.span(), value)?;
+                    }
+                }
+                ("views", DeValue::Table(views)) => {
+                    for (name, view) in views {
+                        self.view(name.get_ref(), &name.span(), view)?;
+                    }
+                }
+                (name @ ("limits" | "views"), _) => {
+                    return Err(SettingsError::BadValue {
+                        place: self.place(&value.span()),
+                        key: name.to_owned(),
+                        found: "a single value".to_owned(),
+                        wanted: format!("a table: [{name}]"),
+                    });
+                }
+                (name, _) => self.setting("", name, &key.span(), value)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn setting(
+        &mut self,
+        prefix: &str,
+        name: &str,
+        span: &Range<usize>,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<(), SettingsError> {
+        let place = self.place(span);
+        let Some(key) = Key::find(&format!("{prefix}{name}")) else {
+            return Err(unknown(place, name, prefix));
+        };
+        match plain(value.get_ref()) {
+            Ok(value) => add_checked(self.values, key, value, place),
+            Err(found) => Err(SettingsError::BadValue {
+                place,
+                key: key.name.to_owned(),
+                found: found.to_owned(),
+                wanted: key.kind.wanted(),
+            }),
+        }
+    }
+
+    fn view(
+        &mut self,
+        name: &str,
+        span: &Range<usize>,
+        view: &Spanned<DeValue<'_>>,
+    ) -> Result<(), SettingsError> {
+        let place = self.place(span);
+        if !super::is_view_name(name) {
+            return Err(SettingsError::BadViewName {
+                place,
+                name: name.chars().take(80).collect(),
+            });
+        }
+        let bad = |place, key: String, found: &str, wanted: &str| SettingsError::BadValue {
+            place,
+            key,
+            found: found.to_owned(),
+            wanted: wanted.to_owned(),
+        };
+        let DeValue::Table(members) = view.get_ref() else {
+            let key = format!("views.{name}");
+            return Err(bad(
+                place,
+                key,
+                "a single value",
+                "a table with `servers` or `tools`",
+            ));
+        };
+        for known in VIEW_KEYS {
+            // Both keys of every view have a value, so that the view exists.
+            self.values.insert(
+                format!("views.{name}.{known}"),
+                Placed {
+                    value: Value::Texts(vec!["*".to_owned()]),
+                    place: place.clone(),
+                },
+            );
+        }
+        for (key, value) in members {
+            let place = self.place(&key.span());
+            let full = format!("views.{name}.{}", key.get_ref());
+            if !VIEW_KEYS.contains(&key.get_ref().as_ref()) {
+                let near = nearest(key.get_ref(), VIEW_KEYS.into_iter());
+                return Err(SettingsError::UnknownKey {
+                    place,
+                    nearest: near.map(|near| format!("views.{name}.{near}")),
+                    key: full,
+                });
+            }
+            match plain(value.get_ref()) {
+                Ok(value @ Value::Texts(_)) => {
+                    self.values.insert(full, Placed { value, place });
+                }
+                Ok(other) => {
+                    return Err(bad(place, full, &other.to_string(), "a list of names"));
+                }
+                Err(found) => return Err(bad(place, full, found, "a list of names")),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn plain(value: &DeValue<'_>) -> Result<Value, &'static str> {
+    match value {
+        DeValue::String(text) => Ok(Value::Text(text.to_string())),
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+            .map(Value::Number)
+            .map_err(|_| "a number beyond all bounds"),
+        DeValue::Array(items) => items
+            .iter()
+            .map(|item| match item.get_ref() {
+                DeValue::String(text) => Ok(text.to_string()),
+                _ => Err("a list of something else"),
+            })
+            .collect::<Result<_, _>>()
+            .map(Value::Texts),
+        DeValue::Float(_) => Err("a fraction"),
+        DeValue::Boolean(_) => Err("a boolean"),
+        DeValue::Datetime(_) => Err("a date"),
+        DeValue::Table(_) => Err("a table"),
+    }
+}
+
+// === impl Kind ===
+
+impl Kind {
+    fn wanted(self) -> String {
+        match self {
+            Self::Number { min, max } => format!("a whole number from {min} to {max}"),
+            Self::Word(words) => format!("one of {}", words.join(", ")),
+            Self::Address => "an address and a port, like 127.0.0.1:48080".to_owned(),
+        }
+    }
+}
+
+// === impl Value ===
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Texts(texts) => write!(f, "{texts:?}"),
+        }
+    }
+}
+
+// === impl Layer ===
+
+impl Layer {
+    /// The word people and programs see.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::File => "file",
+            Self::Environment => "environment",
+            Self::Flag => "flag",
+        }
+    }
+}
+
+// === impl Place ===
+
+impl Place {
+    /// The layer this place belongs to.
+    pub fn layer(&self) -> Layer {
+        match self {
+            Self::Default { .. } => Layer::Default,
+            Self::File { .. } => Layer::File,
+            Self::Environment { .. } => Layer::Environment,
+            Self::Flag { .. } => Layer::Flag,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default { line } => write!(f, "built-in defaults, line {line}"),
+            Self::File { file, line } => write!(f, "{}:{line}", file.display()),
+            Self::Environment { variable } => write!(f, "${variable}"),
+            Self::Flag { flag } => f.write_str(flag),
+        }
+    }
+}
