@@ -1,0 +1,194 @@
+//! Who may depend on whom, and where packages come from.
+
+use super::workspace::{Crate, Workspace};
+use super::{Finding, documents};
+
+/// The walls: each crate's folder and the crates of ours that it may name as normal dependencies.
+///
+/// A crate exists for what it may not depend on. `legation` is the composition root and may name
+/// every crate of the product. `gate` may name `wire` because what passes it is `wire::json::Raw`.
+const WALLS: &[(&str, &[&str])] = &[
+    ("core", &[]),
+    ("wire", &["core"]),
+    ("policy", &["core"]),
+    ("config", &["core"]),
+    ("keystore", &["core"]),
+    ("store", &["core"]),
+    ("ledger", &["core", "store"]),
+    ("models", &["core", "policy", "keystore"]),
+    ("entra", &["core", "keystore"]),
+    ("oauth", &["core", "wire", "keystore"]),
+    ("gate", &["policy", "ledger", "store", "core", "wire"]),
+    ("front", &["gate", "wire", "oauth", "core"]),
+    ("bridge", &["wire", "core"]),
+    (
+        "host",
+        &["gate", "wire", "oauth", "store", "config", "core"],
+    ),
+    ("inbox", &["core", "store", "entra"]),
+    (
+        "servers",
+        &[
+            "gate", "store", "inbox", "entra", "ledger", "models", "core",
+        ],
+    ),
+    ("engine", &["gate", "models", "store", "core"]),
+    ("api", &["core"]),
+    ("console", &["api", "gate", "store", "core"]),
+    (
+        "cli",
+        &[
+            "api", "config", "ledger", "inbox", "policy", "keystore", "core",
+        ],
+    ),
+    ("tui", &["api", "core"]),
+    ("legation", PRODUCT),
+    ("devtenant", &["core"]),
+    ("tests", &["legation", "api", "devtenant"]),
+    ("bench", &[]),
+    ("xtask", &[]),
+];
+
+/// Every crate that is part of the shipped binary.
+const PRODUCT: &[&str] = &[
+    "core", "wire", "policy", "config", "keystore", "store", "ledger", "models", "entra", "oauth",
+    "gate", "front", "bridge", "host", "inbox", "servers", "engine", "api", "console", "cli",
+    "tui",
+];
+
+/// Crates that may name `rmcp`. Its typed round trip drops members it does not know, so the way of
+/// a call through the hub must not use it.
+const MAY_NAME_RMCP: &[&str] = &["wire", "oauth", "servers", "tests"];
+
+/// No edge between crates of ours outside the table, no crate that is not in it.
+pub(super) fn crate_walls(workspace: &Workspace) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for krate in &workspace.crates {
+        let place = format!("{}/Cargo.toml", krate.folder);
+        let error = |message: String| Finding::error("crate-walls", &place, message);
+        let short = short_name(krate);
+        if krate.folder != format!("crates/{short}") {
+            findings.push(error(format!(
+                "the package {} lives in another folder",
+                krate.name
+            )));
+        }
+        let Some((_, allowed)) = WALLS.iter().find(|(name, _)| *name == short) else {
+            findings.push(error(format!("`{short}` is not in the table of crates")));
+            continue;
+        };
+        for dependency in krate.dependencies.iter().filter(|d| d.normal) {
+            let Some(other) = workspace.crates.iter().find(|c| c.name == dependency.name) else {
+                continue;
+            };
+            let other = short_name(other);
+            if !allowed.contains(&other) {
+                findings.push(error(format!("`{short}` may not depend on `{other}`")));
+            }
+        }
+    }
+    findings
+}
+
+/// A dependency's version is stated once, in the root manifest, and never as "any".
+pub(super) fn one_version(workspace: &Workspace) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in workspace
+        .files
+        .iter()
+        .filter(|f| documents::is_manifest(&f.path))
+    {
+        let Ok(manifest) = toml::from_str::<toml::Table>(&file.text) else {
+            findings.push(Finding::error(
+                "one-version",
+                &file.path,
+                "the manifest does not parse",
+            ));
+            continue;
+        };
+        for (section, name, value) in dependencies(&manifest) {
+            let place = format!("{} [{section}] {name}", file.path);
+            let version = value
+                .as_str()
+                .or_else(|| value.get("version").and_then(|v| v.as_str()));
+            let inherited = value.get("workspace").and_then(toml::Value::as_bool) == Some(true);
+            if version == Some("*") {
+                findings.push(Finding::error(
+                    "one-version",
+                    place,
+                    "any version is no version",
+                ));
+            } else if file.path != "Cargo.toml" && !inherited {
+                let message = "state the version in the root manifest and inherit it here";
+                findings.push(Finding::error("one-version", place, message));
+            }
+        }
+    }
+    findings
+}
+
+/// Packages come from the registry alone: a git or path source outside is not in the lock file's
+/// checksums.
+pub(super) fn sources(workspace: &Workspace) -> Vec<Finding> {
+    let foreign = workspace
+        .foreign
+        .iter()
+        .filter(|f| !f.source.starts_with("registry+"));
+    foreign
+        .map(|f| {
+            let message = format!("comes from {} and not from the registry", f.source);
+            Finding::error("sources", format!("{} {}", f.name, f.version), message)
+        })
+        .collect()
+}
+
+/// `rmcp` is named only where a typed protocol is harmless.
+pub(super) fn rmcp(workspace: &Workspace) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for krate in &workspace.crates {
+        if MAY_NAME_RMCP.contains(&short_name(krate)) {
+            continue;
+        }
+        if krate
+            .dependencies
+            .iter()
+            .any(|d| d.name.starts_with("rmcp"))
+        {
+            let place = format!("{}/Cargo.toml", krate.folder);
+            findings.push(Finding::error(
+                "rmcp",
+                place,
+                "this crate may not depend on `rmcp`",
+            ));
+        }
+    }
+    findings
+}
+
+/// The crate's name without the prefix.
+fn short_name(krate: &Crate) -> &str {
+    krate.name.strip_prefix("legation-").unwrap_or(&krate.name)
+}
+
+/// Every entry of every dependency table of a manifest: table, name, value.
+fn dependencies(manifest: &toml::Table) -> Vec<(String, &String, &toml::Value)> {
+    let mut found = Vec::new();
+    let mut tables: Vec<(String, Option<&toml::Value>)> = Vec::new();
+    for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
+        tables.push((kind.to_owned(), manifest.get(kind)));
+        tables.push((
+            format!("workspace.{kind}"),
+            manifest.get("workspace").and_then(|w| w.get(kind)),
+        ));
+        let targets = manifest.get("target").and_then(toml::Value::as_table);
+        for (target, value) in targets.into_iter().flatten() {
+            tables.push((format!("target.{target}.{kind}"), value.get(kind)));
+        }
+    }
+    for (section, table) in tables {
+        for (name, value) in table.and_then(toml::Value::as_table).into_iter().flatten() {
+            found.push((section.clone(), name, value));
+        }
+    }
+    found
+}
