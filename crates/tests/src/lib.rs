@@ -4,5 +4,6 @@
 //! the mini-clients are a second, independent reading of the specification,
 //! so that a misreading in one place cannot hide in the other.
 
+pub mod e2e;
 pub mod fixture;
 pub mod harness;

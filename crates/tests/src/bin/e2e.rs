@@ -1,0 +1,48 @@
+//! The end-to-end drivers as a program; `cargo xtask test` runs it.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use legation_tests::e2e::conformance;
+use legation_tests::e2e::report::Report;
+use legation_tests::e2e::tools::Tools;
+
+/// End-to-end drivers. The last line of standard output is the tally.
+#[derive(Debug, Parser)]
+struct Args {
+    #[command(subcommand)]
+    driver: Driver,
+    /// Where the programs are installed.
+    #[arg(long, global = true, default_value = "target/tools")]
+    tools: PathBuf,
+    /// Only checks whose name contains this.
+    #[arg(long, global = true)]
+    filter: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Driver {
+    /// The official suite against the hub as a server.
+    Conformance,
+    /// The official suite against the fixture, without a hub.
+    ConformanceDirect,
+}
+
+#[tokio::main(flavor = "current_thread")]
+#[expect(clippy::print_stdout, reason = "the tally is the program's result")]
+async fn main() -> anyhow::Result<ExitCode> {
+    let args = Args::parse();
+    let tools = Tools::new(args.tools);
+    let mut report = Report::new(args.filter);
+    match args.driver {
+        Driver::Conformance => conformance::run(&tools, &mut report).await?,
+        Driver::ConformanceDirect => conformance::direct(&tools, &mut report).await?,
+    }
+    println!("{}", report.line());
+    Ok(if report.good() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}

@@ -1,0 +1,6 @@
+//! The end-to-end drivers behind the program `e2e`: each puts programs that
+//! others wrote in front of the hub and judges what they say.
+
+pub mod conformance;
+pub mod report;
+pub mod tools;
