@@ -1,0 +1,190 @@
+//! What can go wrong with the store.
+
+use std::io;
+use std::path::PathBuf;
+
+use rusqlite::ErrorCode;
+
+/// The store was not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// SQLite before 3.51.3 can lose a committed transaction when a checkpoint
+    /// races a commit.
+    #[error("SQLite {found} is linked but 3.51.3 or newer is needed; the store was not opened")]
+    OldSqlite {
+        /// The version that is linked.
+        found: String,
+    },
+    /// A newer hub has been here.
+    #[error(
+        "{} has schema step {found}, this program knows {known}; the store was not opened",
+        path.display()
+    )]
+    NewerSchema {
+        /// The database.
+        path: PathBuf,
+        /// Its last step.
+        found: usize,
+        /// The last step known here.
+        known: usize,
+    },
+    /// The steps on record are not the steps this program would have taken.
+    #[error(
+        "{} has schema step {step} named {found:?} where {expected:?} belongs; the store was not opened",
+        path.display()
+    )]
+    ForeignSchema {
+        /// The database.
+        path: PathBuf,
+        /// Which step, counted from 1.
+        step: usize,
+        /// The name on record.
+        found: String,
+        /// The name it should have.
+        expected: &'static str,
+    },
+    /// The file could not be made, or is not a plain file.
+    #[error("{what} {} failed; the store was not opened", path.display())]
+    File {
+        /// What was tried.
+        what: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// Why it failed.
+        #[source]
+        source: io::Error,
+    },
+    /// SQLite refused.
+    #[error("{what} {} failed; the store was not opened", path.display())]
+    Sqlite {
+        /// What was tried.
+        what: &'static str,
+        /// The database.
+        path: PathBuf,
+        /// Why it failed.
+        #[source]
+        source: rusqlite::Error,
+    },
+    /// A checkpoint that should have emptied the write-ahead log did not.
+    #[error(
+        "the write-ahead log of {} is in use elsewhere; the store was not opened",
+        path.display()
+    )]
+    WalBusy {
+        /// The database.
+        path: PathBuf,
+    },
+}
+
+/// An operation on the open store failed; nothing of it was committed unless
+/// the variant says otherwise.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The disk, or the size the database may have, is used up.
+    #[error("{what} failed because the disk or the database is full; nothing was stored")]
+    Full {
+        /// What was tried.
+        what: &'static str,
+        /// Why it failed.
+        #[source]
+        source: rusqlite::Error,
+    },
+    /// The file system failed. Whether the rows survive shows when the store
+    /// is next used, which opens it anew.
+    #[error("{what} failed in the file system; what was to be stored is in doubt")]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// Why it failed.
+        #[source]
+        source: rusqlite::Error,
+    },
+    /// SQLite refused.
+    #[error("{what} failed; nothing was stored")]
+    Sqlite {
+        /// What was tried.
+        what: &'static str,
+        /// Why it failed.
+        #[source]
+        source: rusqlite::Error,
+    },
+    /// The rows are committed but `fdatasync` failed: they may not survive a
+    /// power failure. The store is opened anew before it is next written.
+    #[error("the write-ahead log could not be forced to disk; what was stored is in doubt")]
+    Sync {
+        /// Why it failed; absent when an earlier failure has not been repaired.
+        #[source]
+        source: Option<io::Error>,
+    },
+    /// After an earlier failure the store could not be opened anew.
+    #[error("the store failed earlier and could not be opened again; nothing was stored")]
+    Reopen {
+        /// Why it failed.
+        #[source]
+        source: Box<OpenError>,
+    },
+}
+
+// === impl OpenError ===
+
+impl OpenError {
+    pub(crate) fn sqlite(
+        what: &'static str,
+        path: &std::path::Path,
+    ) -> impl FnOnce(rusqlite::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Self::Sqlite { what, path, source }
+    }
+
+    pub(crate) fn file(
+        what: &'static str,
+        path: &std::path::Path,
+    ) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Self::File { what, path, source }
+    }
+
+    /// What the owner can do about it.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::OldSqlite { .. } => "build with the bundled SQLite",
+            Self::NewerSchema { .. } => {
+                "run the newer version of the program, or restore a backup made before the upgrade"
+            }
+            Self::ForeignSchema { .. } => {
+                "move the file away if it is not the hub's, or restore a backup"
+            }
+            Self::File { .. } => "check the permissions of the data directory",
+            Self::Sqlite { .. } => {
+                "check that the disk has room and that the file is intact, or restore a backup"
+            }
+            Self::WalBusy { .. } => "close other programs that read the file",
+        }
+    }
+}
+
+// === impl StoreError ===
+
+impl StoreError {
+    pub(crate) fn sqlite(what: &'static str) -> impl FnOnce(rusqlite::Error) -> Self {
+        move |source| match source.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::Full { what, source },
+            Some(ErrorCode::SystemIoFailure) => Self::Io { what, source },
+            _ => Self::Sqlite { what, source },
+        }
+    }
+
+    /// What the owner can do about it.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Full { .. } => "free disk space; the hub goes on by itself",
+            Self::Io { .. } | Self::Sync { .. } => {
+                "check the disk and the system log; the hub goes on by itself when writing works again"
+            }
+            Self::Sqlite { .. } => "check that the file is intact, or restore a backup",
+            Self::Reopen { source } => source.hint(),
+        }
+    }
+}

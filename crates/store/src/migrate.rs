@@ -1,0 +1,117 @@
+//! The schema, as small named steps.
+//!
+//! A fresh database is made from the whole present schema, an older one goes
+//! through the steps it has not seen; a test holds the two to the same result.
+
+use std::path::Path;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::OpenError;
+
+/// One change of the schema. A step that has been released is never edited.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    pub(crate) sql: &'static str,
+}
+
+/// Every step, in order.
+pub(crate) const STEPS: &[Step] = &[
+    Step {
+        name: "ledger",
+        sql: include_str!("schema/0001_ledger.sql"),
+    },
+    Step {
+        name: "definitions",
+        sql: include_str!("schema/0002_definitions.sql"),
+    },
+    Step {
+        name: "tasks",
+        sql: include_str!("schema/0003_tasks.sql"),
+    },
+];
+
+/// The schema all steps lead to.
+const PRESENT: &str = include_str!("schema/present.sql");
+
+const RECORD: &str = "CREATE TABLE IF NOT EXISTS schema_steps (
+    step INTEGER PRIMARY KEY,
+    name TEXT NOT NULL
+) STRICT";
+
+/// Brings the database to the present schema, in one transaction.
+pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), OpenError> {
+    migrate_with(connection, path, STEPS, PRESENT)
+}
+
+pub(crate) fn migrate_with(
+    connection: &mut Connection,
+    path: &Path,
+    steps: &[Step],
+    present: &str,
+) -> Result<(), OpenError> {
+    let fail = |what| OpenError::sqlite(what, path);
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(fail("beginning the migration of"))?;
+    transaction
+        .execute_batch(RECORD)
+        .map_err(fail("migrating"))?;
+    let done = check(&transaction, path, steps)?;
+    if done == 0 {
+        transaction
+            .execute_batch(present)
+            .map_err(fail("making the schema of"))?;
+    }
+    for (index, step) in steps.iter().enumerate().skip(done) {
+        if done != 0 {
+            transaction
+                .execute_batch(step.sql)
+                .map_err(fail("migrating"))?;
+        }
+        transaction
+            .execute(
+                "INSERT INTO schema_steps (step, name) VALUES (?1, ?2)",
+                (i64::try_from(index + 1).unwrap_or(i64::MAX), step.name),
+            )
+            .map_err(fail("migrating"))?;
+    }
+    transaction
+        .commit()
+        .map_err(fail("committing the migration of"))
+}
+
+/// How many of `steps` the database has; refuses one whose history differs.
+pub(crate) fn check(
+    connection: &Connection,
+    path: &Path,
+    steps: &[Step],
+) -> Result<usize, OpenError> {
+    let fail = || OpenError::sqlite("reading the schema of", path);
+    let names: Vec<String> = connection
+        .prepare("SELECT name FROM schema_steps ORDER BY step")
+        .and_then(|mut statement| {
+            let names = statement.query_map([], |row| row.get(0))?;
+            names.collect()
+        })
+        .map_err(fail())?;
+    for (index, (found, step)) in names.iter().zip(steps).enumerate() {
+        if found != step.name {
+            return Err(OpenError::ForeignSchema {
+                path: path.to_owned(),
+                step: index + 1,
+                found: found.clone(),
+                expected: step.name,
+            });
+        }
+    }
+    if names.len() > steps.len() {
+        return Err(OpenError::NewerSchema {
+            path: path.to_owned(),
+            found: names.len(),
+            known: steps.len(),
+        });
+    }
+    Ok(names.len())
+}

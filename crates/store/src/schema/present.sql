@@ -1,0 +1,33 @@
+CREATE TABLE ledger (
+    position INTEGER PRIMARY KEY,
+    entity TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    at_ms INTEGER NOT NULL,
+    prev BLOB NOT NULL,
+    hash BLOB NOT NULL,
+    bytes BLOB NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX ledger_by_entity ON ledger (entity, seq);
+
+CREATE TABLE ledger_mark (
+    only INTEGER PRIMARY KEY CHECK (only = 1),
+    position INTEGER NOT NULL
+) STRICT;
+CREATE TABLE definitions (
+    key TEXT PRIMARY KEY,
+    blob BLOB NOT NULL,
+    updated_at_ms INTEGER NOT NULL
+) STRICT;
+CREATE TABLE tasks (
+    handle TEXT PRIMARY KEY,
+    client TEXT NOT NULL,
+    server TEXT NOT NULL,
+    seat TEXT NOT NULL,
+    upstream TEXT NOT NULL,
+    created_ms INTEGER NOT NULL,
+    ttl_ms INTEGER,
+    state BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX tasks_by_client ON tasks (client, created_ms);

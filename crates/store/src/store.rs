@@ -1,0 +1,339 @@
+//! The open store: one writer, its repair after a failure, and `fdatasync`.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rusqlite::Connection;
+
+use crate::checkpoint::Checkpointer;
+use crate::connection::{check_version, checkpoint_truncate, open_writing, prepare_file, wal_path};
+use crate::{OpenError, Reader, StoreError, migrate};
+
+/// Log pages after which the checkpoint thread is told, as estimated from
+/// commits and rows: 8 MiB.
+const CHECKPOINT_PAGES: u64 = 2_048;
+
+/// How a file is forced to disk.
+pub type SyncFile = fn(&File) -> io::Result<()>;
+
+/// What a store may be told when it is opened.
+#[derive(Clone)]
+pub struct StoreOptions {
+    /// The most pages of 4 KiB the database may have; `None` for no limit but
+    /// the disk. Beyond it writes fail with [`StoreError::Full`].
+    pub max_pages: Option<u32>,
+    /// Forces the log to disk; [`File::sync_data`] unless a test says otherwise.
+    pub sync: SyncFile,
+}
+
+/// The hub's store. Blocking; shared between threads by reference.
+pub struct Store {
+    /// Dropped first: the thread is joined before the writer closes, so that
+    /// closing it is the last checkpoint.
+    checkpointer: Checkpointer,
+    reader: Reader,
+    writer: Arc<Mutex<Writer>>,
+    disk: Mutex<Disk>,
+    /// Commits so far; read without the writer to know what a sync covers.
+    commits: AtomicU64,
+    path: PathBuf,
+    sync: SyncFile,
+}
+
+/// The connection that writes.
+pub(crate) struct Writer {
+    /// `None` after a failure: what failed is not used again, the next write
+    /// opens the store anew.
+    connection: Option<Connection>,
+    max_pages: Option<u32>,
+    /// Estimated pages since the last nudge of the checkpoint thread.
+    pages: u64,
+}
+
+/// What is known to be on disk.
+struct Disk {
+    wal: File,
+    /// Commits up to this one are on disk.
+    synced: u64,
+    /// A sync has failed and the store has not been opened anew since. The
+    /// kernel reports such an error once, and later syncs succeed without
+    /// having written anything.
+    failed: bool,
+}
+
+/// A commit, to be handed to [`Store::sync`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[must_use = "the commit is in the page cache only until it is synced"]
+pub struct Committed(u64);
+
+// === impl StoreOptions ===
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self {
+            max_pages: None,
+            sync: File::sync_data,
+        }
+    }
+}
+
+impl fmt::Debug for StoreOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreOptions")
+            .field("max_pages", &self.max_pages)
+            .finish_non_exhaustive()
+    }
+}
+
+// === impl Store ===
+
+impl Store {
+    /// Opens or makes the database at `path` (mode 0600) and brings it to the
+    /// present schema. The caller holds the data directory's lock.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open(path: &Path, options: StoreOptions) -> Result<Self, OpenError> {
+        check_version()?;
+        prepare_file(path)?;
+        let mut connection = open_writing(path)?;
+        migrate::migrate(&mut connection, path)?;
+        settle(&connection, path, options.max_pages)?;
+        let wal = open_wal(path)?;
+        let writer = Arc::new(Mutex::new(Writer {
+            connection: Some(connection),
+            max_pages: options.max_pages,
+            pages: 0,
+        }));
+        let checkpointer =
+            Checkpointer::start(open_writing(path)?, Arc::clone(&writer), path.to_owned())
+                .map_err(OpenError::file("starting the checkpoint thread of", path))?;
+        Ok(Self {
+            checkpointer,
+            reader: Reader::open(path)?,
+            writer,
+            disk: Mutex::new(Disk {
+                wal,
+                synced: 0,
+                failed: false,
+            }),
+            commits: AtomicU64::new(0),
+            path: path.to_owned(),
+            sync: options.sync,
+        })
+    }
+
+    /// A connection of its own for reading the ledger.
+    #[must_use]
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// Where the database lies.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Changes the size limit of [`StoreOptions::max_pages`].
+    ///
+    /// # Errors
+    /// When SQLite refuses.
+    pub fn limit_pages(&self, max_pages: Option<u32>) -> Result<(), StoreError> {
+        let mut writer = self.writer();
+        writer.max_pages = max_pages;
+        match &writer.connection {
+            Some(connection) => limit(connection, max_pages)
+                .map_err(StoreError::sqlite("limiting the database's size")),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns when everything up to `commit` is on disk. Blocks for one
+    /// `fdatasync` (hundreds of microseconds to many milliseconds), or not at
+    /// all when another caller's sync has covered the commit.
+    ///
+    /// This is what `PRAGMA synchronous = FULL` does at the end of a commit,
+    /// done outside the writer's mutex so that others commit meanwhile.
+    ///
+    /// # Errors
+    /// [`StoreError::Sync`]: the commit may not survive a power failure. The
+    /// store is opened anew before the next write.
+    pub fn sync(&self, commit: Committed) -> Result<(), StoreError> {
+        let failure = {
+            let mut disk = self.disk();
+            if disk.failed {
+                return Err(StoreError::Sync { source: None });
+            }
+            if disk.synced >= commit.0 {
+                return Ok(());
+            }
+            let covered = self.commits.load(Ordering::Acquire);
+            match (self.sync)(&disk.wal) {
+                Ok(()) => {
+                    disk.synced = covered;
+                    return Ok(());
+                }
+                Err(error) => {
+                    disk.failed = true;
+                    error
+                }
+            }
+        };
+        self.writer().connection = None;
+        Err(StoreError::Sync {
+            source: Some(failure),
+        })
+    }
+
+    /// Runs `work` in one transaction that is committed to the page cache.
+    /// `rows` is about how many rows it writes.
+    pub(crate) fn write<T>(
+        &self,
+        what: &'static str,
+        rows: usize,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<(T, Committed), StoreError> {
+        let mut writer = self.writer();
+        self.repair(&mut writer)?;
+        let Some(connection) = &writer.connection else {
+            return Err(StoreError::Sync { source: None });
+        };
+        let value = match transaction(connection, work) {
+            Ok(value) => value,
+            Err(error) => {
+                writer.connection = None;
+                return Err(StoreError::sqlite(what)(error));
+            }
+        };
+        let commit = Committed(self.commits.fetch_add(1, Ordering::AcqRel) + 1);
+        // A commit writes the last page of the table and of its index, and a
+        // new one for every few rows.
+        writer.pages += 3 + rows as u64 / 4;
+        if writer.pages >= CHECKPOINT_PAGES {
+            writer.pages = 0;
+            self.checkpointer.nudge();
+        }
+        Ok((value, commit))
+    }
+
+    /// Like [`Store::write`], and on disk on return.
+    pub(crate) fn write_durable<T>(
+        &self,
+        what: &'static str,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let (value, commit) = self.write(what, 1, work)?;
+        self.sync(commit)?;
+        Ok(value)
+    }
+
+    /// Runs `work` on the writing connection, outside a transaction.
+    pub(crate) fn read<T>(
+        &self,
+        what: &'static str,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let mut writer = self.writer();
+        self.repair(&mut writer)?;
+        let Some(connection) = &writer.connection else {
+            return Err(StoreError::Sync { source: None });
+        };
+        work(connection).map_err(StoreError::sqlite(what))
+    }
+
+    /// Opens the store anew if an operation has failed since it was last
+    /// opened. The full checkpoint copies the log's pages into the database
+    /// and syncs that, so rows whose own sync failed are on disk for certain
+    /// or the repair fails.
+    fn repair(&self, writer: &mut Writer) -> Result<(), StoreError> {
+        if writer.connection.is_some() {
+            return Ok(());
+        }
+        let reopen = |source| StoreError::Reopen {
+            source: Box::new(source),
+        };
+        let connection = open_writing(&self.path).map_err(reopen)?;
+        settle(&connection, &self.path, writer.max_pages).map_err(reopen)?;
+        let wal = open_wal(&self.path).map_err(reopen)?;
+        *self.disk() = Disk {
+            wal,
+            synced: self.commits.load(Ordering::Acquire),
+            failed: false,
+        };
+        writer.connection = Some(connection);
+        tracing::info!(path = %self.path.display(), "the store was opened anew after a failure");
+        Ok(())
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(|poisoned| {
+            // A panic may have left a transaction open: drop the connection.
+            let mut writer = poisoned.into_inner();
+            writer.connection = None;
+            self.writer.clear_poison();
+            writer
+        })
+    }
+
+    fn disk(&self) -> MutexGuard<'_, Disk> {
+        self.disk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer")
+            .field("open", &self.connection.is_some())
+            .field("pages", &self.pages)
+            .finish_non_exhaustive()
+    }
+}
+
+fn transaction<T>(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+    let value = work(connection)?;
+    connection.prepare_cached("COMMIT")?.execute([])?;
+    Ok(value)
+}
+
+fn settle(connection: &Connection, path: &Path, max_pages: Option<u32>) -> Result<(), OpenError> {
+    let done = checkpoint_truncate(connection)
+        .map_err(OpenError::sqlite("emptying the write-ahead log of", path))?;
+    if done.busy {
+        return Err(OpenError::WalBusy {
+            path: path.to_owned(),
+        });
+    }
+    limit(connection, max_pages).map_err(OpenError::sqlite("limiting the size of", path))
+}
+
+fn limit(connection: &Connection, max_pages: Option<u32>) -> rusqlite::Result<()> {
+    let pages = max_pages.unwrap_or(u32::MAX - 1);
+    connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))
+}
+
+/// The log, for syncing. SQLite takes no POSIX locks on this file, so opening
+/// and closing it here releases none.
+fn open_wal(path: &Path) -> Result<File, OpenError> {
+    let wal = wal_path(path);
+    OpenOptions::new()
+        .write(true)
+        .open(&wal)
+        .map_err(OpenError::file("opening", &wal))
+}
