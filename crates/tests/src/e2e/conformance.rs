@@ -6,7 +6,6 @@
 //! excused check passes, so an excuse cannot outlive its reason. The suite does
 //! not judge extensions, so this driver judges them by the same file.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -140,7 +139,7 @@ async fn suite(
     revision: &str,
     excuses: Option<&Path>,
 ) -> anyhow::Result<Outcome> {
-    let results = folder.join("results");
+    let results = folder.join(format!("results-{revision}"));
     let mut command = tools.conformance(folder);
     command
         .args([
@@ -204,10 +203,11 @@ fn judge(results: &Path, excused: &[String]) -> anyhow::Result<Outcome> {
         let scenario = scenario(&name);
         let checks: Value =
             serde_json::from_slice(&std::fs::read(folder.path().join("checks.json"))?)?;
-        for (id, why) in by_id(&checks) {
-            match why {
-                None => outcome.passed += 1,
-                Some(why) => {
+        for check in checks.as_array().into_iter().flatten() {
+            let id = check["id"].as_str().unwrap_or_default();
+            match check["status"].as_str().unwrap_or_default() {
+                "SUCCESS" => outcome.passed += 1,
+                "FAILURE" | "WARNING" => {
                     let full = format!("{scenario}:{id}");
                     if excused
                         .iter()
@@ -215,37 +215,15 @@ fn judge(results: &Path, excused: &[String]) -> anyhow::Result<Outcome> {
                     {
                         outcome.excused.push(full);
                     } else {
+                        let why = check["errorMessage"].as_str().unwrap_or_default();
                         outcome.unexpected.push(format!("{full}: {why}"));
                     }
                 }
+                _ => {}
             }
         }
     }
     Ok(outcome)
-}
-
-/// The checks that have a verdict, one per id as the suite itself counts them:
-/// an id that failed once has failed, for the reason given first.
-fn by_id(checks: &Value) -> BTreeMap<String, Option<String>> {
-    let mut verdicts = BTreeMap::new();
-    for check in checks.as_array().into_iter().flatten() {
-        let id = check["id"].as_str().unwrap_or_default().to_owned();
-        match check["status"].as_str().unwrap_or_default() {
-            "SUCCESS" => {
-                verdicts.entry(id).or_insert(None);
-            }
-            "FAILURE" | "WARNING" => {
-                let why = check["errorMessage"]
-                    .as_str()
-                    .unwrap_or_default()
-                    .to_owned();
-                let verdict: &mut Option<String> = verdicts.entry(id).or_default();
-                verdict.get_or_insert(why);
-            }
-            _ => {}
-        }
-    }
-    verdicts
 }
 
 /// `server-NAME-TIMESTAMP` to `NAME`.
