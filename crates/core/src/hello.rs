@@ -119,12 +119,20 @@ impl HelloAnswer {
     /// The accepting line.
     #[must_use]
     pub fn ok(welcome: Welcome) -> Self {
-        Self { legation: HELLO_VERSION, ok: Some(welcome), error: None }
+        Self {
+            legation: HELLO_VERSION,
+            ok: Some(welcome),
+            error: None,
+        }
     }
 
     /// The refusing line.
     #[must_use]
     pub fn error(rejection: Rejection) -> Self {
-        Self { legation: HELLO_VERSION, ok: None, error: Some(rejection) }
+        Self {
+            legation: HELLO_VERSION,
+            ok: None,
+            error: Some(rejection),
+        }
     }
 }
