@@ -115,7 +115,10 @@ mod tests {
     #[test]
     fn wall_time_prints_as_rfc_3339_with_milliseconds() {
         assert_eq!(Wall(0).to_string(), "1970-01-01T00:00:00.000Z");
-        assert_eq!(Wall(1795226096_789).to_string(), "2026-11-21T01:54:56.789Z");
+        assert_eq!(
+            Wall(1_795_226_096_789).to_string(),
+            "2026-11-21T01:54:56.789Z"
+        );
     }
 
     #[test]
