@@ -1,1 +1,45 @@
 //! Hash-chained record of every call, and its verifier.
+//!
+//! Every call leaves two records in its entity's chain: an *intent* before it
+//! runs and an *outcome* after. A call whose intent could not be recorded gets
+//! no [`Ticket`], and without one nobody may run it. A refused call leaves one
+//! record. Arguments and results appear as keyed commitments only.
+//!
+//! Each record is stored as the exact bytes that were hashed:
+//! `hash = SHA-256(0x00 ‖ prev ‖ len ‖ bytes)` with `len` as eight big-endian
+//! bytes and `prev` the hash before it in the chain, zeros at its start. What
+//! the chain cannot show is that its end was cut off; only a head kept
+//! elsewhere ([`Report`] gives the heads) can.
+//!
+//! There is no writer thread: the first caller in a tick of a runtime commits
+//! for all that queued behind it, on its own thread, because two cross-thread
+//! wake-ups cost more than the commit.
+//!
+//! Architecture invariant: this crate decides nothing. It does not know why a
+//! call was allowed, it only refuses to pretend that one was recorded.
+
+mod chain;
+mod error;
+mod follow;
+mod key;
+mod ledger;
+mod line;
+mod queue;
+mod read;
+mod record;
+mod settle;
+mod sweep;
+mod ticket;
+mod verify;
+
+pub use error::{KeyError, LedgerError, LedgerOpenError};
+pub use follow::Follow;
+pub use key::LedgerKey;
+pub use ledger::{Durability, Ledger};
+pub use read::{Entry, LedgerReader};
+pub use record::{CallId, Intent, Kind, Note, OutcomeRecord, Record, Refused, Status, Verb};
+pub use ticket::Ticket;
+pub use verify::{ChainReport, Fault, FaultKind, Report};
+
+#[cfg(test)]
+mod tests;

@@ -116,6 +116,9 @@ pub enum StoreError {
         #[source]
         source: Option<io::Error>,
     },
+    /// The store was opened anew since the caller last read from it.
+    #[error("the store was opened anew after a failure; nothing was stored")]
+    Reopened,
     /// After an earlier failure the store could not be opened anew.
     #[error("the store failed earlier and could not be opened again; nothing was stored")]
     Reopen {
@@ -180,7 +183,7 @@ impl StoreError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Full { .. } => "free disk space; the hub goes on by itself",
-            Self::Io { .. } | Self::Sync { .. } => {
+            Self::Io { .. } | Self::Sync { .. } | Self::Reopened => {
                 "check the disk and the system log; the hub goes on by itself when writing works again"
             }
             Self::Sqlite { .. } => "check that the file is intact, or restore a backup",

@@ -4,7 +4,7 @@
 use legation_core::EntityId;
 use rusqlite::{Connection, Row};
 
-use crate::{Committed, Reader, Store, StoreError};
+use crate::{Committed, Generation, Reader, Store, StoreError};
 
 /// One row. Columns are as they lie in the file, so that a verifier sees what
 /// was done to them: `prev` and `hash` have 32 bytes unless someone changed them.
@@ -52,17 +52,20 @@ const LAST: &str = "SELECT * FROM (
 
 impl Store {
     /// Adds rows in one transaction, committed to the page cache; with `mark`
-    /// also notes that every call up to that position is closed.
+    /// also notes that every call up to that position is closed. `generation`
+    /// is the one in which the rows' places were read.
     ///
     /// # Errors
-    /// See [`StoreError`]. Unless it is [`StoreError::Full`] the rows may turn
+    /// See [`StoreError`]; [`StoreError::Reopened`] when the generation is past. Unless it is [`StoreError::Full`] the rows may turn
     /// out to be there: ask [`Store::ledger_hash`].
     pub fn ledger_append(
         &self,
         rows: &[LedgerRow],
         mark: Option<i64>,
+        generation: Generation,
     ) -> Result<Committed, StoreError> {
-        let ((), commit) = self.write("appending to the ledger", rows.len(), |connection| {
+        let what = "appending to the ledger";
+        let ((), commit) = self.write(what, rows.len(), Some(generation), |connection| {
             let mut insert = connection.prepare_cached(INSERT)?;
             for row in rows {
                 insert.execute((

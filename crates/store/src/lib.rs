@@ -27,7 +27,7 @@ pub use definitions::Definition;
 pub use error::{OpenError, StoreError};
 pub use ledger_rows::{LedgerHead, LedgerRow};
 pub use reader::Reader;
-pub use store::{Committed, Store, StoreOptions, SyncFile};
+pub use store::{Committed, Generation, Store, StoreOptions, SyncFile};
 pub use tasks::Task;
 
 #[cfg(test)]

@@ -52,6 +52,8 @@ pub(crate) struct Writer {
     max_pages: Option<u32>,
     /// Estimated pages since the last nudge of the checkpoint thread.
     pages: u64,
+    /// How often the store was opened anew.
+    generation: u64,
 }
 
 /// What is known to be on disk.
@@ -69,6 +71,10 @@ struct Disk {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[must_use = "the commit is in the page cache only until it is synced"]
 pub struct Committed(u64);
+
+/// Tells what was read before the store was opened anew from what was read after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Generation(u64);
 
 // === impl StoreOptions ===
 
@@ -108,6 +114,7 @@ impl Store {
             connection: Some(connection),
             max_pages: options.max_pages,
             pages: 0,
+            generation: 0,
         }));
         let checkpointer =
             Checkpointer::start(open_writing(path)?, Arc::clone(&writer), path.to_owned())
@@ -190,16 +197,31 @@ impl Store {
         })
     }
 
+    /// The present generation; opens the store anew first if it has failed.
+    ///
+    /// # Errors
+    /// [`StoreError::Reopen`].
+    pub fn generation(&self) -> Result<Generation, StoreError> {
+        let mut writer = self.writer();
+        self.repair(&mut writer)?;
+        Ok(Generation(writer.generation))
+    }
+
     /// Runs `work` in one transaction that is committed to the page cache.
-    /// `rows` is about how many rows it writes.
+    /// `rows` is about how many rows it writes. With a generation it refuses to
+    /// write into a store that was opened anew since.
     pub(crate) fn write<T>(
         &self,
         what: &'static str,
         rows: usize,
+        generation: Option<Generation>,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<(T, Committed), StoreError> {
         let mut writer = self.writer();
         self.repair(&mut writer)?;
+        if generation.is_some_and(|known| known.0 != writer.generation) {
+            return Err(StoreError::Reopened);
+        }
         let Some(connection) = &writer.connection else {
             return Err(StoreError::Sync { source: None });
         };
@@ -227,7 +249,7 @@ impl Store {
         what: &'static str,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        let (value, commit) = self.write(what, 1, work)?;
+        let (value, commit) = self.write(what, 1, None, work)?;
         self.sync(commit)?;
         Ok(value)
     }
@@ -266,6 +288,7 @@ impl Store {
             failed: false,
         };
         writer.connection = Some(connection);
+        writer.generation += 1;
         tracing::info!(path = %self.path.display(), "the store was opened anew after a failure");
         Ok(())
     }

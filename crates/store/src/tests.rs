@@ -40,6 +40,10 @@ fn row(position: i64, entity: &str, seq: i64, bytes: usize) -> LedgerRow {
     }
 }
 
+fn append(store: &Store, rows: &[LedgerRow]) -> Result<Committed, StoreError> {
+    store.ledger_append(rows, None, store.generation()?)
+}
+
 fn dump(connection: &Connection) -> Vec<(String, String, String)> {
     let mut statement = connection
         .prepare("SELECT type, name, coalesce(sql, '') FROM sqlite_schema ORDER BY type, name")
@@ -170,7 +174,9 @@ fn ledger_rows_come_back_in_order_and_heads_are_per_entity() {
         row(3, "b", 2, 10),
         row(4, "c", 1, 10),
     ];
-    let commit = store.ledger_append(&rows, Some(2)).expect("appended");
+    let commit = store
+        .ledger_append(&rows, Some(2), store.generation().expect("sound"))
+        .expect("appended");
     store.sync(commit).expect("synced");
     let reader = Reader::open(&place.path).expect("opened");
     assert_eq!(reader.ledger_after(0, 100).expect("read"), rows);
@@ -199,17 +205,22 @@ fn ledger_rows_come_back_in_order_and_heads_are_per_entity() {
 fn a_failed_append_leaves_nothing_of_itself() {
     let place = place();
     let store = open(&place);
-    let _ = store
-        .ledger_append(&[row(1, "a", 1, 10)], None)
-        .expect("appended");
+    let _ = append(&store, &[row(1, "a", 1, 10)]).expect("appended");
+    let before = store.generation().expect("sound");
     store
-        .ledger_append(&[row(2, "a", 2, 10), row(3, "a", 2, 10)], Some(3))
+        .ledger_append(
+            &[row(2, "a", 2, 10), row(3, "a", 2, 10)],
+            Some(3),
+            store.generation().expect("sound"),
+        )
         .expect_err("the same place twice");
+    assert!(matches!(
+        store.ledger_append(&[row(2, "a", 2, 10)], None, before),
+        Err(StoreError::Reopened)
+    ));
     assert_eq!(store.ledger_position().expect("read"), 1);
     assert_eq!(store.reader().ledger_mark().expect("read"), 0);
-    let _ = store
-        .ledger_append(&[row(2, "a", 2, 10)], None)
-        .expect("appended");
+    let _ = append(&store, &[row(2, "a", 2, 10)]).expect("appended");
     assert_eq!(store.ledger_position().expect("read"), 2);
 }
 
@@ -219,9 +230,7 @@ fn a_full_database_is_its_own_error_and_passes() {
     let store = open(&place);
     store.limit_pages(Some(16)).expect("limited");
     for attempt in 0..2 {
-        let error = store
-            .ledger_append(&[row(1, "a", 1, 200_000)], None)
-            .expect_err("full");
+        let error = append(&store, &[row(1, "a", 1, 200_000)]).expect_err("full");
         assert!(
             matches!(error, StoreError::Full { .. }),
             "{attempt}: {error}"
@@ -229,9 +238,7 @@ fn a_full_database_is_its_own_error_and_passes() {
         assert_eq!(store.ledger_position().expect("read"), 0);
     }
     store.limit_pages(None).expect("lifted");
-    let _ = store
-        .ledger_append(&[row(1, "a", 1, 200_000)], None)
-        .expect("appended");
+    let _ = append(&store, &[row(1, "a", 1, 200_000)]).expect("appended");
     assert_eq!(store.ledger_position().expect("read"), 1);
 }
 
@@ -252,12 +259,8 @@ fn after_a_failed_sync_nothing_is_called_durable_until_the_store_is_opened_anew(
         ..StoreOptions::default()
     };
     let store = Store::open(&place.path, options).expect("opened");
-    let first = store
-        .ledger_append(&[row(1, "a", 1, 10)], None)
-        .expect("appended");
-    let second = store
-        .ledger_append(&[row(2, "a", 2, 10)], None)
-        .expect("appended");
+    let first = append(&store, &[row(1, "a", 1, 10)]).expect("appended");
+    let second = append(&store, &[row(2, "a", 2, 10)]).expect("appended");
     SYNC_FAILS.store(true, Ordering::SeqCst);
     let error = store.sync(first).expect_err("the disk fails");
     assert!(
@@ -274,9 +277,7 @@ fn after_a_failed_sync_nothing_is_called_durable_until_the_store_is_opened_anew(
     assert_eq!(store.ledger_position().expect("repaired"), 2);
     assert_eq!(fs::metadata(wal_path(&place.path)).expect("there").len(), 0);
     store.sync(second).expect("on disk by the repair");
-    let third = store
-        .ledger_append(&[row(3, "a", 3, 10)], None)
-        .expect("appended");
+    let third = append(&store, &[row(3, "a", 3, 10)]).expect("appended");
     store.sync(third).expect("synced");
 }
 
@@ -286,9 +287,7 @@ fn the_log_is_moved_into_the_database_while_commits_go_on() {
     let store = open(&place);
     let small = fs::metadata(&place.path).expect("there").len();
     for position in 1..=2_000 {
-        let _ = store
-            .ledger_append(&[row(position, "a", position, 400)], None)
-            .expect("appended");
+        let _ = append(&store, &[row(position, "a", position, 400)]).expect("appended");
     }
     drop(store);
     assert!(fs::metadata(&place.path).expect("there").len() > small + 2_000 * 400);

@@ -1,0 +1,440 @@
+//! The ledger itself: who may record what, and the group commit.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use legation_core::{Cancel, EntityId, SharedClock};
+use legation_store::{Store, StoreError};
+use tokio::sync::{Notify, oneshot, watch};
+
+use crate::chain::{Chain, ChainError, Written};
+use crate::error::{LedgerError, LedgerOpenError};
+use crate::follow::Follow;
+use crate::key::LedgerKey;
+use crate::queue::{Duty, Pending, Queues, Waiter, my_shard};
+use crate::read::{self, Entry};
+use crate::record::{CallId, Intent, Note, OutcomeRecord, Refused, Status};
+use crate::settle::{Settling, Syncs};
+use crate::sweep::sweep;
+use crate::ticket::Ticket;
+use crate::verify::{self, Report};
+
+/// Most callers that may wait for a record at a time.
+const WAITING_MAX: usize = 4_096;
+
+/// Outcomes are committed at the latest this long after they are known.
+const FLUSH_AFTER: Duration = Duration::from_millis(50);
+
+/// How long the flusher waits before it tries a failed store again.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// What a caller waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Durability {
+    /// The record survives the end of the hub, not a power failure.
+    PageCache,
+    /// The record is on disk.
+    Disk,
+}
+
+/// The record of every call. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Ledger {
+    inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) store: Arc<Store>,
+    pub(crate) key: LedgerKey,
+    pub(crate) clock: SharedClock,
+    pub(crate) syncs: Syncs,
+    chain: Mutex<Chain>,
+    queues: Queues,
+    waiting: AtomicUsize,
+    /// An outcome was queued since the flusher last looked.
+    dirty: AtomicBool,
+    flusher: Notify,
+    written: watch::Sender<i64>,
+    start: u64,
+    calls: AtomicU64,
+    swept: usize,
+}
+
+/// One of those who wait; dropping it leaves the line.
+struct Place(Arc<Inner>);
+
+/// The duty to commit a queue. Dropping it does so: a leader that is cancelled
+/// still commits, on the spot, and no one who trusted it waits for ever.
+struct Lead {
+    inner: Arc<Inner>,
+    shard: usize,
+}
+
+// === impl Ledger ===
+
+impl Ledger {
+    /// Opens the ledger in `store`. Calls that were running when the hub last
+    /// ended get an outcome of `unknown` first. Blocks.
+    ///
+    /// # Errors
+    /// See [`LedgerOpenError`].
+    pub fn open(
+        store: Arc<Store>,
+        key: LedgerKey,
+        clock: SharedClock,
+    ) -> Result<Self, LedgerOpenError> {
+        let mut start = [0u8; 8];
+        getrandom::fill(&mut start).map_err(|source| LedgerOpenError::Random { source })?;
+        let mut chain = Chain::read(&store).map_err(|error| match error {
+            ChainError::Store(source) => LedgerOpenError::Store { source },
+            ChainError::Damaged { entity, seq } => LedgerOpenError::DamagedHead {
+                entity: entity.to_string(),
+                seq,
+            },
+        })?;
+        let swept = sweep(&store, &mut chain, &key, clock.wall())
+            .map_err(|source| LedgerOpenError::Store { source })?;
+        let (written, _) = watch::channel(chain.position());
+        Ok(Self {
+            inner: Arc::new(Inner {
+                store,
+                key,
+                clock,
+                syncs: Syncs::default(),
+                chain: Mutex::new(chain),
+                queues: Queues::default(),
+                waiting: AtomicUsize::new(0),
+                dirty: AtomicBool::new(false),
+                flusher: Notify::new(),
+                written,
+                start: u64::from_be_bytes(start),
+                calls: AtomicU64::new(0),
+                swept,
+            }),
+        })
+    }
+
+    /// How many calls the start found without outcome.
+    #[must_use]
+    pub fn swept(&self) -> usize {
+        self.inner.swept
+    }
+
+    /// A fresh id for a call.
+    #[must_use]
+    pub fn next_call(&self) -> CallId {
+        CallId {
+            start: self.inner.start,
+            count: self.inner.calls.fetch_add(1, Ordering::Relaxed) + 1,
+        }
+    }
+
+    /// Records that a call is about to run. Only the ticket allows it to.
+    ///
+    /// # Errors
+    /// See [`LedgerError`]; the call must then not run.
+    pub fn intent(
+        &self,
+        intent: &Intent<'_>,
+        durability: Durability,
+    ) -> impl Future<Output = Result<Ticket, LedgerError>> + Send + use<> {
+        let inner = Arc::clone(&self.inner);
+        let (line, subject) = intent.members("intent", &inner.key);
+        let (entity, call) = (intent.entity.clone(), intent.call);
+        async move {
+            let (waiter, told) = oneshot::channel();
+            let started = inner.clock.now();
+            let pending = inner.pending(
+                &entity,
+                line.into_members(),
+                Duty::Intent {
+                    durability,
+                    call,
+                    subject,
+                    started,
+                    waiter,
+                },
+            );
+            inner.wait(pending, told).await
+        }
+    }
+
+    /// Records what became of a call. Does not wait: the record joins the next
+    /// commit, within 50 ms while [`Ledger::run_flusher`] runs.
+    pub fn outcome(&self, ticket: Ticket, outcome: &OutcomeRecord<'_>) {
+        ticket.finish(outcome);
+    }
+
+    /// Records a call that was refused.
+    ///
+    /// # Errors
+    /// See [`LedgerError`]; the call stays refused.
+    pub fn refused(
+        &self,
+        refused: &Refused<'_>,
+    ) -> impl Future<Output = Result<(), LedgerError>> + Send + use<> {
+        let members = refused.members(&self.inner.key);
+        self.plain(refused.intent.entity, members, Durability::PageCache)
+    }
+
+    /// Records something that is no call; on disk on return.
+    ///
+    /// # Errors
+    /// See [`LedgerError`].
+    pub fn note(
+        &self,
+        note: &Note<'_>,
+    ) -> impl Future<Output = Result<(), LedgerError>> + Send + use<> {
+        self.plain(note.entity, note.members(), Durability::Disk)
+    }
+
+    fn plain(
+        &self,
+        entity: &EntityId,
+        members: Vec<u8>,
+        durability: Durability,
+    ) -> impl Future<Output = Result<(), LedgerError>> + Send + use<> {
+        let inner = Arc::clone(&self.inner);
+        let entity = entity.clone();
+        async move {
+            let (waiter, told) = oneshot::channel();
+            let pending = inner.pending(&entity, members, Duty::Plain { durability, waiter });
+            inner.wait(pending, told).await
+        }
+    }
+
+    /// Commits everything that is queued and forces it to disk. Blocks for that
+    /// long; for shutdown and for tests.
+    ///
+    /// # Errors
+    /// See [`LedgerError`]; what could not be written stays queued.
+    pub async fn flush(&self) -> Result<(), LedgerError> {
+        // Others of this runtime who are about to queue something come first.
+        tokio::task::yield_now().await;
+        let write = |source| LedgerError::Write { source };
+        self.inner.commit_all().map_err(write)?;
+        let last = self.inner.chain().last();
+        last.map_or(Ok(()), |commit| self.inner.store.sync(commit))
+            .map_err(|source| write(Arc::new(source)))
+    }
+
+    /// Commits outcomes that nothing else follows, until cancelled; then once
+    /// more. It sleeps while there is none and wakes every 50 ms at most.
+    pub async fn run_flusher(&self, cancel: Cancel) {
+        let mut pause = FLUSH_AFTER;
+        loop {
+            tokio::select! {
+                _ = cancel.cancelled() => break,
+                () = self.inner.flusher.notified() => {}
+            }
+            tokio::select! {
+                _ = cancel.cancelled() => break,
+                () = tokio::time::sleep(pause) => {}
+            }
+            self.inner.dirty.store(false, Ordering::Release);
+            pause = match self.inner.commit_all() {
+                Ok(()) => FLUSH_AFTER,
+                Err(error) => {
+                    tracing::error!(error = %legation_core::error::chain(&*error), "outcomes wait to be recorded");
+                    self.inner.wake_flusher();
+                    RETRY_AFTER
+                }
+            };
+        }
+        if let Err(error) = self.flush().await {
+            tracing::error!(error = %legation_core::error::chain(&error), "the last outcomes were not recorded; the next start records them as unknown");
+        }
+    }
+
+    /// The last `count` records, oldest first. Blocks.
+    ///
+    /// # Errors
+    /// [`LedgerError::Read`].
+    pub fn tail(&self, count: usize) -> Result<Vec<Entry>, LedgerError> {
+        read::tail(self.inner.store.reader(), count)
+    }
+
+    /// Every record after the last `back` ones, as they are made.
+    ///
+    /// # Errors
+    /// [`LedgerError::Read`].
+    pub fn follow(&self, back: usize) -> Result<Follow, LedgerError> {
+        let seen = self.inner.written.subscribe();
+        let from = match self.tail(back)?.first() {
+            Some(entry) => entry.position - 1,
+            None => *seen.borrow(),
+        };
+        Ok(Follow::new(Arc::clone(&self.inner.store), seen, from))
+    }
+
+    /// Checks every chain from its start. Blocks for about 6 µs a record: run
+    /// it off the runtime.
+    ///
+    /// # Errors
+    /// [`LedgerError::Read`].
+    pub fn verify(&self) -> Result<Report, LedgerError> {
+        verify::verify(self.inner.store.reader())
+    }
+}
+
+// === impl Inner ===
+
+impl Inner {
+    fn pending(&self, entity: &EntityId, members: Vec<u8>, duty: Duty) -> Pending {
+        Pending {
+            entity: entity.clone(),
+            at_ms: self.clock.wall().0,
+            members,
+            duty,
+        }
+    }
+
+    /// Queues a record and waits until it is written.
+    async fn wait<T>(
+        self: Arc<Self>,
+        pending: Pending,
+        told: oneshot::Receiver<Result<T, LedgerError>>,
+    ) -> Result<T, LedgerError> {
+        let waiting = self.waiting.fetch_add(1, Ordering::AcqRel);
+        let _place = Place(Arc::clone(&self));
+        if waiting >= WAITING_MAX {
+            return Err(LedgerError::Busy { waiting });
+        }
+        let shard = my_shard();
+        if self.queues.push(shard, pending) {
+            let lead = Lead { inner: self, shard };
+            // Whatever else is ready on this thread joins the commit.
+            tokio::task::yield_now().await;
+            drop(lead);
+        }
+        told.await.unwrap_or(Err(LedgerError::Stopped))
+    }
+
+    pub(crate) fn queue_outcome(&self, pending: Pending) {
+        self.queues.push_quietly(my_shard(), pending);
+        self.wake_flusher();
+    }
+
+    fn wake_flusher(&self) {
+        if !self.dirty.swap(true, Ordering::AcqRel) {
+            self.flusher.notify_one();
+        }
+    }
+
+    fn commit_all(self: &Arc<Self>) -> Result<(), Arc<StoreError>> {
+        self.commit(self.queues.take_all())
+    }
+
+    /// Writes a batch and tells everyone in it.
+    fn commit(self: &Arc<Self>, batch: Vec<Pending>) -> Result<(), Arc<StoreError>> {
+        let (done, position) = {
+            let mut chain = self.chain();
+            let done = chain.write(&self.store, &self.key, batch);
+            (done, chain.position())
+        };
+        match done {
+            Ok((written, Some(commit))) => {
+                self.written.send_replace(position);
+                let (disk, cache): (Vec<_>, Vec<_>) = written
+                    .into_iter()
+                    .partition(|one| one.pending.duty.durability() == Durability::Disk);
+                self.deliver(cache);
+                if !disk.is_empty() {
+                    self.settle(Settling {
+                        commit,
+                        written: disk,
+                    });
+                }
+                Ok(())
+            }
+            Ok((_, None)) => Ok(()),
+            Err(failed) => {
+                self.wake_flusher();
+                self.tell(Arc::clone(&failed.source), failed.waiters);
+                Err(failed.source)
+            }
+        }
+    }
+
+    pub(crate) fn deliver(self: &Arc<Self>, written: Vec<Written>) {
+        for one in written {
+            match one.pending.duty {
+                Duty::Intent {
+                    call,
+                    subject,
+                    started,
+                    waiter,
+                    ..
+                } => {
+                    let ticket = Ticket::new(
+                        Arc::clone(self),
+                        one.pending.entity,
+                        call,
+                        (one.position, one.seq),
+                        subject,
+                        started,
+                    );
+                    if let Err(Ok(ticket)) = waiter.send(Ok(ticket)) {
+                        ticket.finish(&OutcomeRecord::bare(Status::Cancelled));
+                    }
+                }
+                // One who has gone need not be told.
+                Duty::Plain { waiter, .. } => drop(waiter.send(Ok(()))),
+                Duty::Outcome { .. } => {}
+            }
+        }
+    }
+
+    pub(crate) fn tell(&self, source: Arc<StoreError>, waiters: Vec<Waiter>) {
+        for waiter in waiters {
+            waiter.fail(LedgerError::Write {
+                source: Arc::clone(&source),
+            });
+        }
+    }
+
+    pub(crate) fn chain(&self) -> MutexGuard<'_, Chain> {
+        self.chain.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // Only outcomes can be left: everyone who waits holds a share of this.
+        let batch = self.queues.take_all();
+        let written = self.chain().write(&self.store, &self.key, batch);
+        if let Err(failed) = written {
+            tracing::error!(error = %legation_core::error::chain(&*failed.source), "the last outcomes were not recorded; the next start records them as unknown");
+        }
+    }
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ledger")
+            .field("store", &self.store)
+            .field("waiting", &self.waiting)
+            .finish_non_exhaustive()
+    }
+}
+
+// === impl Place ===
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+// === impl Lead ===
+
+impl Drop for Lead {
+    fn drop(&mut self) {
+        let batch = self.inner.queues.take(self.shard);
+        // Whoever waits is told; the leader is one of them.
+        drop(self.inner.commit(batch));
+    }
+}

@@ -1,0 +1,90 @@
+//! Reading records back, in the hub and without one.
+
+use std::path::Path;
+
+use legation_core::EntityId;
+use legation_core::id::hex;
+use legation_store::{LedgerRow, OpenError, Reader};
+
+use crate::error::LedgerError;
+use crate::record::Record;
+use crate::verify::{self, Report};
+
+/// One record as it lies in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Place in the order of commits, over all entities.
+    pub position: i64,
+    /// Whose chain.
+    pub entity: EntityId,
+    /// Place in the chain.
+    pub seq: i64,
+    /// Milliseconds since 1970.
+    pub at_ms: i64,
+    /// The record's hash, in hexadecimal.
+    pub hash: String,
+    /// The record, one line of JSON. Free text in it has its control characters
+    /// escaped.
+    pub text: String,
+}
+
+/// A ledger opened for reading only, by whoever holds the data directory's lock
+/// while no hub runs.
+#[derive(Debug)]
+pub struct LedgerReader {
+    reader: Reader,
+}
+
+// === impl Entry ===
+
+impl Entry {
+    pub(crate) fn from_row(row: LedgerRow) -> Self {
+        Self {
+            position: row.position,
+            entity: row.entity,
+            seq: row.seq,
+            at_ms: row.at_ms,
+            hash: hex(&row.hash),
+            text: String::from_utf8_lossy(&row.bytes).into_owned(),
+        }
+    }
+
+    /// The record in parts; `None` when it is damaged.
+    #[must_use]
+    pub fn record(&self) -> Option<Record> {
+        serde_json::from_str(&self.text).ok()
+    }
+}
+
+// === impl LedgerReader ===
+
+impl LedgerReader {
+    /// Opens the ledger in the database at `path`.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        Reader::open(path).map(|reader| Self { reader })
+    }
+
+    /// The last `count` records, oldest first.
+    ///
+    /// # Errors
+    /// [`LedgerError::Read`].
+    pub fn tail(&self, count: usize) -> Result<Vec<Entry>, LedgerError> {
+        tail(&self.reader, count)
+    }
+
+    /// Checks every chain from its start.
+    ///
+    /// # Errors
+    /// [`LedgerError::Read`].
+    pub fn verify(&self) -> Result<Report, LedgerError> {
+        verify::verify(&self.reader)
+    }
+}
+
+pub(crate) fn tail(reader: &Reader, count: usize) -> Result<Vec<Entry>, LedgerError> {
+    let rows = reader.ledger_last(count).map_err(LedgerError::read)?;
+    Ok(rows.into_iter().map(Entry::from_row).collect())
+}

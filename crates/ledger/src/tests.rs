@@ -1,0 +1,115 @@
+//! The ledger, on real files.
+
+mod commit;
+mod failure;
+mod records;
+mod tamper;
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use legation_core::{ClientId, EntityId, ServerName, SystemClock, Via};
+use legation_store::{Store, StoreOptions};
+
+use crate::*;
+
+/// A data directory.
+struct Place {
+    _dir: tempfile::TempDir,
+    path: PathBuf,
+}
+
+fn place() -> Place {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("state.db");
+    Place { _dir: dir, path }
+}
+
+fn key() -> LedgerKey {
+    LedgerKey::from_bytes(&[7; 32])
+}
+
+impl Place {
+    fn open(&self) -> (Arc<Store>, Ledger) {
+        self.open_with(File::sync_data)
+    }
+
+    fn open_with(&self, sync: fn(&File) -> io::Result<()>) -> (Arc<Store>, Ledger) {
+        let options = StoreOptions {
+            sync,
+            ..StoreOptions::default()
+        };
+        let store = Arc::new(Store::open(&self.path, options).expect("a store"));
+        let ledger =
+            Ledger::open(Arc::clone(&store), key(), SystemClock::shared()).expect("a ledger");
+        (store, ledger)
+    }
+
+    fn verify(&self) -> Report {
+        LedgerReader::open(&self.path)
+            .expect("a reader")
+            .verify()
+            .expect("read")
+    }
+
+    fn statuses(&self) -> Vec<(Kind, Option<Status>)> {
+        let reader = LedgerReader::open(&self.path).expect("a reader");
+        reader
+            .tail(10_000)
+            .expect("read")
+            .iter()
+            .map(|entry| entry.record().expect("a record"))
+            .map(|record| (record.kind, record.status))
+            .collect()
+    }
+}
+
+/// Everything an intent borrows.
+struct Asked {
+    entity: EntityId,
+    client: ClientId,
+    server: ServerName,
+}
+
+fn asked(entity: &str) -> Asked {
+    Asked {
+        entity: EntityId::new(entity),
+        client: ClientId::new("claude"),
+        server: ServerName::parse("files").expect("a name"),
+    }
+}
+
+impl Asked {
+    fn intent(&self, ledger: &Ledger) -> Intent<'_> {
+        Intent {
+            call: ledger.next_call(),
+            entity: &self.entity,
+            client: &self.client,
+            via: Via::Socket,
+            server: Some(&self.server),
+            verb: Verb::CallTool,
+            item: "read_file",
+            definition: Some("d00d"),
+            rule: "personal.own-servers",
+            args: Some(br#"{"path":"/etc/hosts"}"#),
+        }
+    }
+}
+
+async fn one_call(ledger: &Ledger, asked: &Asked, durability: Durability) {
+    let ticket = ledger
+        .intent(&asked.intent(ledger), durability)
+        .await
+        .expect("recorded");
+    ledger.outcome(ticket, &OutcomeRecord::bare(Status::Ok));
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime")
+        .block_on(future)
+}

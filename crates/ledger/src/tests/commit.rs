@@ -1,0 +1,135 @@
+//! The group commit: many callers, several runtimes, leaders that vanish.
+
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use super::*;
+
+fn slow_sync(file: &File) -> io::Result<()> {
+    // Long enough that syncs leave the runtime's thread.
+    std::thread::sleep(Duration::from_millis(6));
+    file.sync_data()
+}
+
+fn three_runtimes(place: &Place, sync: fn(&File) -> io::Result<()>, calls: usize) {
+    let (store, ledger) = place.open_with(sync);
+    let threads: Vec<_> = (0..3)
+        .map(|runtime| {
+            let ledger = ledger.clone();
+            std::thread::spawn(move || {
+                block_on(async {
+                    let mut calls_in_flight = tokio::task::JoinSet::new();
+                    for call in 0..calls {
+                        let ledger = ledger.clone();
+                        calls_in_flight.spawn(async move {
+                            let asked = asked(["a", "b"][(runtime + call) % 2]);
+                            let durability = [Durability::Disk, Durability::PageCache][call % 2];
+                            one_call(&ledger, &asked, durability).await;
+                        });
+                    }
+                    calls_in_flight.join_all().await;
+                });
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().expect("no panic");
+    }
+    block_on(ledger.flush()).expect("flushed");
+    drop((ledger, store));
+    let report = place.verify();
+    assert!(report.is_intact(), "{report:?}");
+    let calls = 3 * calls as u64;
+    assert_eq!((report.pairs, report.records), (calls, 2 * calls));
+}
+
+#[test]
+fn three_runtimes_with_two_hundred_calls_each_leave_only_pairs() {
+    three_runtimes(&place(), File::sync_data, 200);
+}
+
+#[test]
+fn a_slow_disk_serves_three_runtimes_just_the_same() {
+    three_runtimes(&place(), slow_sync, 40);
+}
+
+#[test]
+fn a_leader_that_is_dropped_lets_no_one_wait() {
+    let place = place();
+    let (_store, ledger) = place.open();
+    let asked = asked("a");
+    for durability in [Durability::PageCache, Durability::Disk] {
+        let before = place.verify();
+        let mut context = Context::from_waker(Waker::noop());
+        let mut leader = Box::pin(ledger.intent(&asked.intent(&ledger), durability));
+        let mut follower = pin!(ledger.intent(&asked.intent(&ledger), durability));
+        assert!(leader.as_mut().poll(&mut context).is_pending());
+        assert!(follower.as_mut().poll(&mut context).is_pending());
+        drop(leader);
+        let Poll::Ready(ticket) = follower.as_mut().poll(&mut context) else {
+            panic!("the follower waits for ever");
+        };
+        ledger.outcome(ticket.expect("recorded"), &OutcomeRecord::bare(Status::Ok));
+        block_on(ledger.flush()).expect("flushed");
+        let after = place.verify();
+        // The dropped one may be recorded or not, but never half.
+        assert_eq!(after.open, 0);
+        assert!(after.pairs > before.pairs);
+        assert!(after.is_intact());
+    }
+}
+
+#[test]
+fn a_follower_that_is_dropped_is_not_recorded_or_closed() {
+    let place = place();
+    let (_store, ledger) = place.open();
+    let asked = asked("a");
+    let mut context = Context::from_waker(Waker::noop());
+    let mut leader = pin!(ledger.intent(&asked.intent(&ledger), Durability::PageCache));
+    let mut follower = Box::pin(ledger.intent(&asked.intent(&ledger), Durability::PageCache));
+    assert!(leader.as_mut().poll(&mut context).is_pending());
+    assert!(follower.as_mut().poll(&mut context).is_pending());
+    drop(follower);
+    let Poll::Ready(Ok(ticket)) = leader.as_mut().poll(&mut context) else {
+        panic!("the leader did not commit");
+    };
+    // This one's ticket lies in its channel when it is dropped.
+    let mut late = Box::pin(ledger.intent(&asked.intent(&ledger), Durability::PageCache));
+    assert!(late.as_mut().poll(&mut context).is_pending());
+    block_on(ledger.flush()).expect("flushed");
+    drop(late);
+    ledger.outcome(ticket, &OutcomeRecord::bare(Status::Ok));
+    block_on(ledger.flush()).expect("flushed");
+    let report = place.verify();
+    assert!(report.is_intact());
+    assert_eq!((report.intents, report.pairs, report.open), (2, 2, 0));
+}
+
+#[test]
+fn too_many_callers_are_sent_away_and_the_others_served() {
+    let place = place();
+    let (_store, ledger) = place.open();
+    let asked = asked("a");
+    let mut context = Context::from_waker(Waker::noop());
+    let mut callers: Vec<_> = (0..4_096)
+        .map(|_| Box::pin(ledger.intent(&asked.intent(&ledger), Durability::PageCache)))
+        .collect();
+    for caller in &mut callers {
+        assert!(caller.as_mut().poll(&mut context).is_pending());
+    }
+    let refused = block_on(ledger.intent(&asked.intent(&ledger), Durability::PageCache));
+    assert!(matches!(refused, Err(LedgerError::Busy { waiting: 4_096 })));
+    for caller in &mut callers {
+        let Poll::Ready(ticket) = caller.as_mut().poll(&mut context) else {
+            panic!("a caller waits for ever");
+        };
+        ledger.outcome(ticket.expect("recorded"), &OutcomeRecord::bare(Status::Ok));
+    }
+    drop(callers);
+    block_on(one_call(&ledger, &asked, Durability::PageCache));
+    block_on(ledger.flush()).expect("flushed");
+    let report = place.verify();
+    assert!(report.is_intact());
+    assert_eq!(report.pairs, 4_097);
+}

@@ -1,0 +1,220 @@
+//! What stands in a record, and what never does.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::*;
+
+#[test]
+fn a_call_leaves_an_intent_and_an_outcome_that_say_what_happened() {
+    let place = place();
+    let (_store, ledger) = place.open();
+    let asked = asked("personal");
+    block_on(async {
+        let intent = asked.intent(&ledger);
+        let ticket = ledger
+            .intent(&intent, Durability::Disk)
+            .await
+            .expect("recorded");
+        assert_eq!((ticket.call(), ticket.seq()), (intent.call, 1));
+        let outcome = OutcomeRecord {
+            status: Status::ToolError,
+            code: Some(-32_000),
+            result: Some(b"{\"isError\":true}"),
+        };
+        ledger.outcome(ticket, &outcome);
+        let refused = Refused {
+            intent: Intent {
+                server: None,
+                rule: "default.deny",
+                definition: None,
+                args: None,
+                ..asked.intent(&ledger)
+            },
+            code: Some(-31_001),
+            reason: "no such server",
+        };
+        ledger.refused(&refused).await.expect("recorded");
+        let note = Note {
+            entity: &asked.entity,
+            topic: "policy",
+            text: "version 2",
+        };
+        ledger.note(&note).await.expect("recorded");
+    });
+    let entries = ledger.tail(10).expect("read");
+    let records: Vec<Record> = entries
+        .iter()
+        .map(|entry| entry.record().expect("a record"))
+        .collect();
+    let kinds: Vec<Kind> = records.iter().map(|record| record.kind).collect();
+    assert_eq!(
+        kinds,
+        [Kind::Intent, Kind::Outcome, Kind::Refused, Kind::Note]
+    );
+
+    let intent = &records[0];
+    let order = [
+        "v",
+        "entity",
+        "seq",
+        "at",
+        "kind",
+        "call",
+        "client",
+        "via",
+        "server",
+        "verb",
+        "item",
+        "definition",
+        "rule",
+        "args",
+    ];
+    let value: serde_json::Value = serde_json::from_str(&entries[0].text).expect("JSON");
+    let names: Vec<&String> = value.as_object().expect("an object").keys().collect();
+    assert_eq!(names, order);
+    assert!(
+        !entries[0].text.contains("/etc/hosts"),
+        "{}",
+        entries[0].text
+    );
+    let commitment = key().commit(br#"{"path":"/etc/hosts"}"#);
+    assert_eq!(intent.args.as_deref(), Some(commitment.as_str()));
+
+    let outcome = &records[1];
+    assert_eq!(outcome.call, intent.call);
+    assert_eq!(outcome.intent, Some(1));
+    assert_eq!(outcome.item.as_deref(), Some("read_file"));
+    assert_eq!(outcome.status, Some(Status::ToolError));
+    assert_eq!(outcome.code, Some(-32_000));
+    assert_eq!(outcome.result_bytes, Some(16));
+    assert_eq!(outcome.result, Some(key().commit(b"{\"isError\":true}")));
+    assert!(outcome.duration_us.is_some_and(|us| us >= 0));
+
+    assert_eq!(records[2].rule.as_deref(), Some("default.deny"));
+    assert_eq!(records[2].reason.as_deref(), Some("no such server"));
+    assert_eq!(records[2].server, None);
+    assert_eq!(records[3].text.as_deref(), Some("version 2"));
+
+    let report = ledger.verify().expect("read");
+    assert!(report.is_intact(), "{report:?}");
+    assert_eq!((report.records, report.pairs, report.open), (4, 1, 0));
+    assert_eq!((report.refused, report.notes), (1, 1));
+    assert_eq!(report.chains[0].hash, entries[3].hash);
+}
+
+#[test]
+fn free_text_is_cut_and_its_control_characters_are_escaped() {
+    let place = place();
+    let (_store, ledger) = place.open();
+    let asked = asked("personal");
+    let item = format!("a\n\u{1b}[31m\"\0{}", "ä".repeat(2_000));
+    let refused = Refused {
+        intent: Intent {
+            item: &item,
+            ..asked.intent(&ledger)
+        },
+        code: None,
+        reason: "x\r\ny",
+    };
+    block_on(ledger.refused(&refused)).expect("recorded");
+    let entry = ledger.tail(1).expect("read").remove(0);
+    assert!(!entry.text.chars().any(char::is_control), "{}", entry.text);
+    let record = entry.record().expect("a record");
+    let kept = record.item.expect("an item");
+    assert!(kept.len() <= 1_024 + '…'.len_utf8(), "{}", kept.len());
+    assert!(item.starts_with(kept.trim_end_matches('…')));
+    assert!(kept.ends_with('…'));
+    assert_eq!(record.reason.as_deref(), Some("x\r\ny"));
+    assert!(ledger.verify().expect("read").is_intact());
+}
+
+#[test]
+fn a_ticket_that_is_dropped_leaves_an_unknown_outcome() {
+    let place = place();
+    let (_store, ledger) = place.open();
+    let asked = asked("personal");
+    block_on(async {
+        let intent = asked.intent(&ledger);
+        drop(ledger.intent(&intent, Durability::PageCache).await);
+        ledger.flush().await.expect("flushed");
+    });
+    assert_eq!(
+        place.statuses(),
+        [(Kind::Intent, None), (Kind::Outcome, Some(Status::Unknown))]
+    );
+}
+
+#[test]
+fn call_ids_differ_between_starts() {
+    let place = place();
+    let first = place.open().1.next_call();
+    let (_store, ledger) = place.open();
+    let (second, third) = (ledger.next_call(), ledger.next_call());
+    assert_ne!(first, second);
+    assert_ne!(second, third);
+    assert_eq!(second.to_string().len(), 18);
+}
+
+#[test]
+fn the_key_is_made_once_and_closed_to_others() {
+    let place = place();
+    let path = place.path.with_file_name("ledger.key");
+    let made = LedgerKey::load_or_create(&path).expect("made");
+    assert!(fs::metadata(&path).expect("there").permissions().mode() & 0o077 == 0);
+    let text = fs::read_to_string(&path).expect("read");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("opened");
+    let read = LedgerKey::load_or_create(&path).expect("read");
+    assert!(fs::metadata(&path).expect("there").permissions().mode() & 0o077 == 0);
+    assert_eq!(made.commit(b"x"), read.commit(b"x"));
+    assert_ne!(made.commit(b"x"), key().commit(b"x"));
+    assert!(!format!("{made:?}").contains(text.trim_end()));
+    for damaged in ["", "abc", &"g".repeat(64), &text[1..]] {
+        fs::write(&path, damaged).expect("damaged");
+        let error = LedgerKey::load_or_create(&path).expect_err("no key");
+        assert!(matches!(error, KeyError::Malformed { .. }), "{error}");
+        assert_eq!(fs::read_to_string(&path).expect("read"), damaged);
+    }
+}
+
+#[test]
+fn a_commitment_is_hmac_sha_256() {
+    // RFC 4231, section 4.2, with its key filled up to 32 bytes by zeros, which
+    // HMAC does itself.
+    let mut key = [0u8; 32];
+    key[..20].fill(0x0b);
+    assert_eq!(
+        LedgerKey::from_bytes(&key).commit(b"Hi There"),
+        "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
+    );
+}
+
+#[test]
+fn a_follower_gets_every_record_once_and_the_flusher_brings_the_last() {
+    let place = place();
+    let (_store, ledger) = place.open();
+    let asked = asked("personal");
+    block_on(async {
+        one_call(&ledger, &asked, Durability::PageCache).await;
+        ledger.flush().await.expect("flushed");
+        let mut follow = ledger.follow(1).expect("followed");
+        let cancel = legation_core::Cancel::new();
+        let flush = ledger.run_flusher(cancel.clone());
+        let work = async {
+            let mut seen = Vec::new();
+            for _ in 0..300 {
+                one_call(&ledger, &asked, Durability::PageCache).await;
+            }
+            // The last outcome is committed by nothing but the flusher.
+            while seen.len() < 601 {
+                let more = follow.next().await.expect("read").expect("open");
+                assert!(!more.is_empty());
+                seen.extend(more.into_iter().map(|entry| entry.seq));
+            }
+            cancel.cancel(legation_core::CancelReason::Shutdown);
+            seen
+        };
+        let ((), seen) = tokio::join!(flush, work);
+        assert_eq!(seen, (2..=602).collect::<Vec<i64>>());
+    });
+}

@@ -1,0 +1,102 @@
+//! The right to run a call whose intent is recorded.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use legation_core::EntityId;
+
+use crate::ledger::Inner;
+use crate::queue::{Duty, Pending};
+use crate::record::{CallId, OutcomeRecord, Status};
+
+/// Shows that a call's intent is recorded. It cannot be copied; a ticket that
+/// is dropped without an outcome leaves one that says `unknown`.
+#[must_use = "dropping a ticket records the outcome as unknown"]
+pub struct Ticket {
+    inner: Arc<Inner>,
+    entity: EntityId,
+    call: CallId,
+    position: i64,
+    seq: i64,
+    /// Empty once the outcome is recorded.
+    subject: Option<Box<[u8]>>,
+    started: Instant,
+}
+
+// === impl Ticket ===
+
+impl Ticket {
+    pub(crate) fn new(
+        inner: Arc<Inner>,
+        entity: EntityId,
+        call: CallId,
+        (position, seq): (i64, i64),
+        subject: Box<[u8]>,
+        started: Instant,
+    ) -> Self {
+        Self {
+            inner,
+            entity,
+            call,
+            position,
+            seq,
+            subject: Some(subject),
+            started,
+        }
+    }
+
+    /// Which call.
+    #[must_use]
+    pub fn call(&self) -> CallId {
+        self.call
+    }
+
+    /// The intent's place in its entity's chain.
+    #[must_use]
+    pub fn seq(&self) -> i64 {
+        self.seq
+    }
+
+    /// Queues the outcome; it joins the next commit of this thread, or the
+    /// flusher's.
+    pub(crate) fn finish(mut self, outcome: &OutcomeRecord<'_>) {
+        self.record(outcome);
+    }
+
+    fn record(&mut self, outcome: &OutcomeRecord<'_>) {
+        let Some(subject) = self.subject.take() else {
+            return;
+        };
+        let passed = self
+            .inner
+            .clock
+            .now()
+            .saturating_duration_since(self.started);
+        let duration = i64::try_from(passed.as_micros()).unwrap_or(i64::MAX);
+        let call = self.call.to_string();
+        self.inner.queue_outcome(Pending {
+            entity: self.entity.clone(),
+            at_ms: self.inner.clock.wall().0,
+            members: outcome.members(&call, self.seq, &subject, Some(duration), &self.inner.key),
+            duty: Duty::Outcome {
+                closes: self.position,
+            },
+        });
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.record(&OutcomeRecord::bare(Status::Unknown));
+    }
+}
+
+impl fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ticket")
+            .field("call", &self.call)
+            .field("seq", &self.seq)
+            .finish_non_exhaustive()
+    }
+}
