@@ -133,7 +133,9 @@ pub enum CallFailure {
         reason: String,
     },
     /// The server went away with the call in flight.
-    #[error("server {server} went away during the call ({reason}); whether it took effect is not known")]
+    #[error(
+        "server {server} went away during the call ({reason}); whether it took effect is not known"
+    )]
     Lost {
         /// Which server.
         server: ServerName,
@@ -152,7 +154,9 @@ pub enum CallFailure {
     #[error("the call was called off: {}", .0.as_str())]
     Cancelled(CancelReason),
     /// The tool is not what it was when the catalogue was read.
-    #[error("{item} of server {server} has changed since its definition was remembered; the call was not sent")]
+    #[error(
+        "{item} of server {server} has changed since its definition was remembered; the call was not sent"
+    )]
     DefinitionChanged {
         /// Which server.
         server: ServerName,
@@ -229,9 +233,7 @@ impl CallFailure {
             Self::TimedOut { server, .. } => {
                 format!("raise `timeout` of {server} in mcp.json if its work takes longer")
             }
-            Self::DefinitionChanged { .. } => {
-                "read the list again, then call again".to_owned()
-            }
+            Self::DefinitionChanged { .. } => "read the list again, then call again".to_owned(),
             Self::NeedsAuth { server } => format!("sign in to {server}, then call again"),
             Self::MissingCapability { server, .. } => {
                 format!("use {server} from a client that has it")

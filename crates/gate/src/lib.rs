@@ -16,10 +16,15 @@ pub mod pipeline;
 pub mod server;
 pub mod stage;
 
-pub use call::{Call, CallFailure, Endpoint, InputRequired, Item, Outcome, Request, Retry, TaskWish};
+/// The words a decision is made in; whoever holds servers needs them too.
+pub use legation_policy as policy;
+
+pub use call::{
+    Call, CallFailure, Endpoint, InputRequired, Item, Outcome, Request, Retry, TaskWish,
+};
 pub use event::{Audience, HubEvent};
 pub use listing::{Description, Entry, ListKind, Listing};
 pub use peer::{Ask, Peer};
-pub use pipeline::Gate;
+pub use pipeline::{Gate, definition_hash};
 pub use server::{Resolve, ServerSet, Subscription, TaskVerb, Unresolved};
 pub use stage::Refusal;

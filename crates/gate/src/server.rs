@@ -158,6 +158,8 @@ impl Subscription {
 
 impl fmt::Debug for Subscription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Subscription").field(&self.0.type_id()).finish()
+        f.debug_tuple("Subscription")
+            .field(&self.0.type_id())
+            .finish()
     }
 }

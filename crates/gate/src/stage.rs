@@ -38,6 +38,10 @@ pub enum Refusal {
 struct RefusalData<'a> {
     rule: &'a str,
     hint: String,
+    /// The resource that was asked for, as the specification wants it for one
+    /// that is not found (2026-07-28, server/resources).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uri: Option<&'a str>,
 }
 
 // === impl Refusal ===
@@ -65,7 +69,10 @@ impl Refusal {
                 "read the list again; `legation mcp tools` shows every name".to_owned()
             }
             Self::Unresolved(Unresolved::Ambiguous { owners, .. }) => {
-                format!("ask one server: the endpoint of {} or of {}", owners[0], owners[1])
+                format!(
+                    "ask one server: the endpoint of {} or of {}",
+                    owners[0], owners[1]
+                )
             }
             Self::Unresolved(Unresolved::NoEndpoint { .. }) => {
                 "`legation mcp list` shows the servers, legation.toml the views".to_owned()
@@ -77,18 +84,36 @@ impl Refusal {
         }
     }
 
+    /// The JSON-RPC code a client is told.
+    #[must_use]
+    pub fn code(&self) -> i64 {
+        match self {
+            Self::NotAuthentic(_) | Self::Denied(_) => codes::REFUSED,
+            Self::Unresolved(_) => codes::INVALID_PARAMS,
+            Self::NotRecorded(_) => codes::SERVER_UNAVAILABLE,
+        }
+    }
+
     /// The JSON-RPC error a client is told; every refusal names its rule in
     /// `data.rule`.
     #[must_use]
     pub fn to_error(&self) -> ErrorObject {
-        let code = match self {
-            Self::NotAuthentic(_) => codes::NOT_AUTHENTIC,
-            Self::Unresolved(_) => codes::INVALID_PARAMS,
-            Self::Denied(_) => codes::REFUSED_BY_POLICY,
-            Self::NotRecorded(_) => codes::NOT_RECORDED,
+        let uri = match self {
+            Self::Unresolved(Unresolved::Unknown {
+                what: "resource",
+                name,
+            }) => Some(&**name),
+            Self::NotAuthentic(_)
+            | Self::Denied(_)
+            | Self::NotRecorded(_)
+            | Self::Unresolved(_) => None,
         };
-        let data = RefusalData { rule: self.rule(), hint: self.hint() };
-        ErrorObject::new(code, legation_core::error::chain(self))
+        let data = RefusalData {
+            rule: self.rule(),
+            hint: self.hint(),
+            uri,
+        };
+        ErrorObject::new(self.code(), &legation_core::error::chain(self))
             .with_data(Raw::from_serialize(&data))
     }
 }

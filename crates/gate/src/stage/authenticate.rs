@@ -29,7 +29,10 @@ impl KnownClients {
     /// The clients of the data directory.
     #[must_use]
     pub fn new(clients: impl IntoIterator<Item = ClientId>) -> Self {
-        Self { clients: clients.into_iter().collect(), no_auth: false }
+        Self {
+            clients: clients.into_iter().collect(),
+            no_auth: false,
+        }
     }
 
     /// Lets in whoever comes over loopback without a credential (`--no-auth`).
@@ -50,7 +53,13 @@ impl KnownClients {
                 self.clients.contains(&principal.client)
             }
         };
-        if good { Ok(()) } else { Err(NotAuthentic { client: principal.client.clone() }) }
+        if good {
+            Ok(())
+        } else {
+            Err(NotAuthentic {
+                client: principal.client.clone(),
+            })
+        }
     }
 }
 

@@ -40,6 +40,11 @@ pub(crate) fn visible(
     };
     let refused = listing.entries.iter().position(|entry| !may(entry))?;
     let mut entries = listing.entries[..refused].to_vec();
-    entries.extend(listing.entries[refused + 1..].iter().filter(|entry| may(entry)).cloned());
+    entries.extend(
+        listing.entries[refused + 1..]
+            .iter()
+            .filter(|entry| may(entry))
+            .cloned(),
+    );
     Some(entries)
 }

@@ -1,0 +1,136 @@
+//! Fourth and last stage: the intent before, the outcome after.
+//!
+//! The intent stands last before the call so that everything recorded as
+//! intended was also permitted; when it cannot be written, nothing is called.
+
+use legation_core::{CancelReason, EntityId, OpContext, ServerName};
+use legation_ledger::{
+    Durability, Intent, Ledger, LedgerError, OutcomeRecord, Refused, Status, Ticket,
+};
+use legation_policy::{Permitted, Verb};
+use legation_wire::json::Raw;
+
+use crate::{CallFailure, Outcome, Refusal};
+
+/// Records what is about to be done.
+pub(crate) async fn intent(
+    ledger: &Ledger,
+    entity: &EntityId,
+    permitted: &Permitted,
+    arguments: Option<&Raw>,
+) -> Result<Ticket, LedgerError> {
+    let target = permitted.target();
+    let principal = permitted.principal();
+    let definition = target.definition.map(|hash| hash.to_string());
+    let intent = Intent {
+        call: ledger.next_call(),
+        entity,
+        client: &principal.client,
+        via: principal.via,
+        server: Some(&target.server),
+        verb: verb(target.verb),
+        item: &target.item,
+        definition: definition.as_deref(),
+        rule: permitted.rule().as_str(),
+        args: arguments.map(Raw::sha256_input),
+    };
+    let durability = if permitted.reads_only() {
+        Durability::PageCache
+    } else {
+        Durability::Disk
+    };
+    ledger.intent(&intent, durability).await
+}
+
+/// Records what became of it.
+pub(crate) fn outcome(ledger: &Ledger, ticket: Ticket, outcome: &Outcome) {
+    let record = match outcome {
+        Outcome::Complete(raw) => OutcomeRecord {
+            status: if is_tool_error(raw) {
+                Status::ToolError
+            } else {
+                Status::Ok
+            },
+            code: None,
+            result: Some(raw.sha256_input()),
+        },
+        Outcome::InputRequired(_) => OutcomeRecord::bare(Status::InputRequired),
+        Outcome::Task(_) => OutcomeRecord::bare(Status::Task),
+        Outcome::Error(error) => OutcomeRecord {
+            status: Status::Error,
+            code: Some(error.code),
+            result: None,
+        },
+        Outcome::Failed(failure) => OutcomeRecord::bare(status(failure)),
+    };
+    ledger.outcome(ticket, &record);
+}
+
+/// Records what was not done, and why.
+pub(crate) async fn refused(
+    ledger: &Ledger,
+    entity: &EntityId,
+    context: &OpContext,
+    subject: (Verb, Option<&ServerName>, &str),
+    refusal: &Refusal,
+) -> Result<(), LedgerError> {
+    let (act, server, item) = subject;
+    let intent = Intent {
+        call: ledger.next_call(),
+        entity,
+        client: &context.caller.principal.client,
+        via: context.caller.principal.via,
+        server,
+        verb: verb(act),
+        item,
+        definition: None,
+        rule: refusal.rule(),
+        args: None,
+    };
+    let reason = refusal.to_string();
+    let refused = Refused {
+        intent,
+        code: Some(refusal.code()),
+        reason: &reason,
+    };
+    ledger.refused(&refused).await
+}
+
+fn verb(verb: Verb) -> legation_ledger::Verb {
+    match verb {
+        Verb::CallTool => legation_ledger::Verb::CallTool,
+        Verb::ReadResource => legation_ledger::Verb::ReadResource,
+        Verb::GetPrompt => legation_ledger::Verb::GetPrompt,
+        Verb::Complete => legation_ledger::Verb::Complete,
+        Verb::TaskUpdate => legation_ledger::Verb::TaskUpdate,
+        Verb::TaskCancel => legation_ledger::Verb::TaskCancel,
+    }
+}
+
+fn status(failure: &CallFailure) -> Status {
+    match failure {
+        CallFailure::TimedOut { .. } | CallFailure::Cancelled(CancelReason::Deadline) => {
+            Status::Timeout
+        }
+        CallFailure::Cancelled(
+            CancelReason::ClientCancelled | CancelReason::Disconnected | CancelReason::Shutdown,
+        ) => Status::Cancelled,
+        CallFailure::Lost { .. } => Status::Unknown,
+        CallFailure::NotConnected { .. }
+        | CallFailure::DefinitionChanged { .. }
+        | CallFailure::Protocol { .. }
+        | CallFailure::NeedsAuth { .. }
+        | CallFailure::MissingCapability { .. }
+        | CallFailure::Busy { .. } => Status::Error,
+    }
+}
+
+/// A result of megabytes is not read a second time for one flag.
+fn is_tool_error(result: &Raw) -> bool {
+    const SMALL: usize = 64 * 1024;
+    result.as_text().len() <= SMALL
+        && result
+            .get("isError")
+            .and_then(|value| value.to_bool())
+            .unwrap_or(false)
+}
