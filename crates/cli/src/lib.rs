@@ -1,1 +1,109 @@
-//! Commands.
+//! The command line: one file per command.
+//!
+//! Data goes to standard output (`--json` for programs), talk to standard
+//! error. A command asks a running hub through its socket; without one it
+//! reads files, and says so where the difference matters.
+
+mod args;
+mod commands;
+mod error;
+mod output;
+mod table;
+
+pub use args::{BridgeArgs, Cli, Command, DemoArgs, ServeArgs};
+pub use commands::audit::{records, report_answer};
+pub use error::{CliError, Exit};
+pub use output::Output;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use legation_config::environment::Environment;
+use legation_core::{Home, SharedClock};
+
+/// What the composition root does for commands that need the hub's own parts.
+pub trait Program {
+    /// `legation serve`: runs the hub in the foreground.
+    ///
+    /// # Errors
+    /// When it could not start or had to stop.
+    fn serve(&self, context: &Context, args: ServeArgs) -> Result<(), CliError>;
+
+    /// `legation bridge`: pipes one agent to the hub.
+    ///
+    /// # Errors
+    /// When its own standard input cannot be read.
+    fn bridge(&self, context: &Context, args: BridgeArgs) -> Result<(), CliError>;
+
+    /// `legation demo`: shows what the hub does.
+    ///
+    /// # Errors
+    /// When a step of it failed.
+    fn demo(&self, context: &Context, args: DemoArgs) -> Result<(), CliError>;
+
+    /// `legation example-server`: the built-in example server on stdio.
+    ///
+    /// # Errors
+    /// When its own standard input cannot be read.
+    fn example_server(&self) -> Result<(), CliError>;
+}
+
+/// What every command gets.
+#[derive(Debug)]
+pub struct Context {
+    /// The data directory.
+    pub home: Home,
+    /// The process environment.
+    pub environment: Environment,
+    /// The time.
+    pub clock: SharedClock,
+    /// This program's version.
+    pub version: &'static str,
+    /// Where results and talk go.
+    pub output: Output,
+}
+
+/// Reads the arguments, runs the command, and turns the end into an exit code.
+pub fn run(
+    program: &dyn Program,
+    arguments: impl IntoIterator<Item = OsString>,
+    environment: Environment,
+    clock: SharedClock,
+    version: &'static str,
+) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return output::usage(&error),
+    };
+    let output = Output::new(cli.json);
+    let home = match cli.home {
+        Some(path) => Ok(Home::at(path)),
+        None => environment.legation_home(),
+    };
+    let end = match home {
+        Ok(home) => {
+            let context = Context {
+                home,
+                environment,
+                clock,
+                version,
+                output,
+            };
+            let end = commands::run(program, &context, cli.command);
+            if let Err(error) = &end {
+                context.output.error(error);
+            }
+            end
+        }
+        Err(error) => {
+            let error = CliError::usage(&error).with_hint(error.hint());
+            output.error(&error);
+            Err(error)
+        }
+    };
+    match end {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => ExitCode::from(error.exit.code()),
+    }
+}

@@ -1,0 +1,124 @@
+//! The arguments; a doc comment is the help text.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::commands;
+
+/// One hub for every MCP server and every coding agent.
+#[derive(Debug, Parser)]
+#[command(
+    name = "legation",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true
+)]
+pub struct Cli {
+    /// Print results as JSON.
+    #[arg(long, global = true)]
+    pub json: bool,
+
+    /// The data directory [default: $LEGATION_HOME, else ~/.legation].
+    #[arg(long, global = true, value_name = "DIR")]
+    pub home: Option<PathBuf>,
+
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the hub in the foreground.
+    Serve(ServeArgs),
+    /// Connect an agent to the hub over standard input and output.
+    Bridge(BridgeArgs),
+    /// Show what the hub does, with servers of its own, and leave it running.
+    Demo(DemoArgs),
+    /// Look at the installation and say what is wrong.
+    Doctor(commands::doctor::DoctorArgs),
+    /// Show whether a hub runs, and how it is.
+    Status(commands::hub::StatusArgs),
+    /// Stop the running hub.
+    Stop(commands::hub::StopArgs),
+    /// Run the hub at login.
+    #[command(subcommand)]
+    Service(commands::service::ServiceCommand),
+    /// The MCP servers behind the hub.
+    #[command(subcommand)]
+    Mcp(commands::mcp::McpCommand),
+    /// Give an agent a credential and write its configuration.
+    Connect(commands::connect::ConnectArgs),
+    /// Trust the MCP servers a folder brings along.
+    Trust(commands::trust::TrustArgs),
+    /// The record of every call.
+    #[command(subcommand)]
+    Audit(commands::audit::AuditCommand),
+    /// The hub's settings.
+    #[command(subcommand)]
+    Config(commands::config::ConfigCommand),
+    /// Print a completion script for a shell.
+    Completions(commands::completions::CompletionsArgs),
+    /// Print the manual page.
+    Man(commands::man::ManArgs),
+    /// A small MCP server on standard input and output, to try the hub with.
+    #[command(hide = true)]
+    ExampleServer,
+}
+
+/// Arguments of `legation serve`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ServeArgs {
+    /// Where to answer HTTP [default: 127.0.0.1:48080].
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<String>,
+
+    /// Ask no credential over HTTP. For tests on loopback only.
+    #[arg(long)]
+    pub no_auth: bool,
+
+    /// More MCP servers for this run: JSON, or @FILE.
+    #[arg(long, value_name = "JSON|@FILE")]
+    pub additional_mcp_config: Vec<String>,
+
+    /// Detach from the terminal; for the bridge, which starts a hub this way.
+    #[arg(long, hide = true)]
+    pub detached: bool,
+}
+
+/// Arguments of `legation bridge`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct BridgeArgs {
+    /// Only this server, with its own tool names.
+    #[arg(long, value_name = "NAME", conflicts_with = "view")]
+    pub server: Option<String>,
+
+    /// Only this view of legation.toml.
+    #[arg(long, value_name = "NAME")]
+    pub view: Option<String>,
+
+    /// The client whose credential to show, as `legation connect` named it.
+    #[arg(long, value_name = "NAME")]
+    pub client: Option<String>,
+
+    /// Keep the client in the handshake era, which its channels need.
+    #[arg(long)]
+    pub channel: bool,
+
+    /// Do not start a hub when none runs.
+    #[arg(long)]
+    pub no_start: bool,
+}
+
+/// Arguments of `legation demo`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct DemoArgs {
+    /// Where the demo's hub answers HTTP [default: a free port on loopback].
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<String>,
+
+    /// End after the last step instead of leaving the hub running.
+    #[arg(long)]
+    pub once: bool,
+}

@@ -1,0 +1,57 @@
+//! One file per command.
+
+pub(crate) mod audit;
+pub(crate) mod completions;
+pub(crate) mod config;
+pub(crate) mod connect;
+pub(crate) mod doctor;
+pub(crate) mod hub;
+pub(crate) mod man;
+pub(crate) mod mcp;
+pub(crate) mod service;
+pub(crate) mod trust;
+
+use legation_api::AdminClient;
+
+use crate::{CliError, Command, Context, Program};
+
+/// Runs one command.
+pub(crate) fn run(
+    program: &dyn Program,
+    context: &Context,
+    command: Command,
+) -> Result<(), CliError> {
+    match command {
+        Command::Serve(args) => program.serve(context, args),
+        Command::Bridge(args) => program.bridge(context, args),
+        Command::Demo(args) => program.demo(context, args),
+        Command::ExampleServer => program.example_server(),
+        Command::Doctor(args) => doctor::cmd_doctor(context, &args),
+        Command::Status(args) => hub::cmd_status(context, &args),
+        Command::Stop(args) => hub::cmd_stop(context, &args),
+        Command::Service(command) => service::cmd_service(context, &command),
+        Command::Mcp(command) => mcp::cmd_mcp(context, command),
+        Command::Connect(args) => connect::cmd_connect(context, &args),
+        Command::Trust(args) => trust::cmd_trust(context, &args),
+        Command::Audit(command) => audit::cmd_audit(context, &command),
+        Command::Config(command) => config::cmd_config(context, &command),
+        Command::Completions(args) => completions::cmd_completions(context, &args),
+        Command::Man(args) => man::cmd_man(context, &args),
+    }
+}
+
+/// The running hub, or `None`.
+pub(crate) fn hub(context: &Context) -> Result<Option<AdminClient>, CliError> {
+    Ok(AdminClient::connect(&context.home, context.version)?)
+}
+
+/// The running hub, or a failure that says how to start one.
+pub(crate) fn running_hub(context: &Context) -> Result<AdminClient, CliError> {
+    hub(context)?.ok_or_else(|| CliError::no_hub(&context.home))
+}
+
+/// The folder the command was run in, for workspace servers.
+pub(crate) fn workspace() -> Option<String> {
+    let folder = std::env::current_dir().ok()?;
+    folder.to_str().map(str::to_owned)
+}

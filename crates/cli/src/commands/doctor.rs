@@ -1,0 +1,310 @@
+//! `legation doctor`: what is wrong, each line with what to do about it.
+
+use std::path::Path;
+
+use clap::Args;
+use legation_api::hub::Status;
+use legation_api::mcp::List;
+use legation_config::servers::{self, Severity};
+use legation_config::trust::Trust;
+use legation_config::{clients, first_run, settings};
+use legation_core::error::chain;
+use legation_policy::Rules;
+use serde::Serialize;
+
+use crate::commands::hub;
+use crate::table::printable;
+use crate::{CliError, Context, Exit};
+
+/// Arguments of `legation doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Check {
+    what: &'static str,
+    state: State,
+    detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Good,
+    Warning,
+    Bad,
+}
+
+pub(crate) fn cmd_doctor(context: &Context, _args: &DoctorArgs) -> Result<(), CliError> {
+    let mut checks = vec![
+        check_home(context),
+        check_settings(context),
+        check_rules(context),
+        check_credentials(context),
+        check_trust(context),
+    ];
+    checks.extend(check_servers(context));
+    checks.extend(check_hub(context));
+    checks.extend(check_programs(context));
+    let bad = checks
+        .iter()
+        .filter(|check| check.state == State::Bad)
+        .count();
+    context.output.result(&checks, |checks| {
+        checks.iter().map(render).collect::<String>()
+    })?;
+    if bad > 0 {
+        return Err(CliError::new(
+            Exit::Failed,
+            format!("{bad} of {} checks are bad", checks.len()),
+        ));
+    }
+    Ok(())
+}
+
+fn render(check: &Check) -> String {
+    let mark = match check.state {
+        State::Good => "ok  ",
+        State::Warning => "warn",
+        State::Bad => "BAD ",
+    };
+    let mut text = format!("{mark}  {:<12} {}\n", check.what, printable(&check.detail));
+    if let Some(hint) = &check.hint {
+        text.push_str(&format!("      {:<12} hint: {}\n", "", printable(hint)));
+    }
+    text
+}
+
+fn good(what: &'static str, detail: impl Into<String>) -> Check {
+    Check {
+        what,
+        state: State::Good,
+        detail: detail.into(),
+        hint: None,
+    }
+}
+
+fn check_home(context: &Context) -> Check {
+    use std::os::unix::fs::PermissionsExt as _;
+    let root = context.home.root();
+    match std::fs::metadata(root) {
+        Ok(metadata) if metadata.permissions().mode() & 0o077 != 0 => Check {
+            what: "home",
+            state: State::Bad,
+            detail: format!("{} is open to other users", root.display()),
+            hint: Some(format!("chmod 700 {}", root.display())),
+        },
+        Ok(_) => good("home", root.display().to_string()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Check {
+            what: "home",
+            state: State::Warning,
+            detail: format!("{} does not exist yet", root.display()),
+            hint: Some("the first `legation serve` or `legation mcp add` makes it".to_owned()),
+        },
+        Err(error) => Check {
+            what: "home",
+            state: State::Bad,
+            detail: format!("{} cannot be read: {error}", root.display()),
+            hint: None,
+        },
+    }
+}
+
+fn check_settings(context: &Context) -> Check {
+    match super::config::settings(context) {
+        Ok(settings) => {
+            let misspelt = settings::misspelt_variables(&context.environment);
+            match misspelt.first() {
+                Some((name, near)) => Check {
+                    what: "settings",
+                    state: State::Warning,
+                    detail: format!("the variable {name} sets nothing"),
+                    hint: Some(format!("did you mean {near}?")),
+                },
+                None => good("settings", format!("HTTP on {}", settings.listen)),
+            }
+        }
+        Err(error) => Check {
+            what: "settings",
+            state: State::Bad,
+            detail: error.message,
+            hint: error.hint,
+        },
+    }
+}
+
+fn check_rules(context: &Context) -> Check {
+    let text = match first_run::permissions(&context.home) {
+        Ok(text) => text,
+        Err(_) if !context.home.root().exists() => {
+            return good("rules", "written at the first start");
+        }
+        Err(error) => {
+            return Check {
+                what: "rules",
+                state: State::Bad,
+                detail: chain(&error),
+                hint: Some(error.hint()),
+            };
+        }
+    };
+    match Rules::parse(&text, "governance/permissions.toml") {
+        Ok(rules) => good("rules", format!("{} rules", rules.len())),
+        Err(error) => Check {
+            what: "rules",
+            state: State::Bad,
+            detail: format!("everything is refused: {}", chain(&error)),
+            hint: Some(error.hint()),
+        },
+    }
+}
+
+fn check_credentials(context: &Context) -> Check {
+    match clients::list(&context.home) {
+        Ok(clients) => {
+            let good_ones = clients
+                .iter()
+                .filter(|client| client.revoked.is_none())
+                .count();
+            good("clients", format!("{good_ones} connected"))
+        }
+        Err(error) => Check {
+            what: "clients",
+            state: State::Bad,
+            detail: chain(&error),
+            hint: Some(error.hint()),
+        },
+    }
+}
+
+fn check_trust(context: &Context) -> Check {
+    let trust = Trust::load(&context.home);
+    if trust.broken() {
+        return Check {
+            what: "trust",
+            state: State::Bad,
+            detail: format!(
+                "{} cannot be used; no folder is trusted",
+                context.home.trust().display()
+            ),
+            hint: Some("repair or delete it, then trust the folders again".to_owned()),
+        };
+    }
+    good("trust", format!("{} folders", trust.folders().count()))
+}
+
+fn check_servers(context: &Context) -> Vec<Check> {
+    let mut loaded = servers::user(&context.home);
+    if let Ok(folder) = std::env::current_dir() {
+        loaded = servers::workspace(&context.home, &folder).over(loaded);
+    }
+    let mut checks = vec![good(
+        "servers",
+        format!("{} configured", loaded.servers.len()),
+    )];
+    checks.extend(loaded.problems.iter().map(|problem| Check {
+        what: "servers",
+        state: match problem.severity() {
+            Severity::Warning => State::Warning,
+            Severity::Error => State::Bad,
+        },
+        detail: match &problem.server {
+            Some(server) => format!("{server}: {}", problem.message),
+            None => problem.message.clone(),
+        },
+        hint: Some(problem.hint.clone()),
+    }));
+    checks
+}
+
+fn check_hub(context: &Context) -> Vec<Check> {
+    let bad = |error: &CliError| Check {
+        what: "hub",
+        state: State::Bad,
+        detail: error.message.clone(),
+        hint: error.hint.clone(),
+    };
+    let mut client = match hub(context) {
+        Ok(Some(client)) => client,
+        Ok(None) => {
+            return vec![good(
+                "hub",
+                "not running; a bridge starts it when it is needed",
+            )];
+        }
+        Err(error) => return vec![bad(&error)],
+    };
+    let asked = client
+        .call(&Status {})
+        .and_then(|status| Ok((status, client.call(&List::default())?)));
+    let (status, list) = match asked {
+        Ok(answers) => answers,
+        Err(error) => return vec![bad(&error.into())],
+    };
+    let mut checks = vec![good(
+        "hub",
+        format!(
+            "version {}, {} of {} servers connected",
+            status.version, status.connected, status.servers
+        ),
+    )];
+    if status.version != context.version {
+        checks.push(Check {
+            what: "hub",
+            state: State::Warning,
+            detail: format!(
+                "the hub is {}, this command is {}",
+                status.version, context.version
+            ),
+            hint: Some("`legation stop`; the next bridge starts the new one".to_owned()),
+        });
+    }
+    checks.extend(
+        list.servers
+            .into_iter()
+            .filter(|server| server.reason.is_some())
+            .map(|server| Check {
+                what: "server",
+                state: State::Bad,
+                detail: format!(
+                    "{} {}: {}",
+                    server.name,
+                    server.status,
+                    server.reason.unwrap_or_default()
+                ),
+                hint: server.hint,
+            }),
+    );
+    checks
+}
+
+/// Programs that servers are commonly started with.
+fn check_programs(context: &Context) -> Vec<Check> {
+    let path = context.environment.get("PATH").unwrap_or_default();
+    let found = |name: &str| {
+        path.split(':')
+            .filter(|folder| !folder.is_empty())
+            .any(|folder| Path::new(folder).join(name).is_file())
+    };
+    let names = ["node", "npx", "python3", "uvx", "docker"];
+    let (have, lack): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|name| found(name));
+    vec![good(
+        "programs",
+        format!(
+            "found {}; not found {}",
+            if have.is_empty() {
+                "none".to_owned()
+            } else {
+                have.join(", ")
+            },
+            if lack.is_empty() {
+                "none".to_owned()
+            } else {
+                lack.join(", ")
+            }
+        ),
+    )]
+}

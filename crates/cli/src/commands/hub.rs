@@ -1,0 +1,72 @@
+//! `legation status` and `legation stop`.
+
+use std::time::Duration;
+
+use clap::Args;
+use legation_api::Done;
+use legation_api::hub::{Status, StatusAnswer, Stop};
+
+use crate::commands::{hub, running_hub};
+use crate::{CliError, Context, Exit};
+
+/// Arguments of `legation status`.
+#[derive(Debug, Args)]
+pub struct StatusArgs {}
+
+/// Arguments of `legation stop`.
+#[derive(Debug, Args)]
+pub struct StopArgs {}
+
+/// How long a hub may take to stop: calls under way have five seconds.
+const STOP_LIMIT: Duration = Duration::from_secs(15);
+
+pub(crate) fn cmd_status(context: &Context, _args: &StatusArgs) -> Result<(), CliError> {
+    let answer = running_hub(context)?.call(&Status {})?;
+    context.output.result(&answer, describe)
+}
+
+fn describe(answer: &StatusAnswer) -> String {
+    let mut text = format!(
+        "hub {} (process {}) runs since {} s\nhome     {}\nhttp     {}\nservers  {} of {} connected\nrules    {}\n",
+        answer.version,
+        answer.pid,
+        answer.uptime_ms / 1000,
+        answer.home,
+        match (&answer.listen, answer.no_auth) {
+            (Some(address), false) => address.clone(),
+            (Some(address), true) => format!("{address} WITHOUT credentials (--no-auth)"),
+            (None, _) => "off".to_owned(),
+        },
+        answer.connected,
+        answer.servers,
+        answer.rules,
+    );
+    for problem in &answer.problems {
+        text.push_str("problem  ");
+        text.push_str(&crate::table::printable(problem));
+        text.push('\n');
+    }
+    text
+}
+
+pub(crate) fn cmd_stop(context: &Context, _args: &StopArgs) -> Result<(), CliError> {
+    let mut client = running_hub(context)?;
+    client.call(&Stop {})?;
+    let until = context.clock.now() + STOP_LIMIT;
+    while hub(context)?.is_some() {
+        if context.clock.now() > until {
+            return Err(CliError::new(
+                Exit::Failed,
+                format!(
+                    "the hub was asked to stop but still answers after {} s",
+                    STOP_LIMIT.as_secs()
+                ),
+            )
+            .with_hint("see `legation status` for its process"));
+        }
+        context.output.progress("waiting for calls under way …");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    context.output.progress_done();
+    context.output.result(&Done {}, |_| "stopped".to_owned())
+}

@@ -1,0 +1,64 @@
+//! `legation mcp`: the servers behind the hub.
+
+mod add;
+mod call;
+mod get;
+mod list;
+mod logs;
+mod reload;
+mod remove;
+mod show;
+mod switch;
+mod tools;
+
+use clap::Subcommand;
+
+use crate::{CliError, Context};
+
+/// The commands of `legation mcp`.
+#[derive(Debug, Subcommand)]
+pub enum McpCommand {
+    /// List the servers and how they are.
+    List(list::ListArgs),
+    /// Show one server: status, warnings, and the end of its log.
+    Show(show::ShowArgs),
+    /// Print a server's entry in the configuration.
+    Get(get::GetArgs),
+    /// Add a server to mcp.json and connect it once.
+    Add(Box<add::AddArgs>),
+    /// Remove a server from mcp.json.
+    Remove(remove::RemoveArgs),
+    /// Use a server that was disabled.
+    Enable(switch::SwitchArgs),
+    /// Stop using a server, keeping its entry.
+    Disable(switch::SwitchArgs),
+    /// Stop and start a server, or all.
+    Reload(reload::ReloadArgs),
+    /// Print the end of a server's log.
+    Logs(logs::LogsArgs),
+    /// List the tools clients see.
+    Tools(tools::ToolsArgs),
+    /// Call a tool as the owner of the hub.
+    Call(call::CallArgs),
+}
+
+pub(crate) fn cmd_mcp(context: &Context, command: McpCommand) -> Result<(), CliError> {
+    match command {
+        McpCommand::List(args) => list::cmd_list(context, &args),
+        McpCommand::Show(args) => show::cmd_show(context, &args),
+        McpCommand::Get(args) => get::cmd_get(context, &args),
+        McpCommand::Add(args) => add::cmd_add(context, *args),
+        McpCommand::Remove(args) => remove::cmd_remove(context, &args),
+        McpCommand::Enable(args) => switch::cmd_switch(context, &args, true),
+        McpCommand::Disable(args) => switch::cmd_switch(context, &args, false),
+        McpCommand::Reload(args) => reload::cmd_reload(context, args),
+        McpCommand::Logs(args) => logs::cmd_logs(context, args),
+        McpCommand::Tools(args) => tools::cmd_tools(context, args),
+        McpCommand::Call(args) => call::cmd_call(context, &args),
+    }
+}
+
+/// A change of mcp.json that could not be made.
+fn edit_failed(error: &legation_config::edit::EditError) -> CliError {
+    CliError::failed(error).with_hint(error.hint())
+}

@@ -1,0 +1,103 @@
+//! `legation mcp get`.
+
+use clap::Args;
+use legation_config::servers::{self, ServerSpec, Transport};
+use serde::Serialize;
+
+use crate::{CliError, Context, Exit};
+
+/// Arguments of `legation mcp get`.
+#[derive(Debug, Args)]
+pub struct GetArgs {
+    /// Which server.
+    name: String,
+}
+
+/// An entry as written; values of variables and headers are left out, since
+/// they may be secrets.
+#[derive(Debug, Serialize)]
+struct Entry {
+    name: String,
+    source: String,
+    #[serde(rename = "type")]
+    transport: &'static str,
+    target: String,
+    names: Vec<String>,
+    tools: Vec<String>,
+    instance: &'static str,
+    era: &'static str,
+    timeout_ms: Option<u128>,
+    disabled: bool,
+}
+
+pub(crate) fn cmd_get(context: &Context, args: &GetArgs) -> Result<(), CliError> {
+    let mut loaded = servers::user(&context.home);
+    if let Ok(folder) = std::env::current_dir() {
+        loaded = servers::workspace(&context.home, &folder).over(loaded);
+    }
+    let spec = loaded
+        .servers
+        .iter()
+        .find(|spec| spec.name.as_str() == args.name);
+    let Some(spec) = spec else {
+        let problem = loaded
+            .problems
+            .iter()
+            .find(|problem| problem.server.as_deref() == Some(args.name.as_str()));
+        return Err(match problem {
+            Some(problem) => {
+                CliError::new(Exit::Failed, format!("{}: {}", args.name, problem.message))
+                    .with_hint(problem.hint.clone())
+            }
+            None => CliError::new(Exit::Failed, format!("there is no server `{}`", args.name))
+                .with_hint("`legation mcp list` shows the servers"),
+        });
+    };
+    context.output.result(&entry(spec), render)
+}
+
+fn entry(spec: &ServerSpec) -> Entry {
+    let names = match &spec.transport {
+        Transport::Stdio { env, .. } => env,
+        Transport::Http { headers, .. } => headers,
+    };
+    Entry {
+        name: spec.name.to_string(),
+        source: match spec.source.file() {
+            Some(file) => format!("{} ({})", spec.source.as_str(), file.display()),
+            None => spec.source.as_str().to_owned(),
+        },
+        transport: spec.transport.as_str(),
+        target: spec.transport.shown(),
+        names: names.iter().map(|(name, _)| name.to_string()).collect(),
+        tools: spec.tools.iter().map(ToString::to_string).collect(),
+        instance: spec.instance.as_str(),
+        era: spec.era.as_str(),
+        timeout_ms: spec.timeout.map(|timeout| timeout.as_millis()),
+        disabled: spec.disabled,
+    }
+}
+
+fn render(entry: &Entry) -> String {
+    let what = if entry.transport == "stdio" {
+        "env"
+    } else {
+        "headers"
+    };
+    format!(
+        "name      {}\nsource    {}\ntype      {}\ntarget    {}\n{what:<9} {}\ntools     {}\ninstance  {}\nera       {}\ndisabled  {}\n",
+        entry.name,
+        entry.source,
+        entry.transport,
+        crate::table::printable(&entry.target),
+        if entry.names.is_empty() {
+            "-".to_owned()
+        } else {
+            entry.names.join(", ")
+        },
+        entry.tools.join(", "),
+        entry.instance,
+        entry.era,
+        if entry.disabled { "yes" } else { "no" },
+    )
+}

@@ -1,0 +1,21 @@
+//! `legation mcp reload`.
+
+use clap::Args;
+use legation_api::mcp::ReloadServer;
+
+use crate::commands::running_hub;
+use crate::{CliError, Context};
+
+/// Arguments of `legation mcp reload`.
+#[derive(Debug, Args)]
+pub struct ReloadArgs {
+    /// Which server; all when absent.
+    name: Option<String>,
+}
+
+pub(crate) fn cmd_reload(context: &Context, args: ReloadArgs) -> Result<(), CliError> {
+    let answer = running_hub(context)?.call(&ReloadServer { name: args.name })?;
+    context
+        .output
+        .result(&answer, |_| "reloading; see `legation mcp list`".to_owned())
+}

@@ -1,0 +1,171 @@
+//! `legation trust`: the servers a folder brings along.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use legation_config::trust::{self, FolderStatus, State, Trust};
+use serde::Serialize;
+
+use crate::table::printable;
+use crate::{CliError, Context, Exit};
+
+/// Arguments of `legation trust`.
+#[derive(Debug, Args)]
+pub struct TrustArgs {
+    /// The folder [default: the one you are in].
+    folder: Option<PathBuf>,
+
+    /// Agree without being asked.
+    #[arg(long)]
+    yes: bool,
+
+    /// Take the trust back.
+    #[arg(long, conflicts_with = "yes")]
+    revoke: bool,
+
+    /// Only show what the folder brings along.
+    #[arg(long, conflicts_with_all = ["yes", "revoke"])]
+    dry_run: bool,
+
+    /// List the folders in which something is trusted.
+    #[arg(long, conflicts_with_all = ["yes", "revoke", "dry_run", "folder"])]
+    list: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Answer {
+    folder: String,
+    servers: Vec<Server>,
+    problems: Vec<String>,
+    changed: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Server {
+    name: String,
+    file: String,
+    state: &'static str,
+    shown: Vec<String>,
+}
+
+pub(crate) fn cmd_trust(context: &Context, args: &TrustArgs) -> Result<(), CliError> {
+    if args.list {
+        return list(context);
+    }
+    let folder = match &args.folder {
+        Some(folder) => folder.clone(),
+        None => std::env::current_dir().map_err(|error| CliError::failed(&error))?,
+    };
+    if args.revoke {
+        let count = trust::revoke(&context.home, &folder).map_err(|error| failed(&error))?;
+        return context.output.result(&count, |count| {
+            format!(
+                "{count} servers of {} are no longer trusted",
+                folder.display()
+            )
+        });
+    }
+    let status = trust::status(&context.home, &folder).map_err(|error| failed(&error))?;
+    let shown = answer(&status, false);
+    if args.dry_run || status.servers.is_empty() || status.all_trusted() {
+        return context.output.result(&shown, render);
+    }
+    if !args.yes {
+        context.output.say(&render(&shown));
+        match context
+            .output
+            .confirm("Run these servers whenever an agent works in this folder?")
+        {
+            Some(true) => {}
+            Some(false) => {
+                return Err(CliError::new(
+                    Exit::Refused,
+                    "not agreed; nothing was changed",
+                ));
+            }
+            None => {
+                return Err(CliError::new(
+                    Exit::Usage,
+                    "nobody can be asked here; nothing was changed",
+                )
+                .with_hint("look with --dry-run, then agree with --yes"));
+            }
+        }
+    }
+    trust::grant(&context.home, &status, context.clock.wall()).map_err(|error| failed(&error))?;
+    let status = trust::status(&context.home, &folder).map_err(|error| failed(&error))?;
+    context.output.result(&answer(&status, true), render)
+}
+
+fn list(context: &Context) -> Result<(), CliError> {
+    let trusted = Trust::load(&context.home);
+    if trusted.broken() {
+        return Err(CliError::new(
+            Exit::Failed,
+            format!(
+                "{} cannot be used, so no folder is trusted",
+                context.home.trust().display()
+            ),
+        )
+        .with_hint("repair or delete it, then trust the folders again"));
+    }
+    let folders: Vec<String> = trusted
+        .folders()
+        .map(|path| path.display().to_string())
+        .collect();
+    context
+        .output
+        .result(&folders, |folders| folders.join("\n"))
+}
+
+fn answer(status: &FolderStatus, changed: bool) -> Answer {
+    Answer {
+        folder: status.folder.display().to_string(),
+        servers: status
+            .servers
+            .iter()
+            .map(|entry| Server {
+                name: entry.server.clone(),
+                file: entry.file.display().to_string(),
+                state: match entry.state {
+                    State::Trusted => "trusted",
+                    State::New => "new",
+                    State::Changed => "changed",
+                },
+                shown: entry.shown.clone(),
+            })
+            .collect(),
+        problems: status
+            .problems
+            .iter()
+            .map(|problem| problem.message.clone())
+            .collect(),
+        changed,
+    }
+}
+
+fn render(answer: &Answer) -> String {
+    let mut text = format!("{}\n", answer.folder);
+    if answer.servers.is_empty() {
+        text.push_str("  brings no servers along\n");
+    }
+    for server in &answer.servers {
+        text.push_str(&format!(
+            "  {} ({}, {})\n",
+            printable(&server.name),
+            server.state,
+            server.file
+        ));
+        for line in &server.shown {
+            text.push_str(&format!("    {}\n", printable(line)));
+        }
+    }
+    for problem in &answer.problems {
+        text.push_str(&format!("  problem: {}\n", printable(problem)));
+    }
+    text
+}
+
+fn failed(error: &trust::TrustError) -> CliError {
+    CliError::failed(error).with_hint(error.hint())
+}
