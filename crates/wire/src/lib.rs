@@ -16,3 +16,4 @@ pub mod meta;
 pub mod revision;
 pub mod sse;
 pub mod translate;
+pub mod upstream;

@@ -34,7 +34,7 @@ pub struct InputAnswers {
 }
 
 /// Whether requests of this method may be answered with `input_required`.
-pub(super) fn has_rounds(method: &str) -> bool {
+pub(crate) fn has_rounds(method: &str) -> bool {
     matches!(method, "tools/call" | "resources/read" | "prompts/get")
 }
 

@@ -16,6 +16,7 @@ pub use self::elicit::{
     ElicitMode, UrlElicitation, elicit_for_legacy, elicit_for_modern, elicit_mode, url_elicitations,
 };
 pub use self::errors::{error_for_legacy, error_for_modern};
+pub(crate) use self::input::has_rounds;
 pub use self::input::{
     InputAnswers, InputRequest, InputRequired, put_input_answers, take_input_answers,
 };

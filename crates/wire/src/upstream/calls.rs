@@ -1,0 +1,234 @@
+//! Calls: sending, cancelling, finishing.
+
+use super::{AskKey, CallEvent, CallKey, CallRequest, Effect, Link, Pending, Stage, StrayKind};
+use crate::codes;
+use crate::json::{Kind, Object, Raw};
+use crate::message::{ErrorObject, Id, Message};
+use crate::meta::{self, EraMeta};
+use crate::translate::{self, ResultKind};
+
+/// How many cancelled ids are remembered, to tell a late answer from nonsense. The oldest are
+/// forgotten first; their answers are still not delivered.
+pub(super) const MAX_CANCELLED: usize = 256;
+
+/// A call in flight.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) key: CallKey,
+    method: Box<str>,
+    pub(super) want_progress: bool,
+    pub(super) wants_log: bool,
+    /// The task that a task method is about, to find the call a task's question belongs to.
+    pub(super) task_id: Option<Box<str>>,
+    takes_tasks: bool,
+}
+
+// === impl Link ===
+
+impl Link {
+    /// Sends a client's request. Before the handshake is done, or after the connection has
+    /// ended, the call fails at once.
+    pub fn call(&mut self, key: CallKey, request: CallRequest) {
+        if self.calls.contains_key(&key) {
+            self.stray(StrayKind::DuplicateCall { key });
+            return;
+        }
+        let Some(revision) = self.revision() else {
+            let error = ErrorObject::new(
+                codes::SERVER_UNAVAILABLE,
+                "the server is not connected; the call was not sent",
+            );
+            self.effect(Effect::Call(key, CallEvent::Done(Err(error))));
+            return;
+        };
+        let CallRequest {
+            method,
+            mut params,
+            caps,
+            client_info,
+            log_level,
+            want_progress,
+        } = request;
+        let id = self.fresh_id();
+        translate::take_progress_token(&mut params);
+        if revision.is_modern() {
+            EraMeta::take(&mut params);
+            let era = EraMeta {
+                protocol_version: Some(Raw::str(revision.as_str())),
+                client_capabilities: Some(caps.to_raw(revision)),
+                client_info: Some(client_info.unwrap_or_else(|| self.config.client_info.clone())),
+                log_level: log_level.as_deref().map(Raw::str),
+            };
+            translate::params_for_modern(&method, &mut params, &era);
+        } else {
+            translate::params_for_legacy(&method, &mut params);
+        }
+        if want_progress {
+            meta::set(&mut params, meta::PROGRESS_TOKEN, Raw::int(id));
+        }
+        let call = Call {
+            key,
+            want_progress,
+            wants_log: log_level.is_some() || !revision.is_modern(),
+            task_id: params.get("taskId").and_then(Raw::to_str).map(Into::into),
+            takes_tasks: caps.tasks_ext && &*method == "tools/call",
+            method: method.clone(),
+        };
+        self.calls.insert(key, id);
+        self.request_as(id, &method, params, Pending::Call(call));
+    }
+
+    /// Cancels a call. Its answer, should it still come, is stray; questions it was waiting
+    /// for are withdrawn. There is no final event: the shell knows.
+    pub fn cancel(&mut self, key: CallKey, reason: &str) {
+        let Some(id) = self.calls.remove(&key) else {
+            return;
+        };
+        self.pending.remove(&id);
+        self.note_cancelled(id);
+        self.withdraw_asks(key, "the call was cancelled");
+        if !(self.is_modern() && self.config.http) {
+            self.send_cancelled(id, reason);
+        }
+        if self.config.http {
+            self.effect(Effect::Abort(key));
+        }
+    }
+
+    /// Answers a question of the server's. One that was withdrawn is dropped.
+    pub fn answer(&mut self, key: AskKey, body: Result<Raw, ErrorObject>) {
+        let Some(ask) = self.asks.remove(&key) else {
+            return;
+        };
+        self.send(Message::response(ask.id, body), None);
+    }
+
+    /// An answer that could not be read as a message, though its id could: the call it was
+    /// meant for fails. Without an id it is only counted.
+    pub fn garbled(&mut self, id: Option<&Id>, problem: &str) {
+        self.stray(StrayKind::Garbage {
+            problem: problem.into(),
+        });
+        let Some(Id::Int(id)) = id else { return };
+        if let Some(Pending::Call(call)) = self.pending.get(id) {
+            let key = call.key;
+            let text = format!("the server's answer is no JSON-RPC message: {problem}");
+            self.finish_call(key, Err(ErrorObject::new(codes::BAD_UPSTREAM, &text)));
+        }
+    }
+
+    /// The answer to a call, or what stands in for it.
+    pub(super) fn finish_call(&mut self, key: CallKey, body: Result<Raw, ErrorObject>) {
+        let Some(id) = self.calls.remove(&key) else {
+            return;
+        };
+        let Some(Pending::Call(call)) = self.pending.remove(&id) else {
+            return;
+        };
+        self.withdraw_asks(key, "the call it belonged to has ended");
+        let body = body.and_then(|result| self.check_result(&call, result));
+        self.effect(Effect::Call(key, CallEvent::Done(body)));
+    }
+
+    /// A result has to be an object, and in the modern era of a type that was asked for.
+    fn check_result(&self, call: &Call, result: Raw) -> Result<Raw, ErrorObject> {
+        let bad = |problem: &str| {
+            let text = format!("the server answered {} with {problem}", call.method);
+            Err(ErrorObject::new(codes::BAD_UPSTREAM, &text))
+        };
+        match result.kind() {
+            Kind::Object => {}
+            // Some servers acknowledge with null.
+            Kind::Null => return Ok(Raw::empty_object()),
+            Kind::Bool | Kind::Number | Kind::String | Kind::Array => {
+                return bad("a result that is not an object");
+            }
+        }
+        if !self.is_modern() {
+            return Ok(result);
+        }
+        match translate::result_kind(&result) {
+            ResultKind::Complete => Ok(result),
+            ResultKind::InputRequired if translate::has_rounds(&call.method) => Ok(result),
+            ResultKind::InputRequired => {
+                bad("a request for input, which this method does not have")
+            }
+            ResultKind::Task if call.takes_tasks => Ok(result),
+            ResultKind::Task => bad("a task, which was not asked for"),
+            ResultKind::Unknown(kind) => bad(&format!("a result of unknown type {kind:?}")),
+        }
+    }
+
+    /// Ends every call and question; the connection is gone.
+    pub(super) fn end_calls(&mut self, why: &str) {
+        debug_assert!(self.stage == Stage::Over, "calls end with the connection");
+        self.listening.clear();
+        for (key, ask) in std::mem::take(&mut self.asks) {
+            self.effect(Effect::AskWithdrawn {
+                key,
+                call: ask.call,
+            });
+        }
+        self.calls.clear();
+        for pending in std::mem::take(&mut self.pending).into_values() {
+            if let Pending::Call(call) = pending {
+                let error = ErrorObject::new(
+                    codes::SERVER_UNAVAILABLE,
+                    &format!("{why}; whether the call was done is not known"),
+                );
+                self.effect(Effect::Call(call.key, CallEvent::Done(Err(error))));
+            }
+        }
+    }
+
+    fn withdraw_asks(&mut self, call: CallKey, why: &str) {
+        let keys: Vec<_> = self
+            .asks
+            .iter()
+            .filter(|(_, ask)| ask.call == Some(call))
+            .map(|(key, _)| *key)
+            .collect();
+        for key in keys {
+            // The server may still wait; JSON-RPC owes it an answer.
+            self.answer(key, Err(ErrorObject::new(codes::CANCELLED, why)));
+            self.effect(Effect::AskWithdrawn {
+                key,
+                call: Some(call),
+            });
+        }
+    }
+
+    pub(super) fn note_cancelled(&mut self, id: i64) {
+        if self.cancelled.len() >= MAX_CANCELLED {
+            self.cancelled.pop_front();
+        }
+        self.cancelled.push_back(id);
+    }
+
+    /// A call in flight by its id.
+    pub(super) fn call_by_id(&self, id: i64) -> Option<&Call> {
+        match self.pending.get(&id) {
+            Some(Pending::Call(call)) => Some(call),
+            Some(Pending::Discover | Pending::Initialize | Pending::Listen) | None => None,
+        }
+    }
+
+    /// Calls in flight, latest first.
+    pub(super) fn latest_calls(&self) -> impl Iterator<Item = &Call> {
+        self.pending
+            .values()
+            .rev()
+            .filter_map(|pending| match pending {
+                Pending::Call(call) => Some(call),
+                Pending::Discover | Pending::Initialize | Pending::Listen => None,
+            })
+    }
+}
+
+/// Parameters of a progress notification without their token, and the token.
+pub(super) fn split_progress(mut params: Object) -> (Option<i64>, Object) {
+    let token = params
+        .remove("progressToken")
+        .and_then(|token| token.to_i64());
+    (token, params)
+}
