@@ -145,6 +145,13 @@ pub fn status(home: &Home, folder: &Path) -> Result<FolderStatus, TrustError> {
             Err(problem) => status.problems.push(problem),
             Ok(found) => {
                 for (name, entry) in found {
+                    // The weaker file of one folder never runs a name that
+                    // the stronger one has, so there is nothing to agree to.
+                    let taken =
+                        |known: &TrustEntry| known.server == name && known.folder == *folder;
+                    if status.servers.iter().any(taken) {
+                        continue;
+                    }
                     let (spec, problems) = read_entry(&name, &entry, &source, false);
                     status.problems.extend(problems);
                     if spec.is_none() {

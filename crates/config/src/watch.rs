@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
@@ -59,7 +59,7 @@ enum Order {
     /// Something happened to a file.
     Nudge,
     /// Watch these files from now on.
-    Files(Vec<PathBuf>),
+    Files(BTreeMap<PathBuf, Seen>),
     Stop,
 }
 
@@ -130,12 +130,11 @@ impl Watch {
         let nudges = orders.clone();
         let events = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             let is_read = event.is_ok_and(|event| event.kind.is_access());
-            // A full queue holds a nudge already, and the hub that is gone
-            // needs none.
-            if !is_read
-                && let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) =
-                    nudges.try_send(Order::Nudge)
-            {}
+            if !is_read {
+                // A full queue holds a nudge already, and a watch that is
+                // gone needs none.
+                drop(nudges.try_send(Order::Nudge));
+            }
         });
         let events = events
             .inspect_err(|error| tracing::warn!(%error, "files are only looked at now and then"))
@@ -145,7 +144,9 @@ impl Watch {
             events,
             files: BTreeMap::new(),
         };
-        watcher.set_files(files);
+        // Armed after they were seen: what happens in between, the first look
+        // finds.
+        watcher.set_files(see_all(files));
         let thread = std::thread::Builder::new()
             .name("config-watch".to_owned())
             .spawn(move || watcher.run(on_change))
@@ -156,11 +157,12 @@ impl Watch {
         })
     }
 
-    /// Watches `files` from now on, and no others. Files that were watched
-    /// before keep what was seen of them, so no change is lost in between.
+    /// Watches `files` from now on, and no others. Whoever reads them after
+    /// this returns hears of every later change: what they are now is seen
+    /// here, and files that were watched before keep what was seen of them.
     pub fn set_files(&self, files: Vec<PathBuf>) {
         // The thread ends only when this is dropped.
-        drop(self.orders.send(Order::Files(files)));
+        drop(self.orders.send(Order::Files(see_all(files))));
     }
 
     /// Looks at all files now.
@@ -231,12 +233,12 @@ impl Watcher {
         true
     }
 
-    fn set_files(&mut self, files: Vec<PathBuf>) {
+    fn set_files(&mut self, files: BTreeMap<PathBuf, Seen>) {
         let mut before = std::mem::take(&mut self.files);
-        for file in files {
+        for (file, seen) in files {
             let seen = before.remove(&file).unwrap_or_else(|| {
                 self.arm(&file);
-                see(&file)
+                seen
             });
             self.files.insert(file, seen);
         }
@@ -301,6 +303,16 @@ fn stat_of(file: &Path) -> Option<Stat> {
         modified: metadata.modified().ok(),
         inode,
     })
+}
+
+fn see_all(files: Vec<PathBuf>) -> BTreeMap<PathBuf, Seen> {
+    files
+        .into_iter()
+        .map(|file| {
+            let seen = see(&file);
+            (file, seen)
+        })
+        .collect()
 }
 
 fn see(file: &Path) -> Seen {

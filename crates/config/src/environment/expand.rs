@@ -124,23 +124,20 @@ impl fmt::Display for SecretTemplate {
         if first_problem(&self.0).is_some() {
             return f.write_str("****");
         }
-        let mut hidden = false;
+        let mut after_stars = false;
         for piece in (Pieces { rest: &self.0 }).flatten() {
-            match piece {
+            match &piece {
                 // The one literal that says nothing and explains much.
                 Piece::Literal("Bearer ") => f.write_str("Bearer ")?,
-                Piece::Literal(_) if hidden => {}
-                Piece::Literal(_) => {
-                    hidden = true;
-                    f.write_str("****")?;
-                    continue;
-                }
+                // `$$` cuts one literal in several pieces.
+                Piece::Literal(_) if after_stars => {}
+                Piece::Literal(_) => f.write_str("****")?,
                 Piece::Reference { name, default } => {
                     let default = if default.is_some() { ":-****" } else { "" };
                     write!(f, "${{{name}{default}}}")?;
                 }
             }
-            hidden = false;
+            after_stars = matches!(piece, Piece::Literal(text) if text != "Bearer ");
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use legation_core::ServerName;
 use serde_json::{Map, Value};
 
 use super::{EnvMode, EraChoice, Instance, Problem, ProblemKind, ServerSpec, Source, Transport};
-use crate::environment::{SecretTemplate, Template, first_problem};
+use crate::environment::{SecretTemplate, Template, TemplateError, first_problem};
 
 /// What a wrong field leads to.
 struct Wrong {
@@ -139,7 +139,7 @@ impl Fields<'_> {
             .collect();
         if !names.is_empty() {
             self.warn(
-                format!("{} has no effect here", names.join(", ")),
+                format!("without effect here: {}", names.join(", ")),
                 "Check the spelling; unknown fields are kept for other clients.",
             );
         }
@@ -363,13 +363,19 @@ fn template(key: &str, text: &str) -> Result<Template, Wrong> {
 }
 
 fn check_references(key: &str, text: &str) -> Result<(), Wrong> {
-    match first_problem(text) {
-        None => Ok(()),
-        Some(error) => Err(wrong(
-            format!("{key}: {error}"),
-            "Write $$ where a dollar sign itself is meant.",
-        )),
-    }
+    let Some(error) = first_problem(text) else {
+        return Ok(());
+    };
+    let hint = match error {
+        TemplateError::BadName => {
+            "Write ${NAME} or ${NAME:-default}, which read the environment; editors' inputs have \
+             no equivalent. Write $$ where a dollar sign itself is meant."
+        }
+        TemplateError::Unclosed | TemplateError::Undefined { .. } => {
+            "Write } behind the name, or $$ where a dollar sign itself is meant."
+        }
+    };
+    Err(wrong(format!("{key}: {error}"), hint))
 }
 
 /// No argument, variable or path of an operating system can hold a NUL.

@@ -1,1 +1,293 @@
+use expect_test::{Expect, expect};
+use legation_core::Home;
+use legation_core::error::chain;
 
+use super::keys::{KEYS, Key};
+use super::{Layer, Settings, SettingsError, commented_defaults, misspelt_variables};
+use crate::Environment;
+
+/// Settings of a home that holds `file`.
+fn load(
+    file: &str,
+    variables: &[(&str, &str)],
+    flags: &[(&str, String)],
+) -> Result<Settings, SettingsError> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = Home::at(folder.path());
+    std::fs::write(home.settings(), file).expect("written");
+    Settings::load(
+        &home,
+        &Environment::from_pairs(variables.iter().copied()),
+        flags,
+    )
+}
+
+fn refused(result: Result<Settings, SettingsError>, expected: &Expect) {
+    let error = result.expect_err("settings that are refused");
+    let text = format!("{}\n{}\n", chain(&error), error.hint());
+    // The file stands in a folder with a name made up for this test.
+    let text = match text.find("/legation.toml") {
+        Some(at) => format!("[home]{}", &text[at..]),
+        None => text,
+    };
+    expected.assert_eq(&text);
+}
+
+fn file(text: &str, expected: &Expect) {
+    refused(load(text, &[], &[]), expected);
+}
+
+#[test]
+fn defaults_are_read_from_their_own_file() {
+    let settings = Settings::defaults();
+    let mut shown = String::new();
+    for key in settings.keys() {
+        let explained = settings.explain(key).expect("a key in force");
+        assert_eq!(explained.place.layer(), Layer::Default);
+        assert!(!explained.about.is_empty(), "{key}");
+        shown += &format!("{key} = {} # {}\n", explained.value, explained.about);
+    }
+    expect![[r#"
+        call_timeout_ms = 60000 # How long a call may take where a server's entry has no `timeout`.
+        env_value_mode = "direct" # How values of `env` in mcp.json are read: `direct` takes them as the values, `indirect` as names of variables that hold the values.
+        idle_exit_ms = 0 # A hub that was started by a bridge ends after so long without a client, in milliseconds; 0 means never.
+        limits.client_message_bytes = 4194304 # The largest message a client may send, in bytes.
+        limits.connections = 16384 # How many client connections may be open at once.
+        limits.request_read_ms = 30000 # How long a client may take to send one request's headers and body, in milliseconds.
+        limits.tools_per_server = 20000 # How many tools one server may list; the rest is left out, with a warning.
+        limits.upstream_message_bytes = 67108864 # The largest message an upstream server may send, in bytes.
+        listen = "127.0.0.1:48080" # Where the HTTP front listens. Addresses beyond this machine are refused.
+        load_parallelism = 5 # How many servers are started at once.
+        log_level = "info" # How much is logged: error, warn, info, debug or trace.
+        slow_start_ms = 10000 # After so many milliseconds a server that is still connecting is warned about.
+    "#]].assert_eq(&shown);
+    assert_eq!(settings.keys().count(), KEYS.len());
+    assert_eq!(settings.call_timeout.as_secs(), 60);
+    assert_eq!(settings.limits.upstream_message_bytes, 64 << 20);
+    assert_eq!(settings.idle_exit, None);
+}
+
+#[test]
+fn the_file_of_a_first_start_sets_nothing() {
+    let text = commented_defaults();
+    assert!(
+        text.lines()
+            .all(|line| line.is_empty() || line.starts_with('#'))
+    );
+    let settings = load(&text, &[], &[]).expect("comments only");
+    assert_eq!(settings, Settings::defaults());
+    // Without its first mark every line of it is a setting again.
+    let lines: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# "))
+        .filter(|line| line.contains(" = ") || line.starts_with('['))
+        .collect();
+    load(&lines.join("\n"), &[], &[]).expect("the examples are settings");
+}
+
+#[test]
+fn the_strongest_layer_counts_and_says_so() {
+    let text = "listen = \"127.0.0.1:1\"\nslow_start_ms = 1\n\n[limits]\nconnections = 3\n";
+    let settings = load(
+        text,
+        &[
+            ("LEGATION_LISTEN", "127.0.0.1:2"),
+            ("LEGATION_LIMITS_CONNECTIONS", "4"),
+            ("LEGATION_ENV_VALUE_MODE", "indirect"),
+        ],
+        &[("listen", "[::1]:3".to_owned())],
+    )
+    .expect("all is well");
+    assert_eq!(settings.listen.to_string(), "[::1]:3");
+    let mut shown = String::new();
+    for key in [
+        "listen",
+        "slow_start_ms",
+        "limits.connections",
+        "env_value_mode",
+        "log_level",
+    ] {
+        let explained = settings.explain(key).expect("a key in force");
+        let place = explained.place.to_string();
+        let place = place.rsplit('/').next().expect("a last part");
+        shown += &format!(
+            "{key} = {} by {} at {place}\n",
+            explained.value,
+            explained.place.layer().as_str()
+        );
+    }
+    expect![[r#"
+        listen = "[::1]:3" by flag at --listen
+        slow_start_ms = 1 by file at legation.toml:2
+        limits.connections = 4 by environment at $LEGATION_LIMITS_CONNECTIONS
+        env_value_mode = "indirect" by environment at $LEGATION_ENV_VALUE_MODE
+        log_level = "info" by default at built-in defaults, line 14
+    "#]]
+    .assert_eq(&shown);
+}
+
+#[test]
+fn views_are_subsets() {
+    let settings = load(
+        "[views.work]\nservers = [\"github\", \"jira-*\"]\n[views.all]\n",
+        &[],
+        &[],
+    )
+    .expect("all is well");
+    expect![[r#"
+        {
+            "all": View {
+                servers: [
+                    "*",
+                ],
+                tools: [
+                    "*",
+                ],
+            },
+            "work": View {
+                servers: [
+                    "github",
+                    "jira-*",
+                ],
+                tools: [
+                    "*",
+                ],
+            },
+        }
+    "#]]
+    .assert_debug_eq(&settings.views);
+    let explained = settings.explain("views.work.servers").expect("a view");
+    expect![[r#"["github", "jira-*"] | Views are named subsets of the catalogue, served under /mcp/v/NAME and by `legation bridge --view NAME`. Names may use * and ?."#]].assert_eq(&format!("{} | {}", explained.value, explained.about));
+}
+
+#[test]
+fn what_is_not_understood_is_refused_with_its_place() {
+    let mut shown = String::new();
+    for text in [
+        "listne = \"127.0.0.1:1\"",
+        "\n\nconnections = 5",
+        "[limits]\nconections = 5",
+        "[server]\nport = 5",
+        "listen = ",
+        "listen = 48080",
+        "listen = \"localhost:48080\"",
+        "log_level = \"loud\"",
+        "load_parallelism = 0",
+        "load_parallelism = 2.5",
+        "slow_start_ms = 99999999999999999999",
+        "limits = 5",
+        "load_parallelism = 1\nload_parallelism = 2",
+        "[views.\"a/b\"]",
+        "[views.a]\nserver = [\"x\"]",
+        "[views.a]\nservers = \"x\"",
+        "views.a = 1",
+    ] {
+        let error = load(text, &[], &[]).expect_err("settings that are refused");
+        let line = error.to_string();
+        let at = line.find("/legation.toml").expect("the file is named");
+        shown += &format!("[home]{} -> {}\n", &line[at..], error.hint());
+    }
+    expect![[r#"
+        [home]/legation.toml:1: there is no setting `listne` -> Did you mean `listen`?
+        [home]/legation.toml:3: there is no setting `connections` -> Did you mean `limits.connections`?
+        [home]/legation.toml:2: there is no setting `limits.conections` -> Did you mean `limits.connections`?
+        [home]/legation.toml:1: there is no setting `server` -> `legation config list` names all settings.
+        [home]/legation.toml:1: string values must be quoted, expected literal string -> Correct that line.
+        [home]/legation.toml:1: listen is 48080, which is not an address and a port, like 127.0.0.1:48080 -> Write an address and a port, like 127.0.0.1:48080.
+        [home]/legation.toml:1: listen is "localhost:48080", which is not an address and a port, like 127.0.0.1:48080 -> Write an address and a port, like 127.0.0.1:48080.
+        [home]/legation.toml:1: log_level is "loud", which is not one of error, warn, info, debug, trace -> Write one of error, warn, info, debug, trace.
+        [home]/legation.toml:1: load_parallelism is 0, which is not a whole number from 1 to 64 -> Write a whole number from 1 to 64.
+        [home]/legation.toml:1: load_parallelism is a fraction, which is not a whole number from 1 to 64 -> Write a whole number from 1 to 64.
+        [home]/legation.toml:1: slow_start_ms is a number beyond all bounds, which is not a whole number from 1 to 86400000 -> Write a whole number from 1 to 86400000.
+        [home]/legation.toml:1: limits is a single value, which is not a table: [limits] -> Write a table: [limits].
+        [home]/legation.toml:2: duplicate key -> Correct that line.
+        [home]/legation.toml:1: "a/b" cannot be the name of a view -> Use 1 to 64 letters, digits, dashes and underscores.
+        [home]/legation.toml:2: there is no setting `views.a.server` -> Did you mean `views.a.servers`?
+        [home]/legation.toml:2: views.a.servers is "x", which is not a list of names -> Write a list of names.
+        [home]/legation.toml:1: views.a is a single value, which is not a table with `servers` or `tools` -> Write a table with `servers` or `tools`.
+    "#]].assert_eq(&shown);
+}
+
+#[test]
+fn variables_and_flags_are_held_to_the_same() {
+    refused(
+        load("", &[("LEGATION_LOAD_PARALLELISM", "many")], &[]),
+        &expect![[r#"
+            $LEGATION_LOAD_PARALLELISM: load_parallelism is "many", which is not a whole number from 1 to 64
+            Write a whole number from 1 to 64.
+        "#]],
+    );
+    refused(
+        load("", &[("LEGATION_LOG_LEVEL", "")], &[]),
+        &expect![[r#"
+        $LEGATION_LOG_LEVEL: log_level is "", which is not one of error, warn, info, debug, trace
+        Write one of error, warn, info, debug, trace.
+    "#]],
+    );
+    refused(
+        load("", &[], &[("listen", "nowhere".to_owned())]),
+        &expect![[r#"
+            --listen: listen is "nowhere", which is not an address and a port, like 127.0.0.1:48080
+            Write an address and a port, like 127.0.0.1:48080.
+        "#]],
+    );
+    refused(
+        load("", &[], &[("lisen", "127.0.0.1:1".to_owned())]),
+        &expect![[r#"
+            --lisen: there is no setting `lisen`
+            Did you mean `listen`?
+        "#]],
+    );
+}
+
+#[test]
+fn other_machines_are_kept_out_by_every_layer() {
+    file(
+        "listen = \"0.0.0.0:48080\"",
+        &expect![[r#"
+        [home]/legation.toml:1: listening on 0.0.0.0:48080 is refused, other machines could reach it without TLS and OAuth
+        Listen on 127.0.0.1 or [::1], and reach it from elsewhere through a tunnel.
+    "#]],
+    );
+    refused(
+        load("", &[("LEGATION_LISTEN", "192.168.1.5:1")], &[]),
+        &expect![[r#"
+            $LEGATION_LISTEN: listening on 192.168.1.5:1 is refused, other machines could reach it without TLS and OAuth
+            Listen on 127.0.0.1 or [::1], and reach it from elsewhere through a tunnel.
+        "#]],
+    );
+    refused(
+        load("", &[], &[("listen", "[::]:1".to_owned())]),
+        &expect![[r#"
+            --listen: listening on [::]:1 is refused, other machines could reach it without TLS and OAuth
+            Listen on 127.0.0.1 or [::1], and reach it from elsewhere through a tunnel.
+        "#]],
+    );
+}
+
+#[test]
+fn a_misspelt_variable_is_heard_of() {
+    let environment = Environment::from_pairs([
+        ("LEGATION_LISTN", "x"),
+        ("LEGATION_HOME", "/h"),
+        ("LEGATION_LISTEN", "127.0.0.1:1"),
+        ("LEGATION_SOMETHING_ELSE", "x"),
+    ]);
+    assert_eq!(
+        misspelt_variables(&environment),
+        [("LEGATION_LISTN".to_owned(), "LEGATION_LISTEN".to_owned())]
+    );
+}
+
+#[test]
+fn no_two_keys_share_a_variable() {
+    let variables: std::collections::HashSet<String> = KEYS.iter().map(Key::variable).collect();
+    assert_eq!(variables.len(), KEYS.len());
+}
+
+#[test]
+fn an_unknown_key_is_explained_by_its_neighbour() {
+    let settings = Settings::defaults();
+    assert_eq!(settings.explain("log_levle"), Err(Some("log_level")));
+    assert_eq!(settings.explain("nothing like it"), Err(None));
+}
