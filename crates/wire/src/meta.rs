@@ -65,24 +65,30 @@ impl EraMeta {
         let Some(mut meta) = params.get(META).and_then(Raw::to_object) else {
             return Self::default();
         };
-        let taken = Self {
-            protocol_version: meta.remove(PROTOCOL_VERSION),
-            client_capabilities: meta.remove(CLIENT_CAPABILITIES),
-            client_info: meta.remove(CLIENT_INFO),
-            log_level: meta.remove(LOG_LEVEL),
-        };
+        let taken = Self::take_from(&mut meta);
         if taken != Self::default() {
             put_meta(params, &meta);
         }
         taken
     }
 
+    /// As [`EraMeta::take`], from the `_meta` object itself.
+    pub fn take_from(meta: &mut Object) -> Self {
+        Self {
+            protocol_version: meta.remove(PROTOCOL_VERSION),
+            client_capabilities: meta.remove(CLIENT_CAPABILITIES),
+            client_info: meta.remove(CLIENT_INFO),
+            log_level: meta.remove(LOG_LEVEL),
+        }
+    }
+
     /// Puts this metadata into a request's parameters.
     pub fn insert(&self, params: &mut Object) {
-        let mut meta = params
-            .get(META)
-            .and_then(Raw::to_object)
-            .unwrap_or_default();
+        edit(params, |meta| self.put_into(meta));
+    }
+
+    /// As [`EraMeta::insert`], into the `_meta` object itself.
+    pub fn put_into(&self, meta: &mut Object) {
         let members = [
             (PROTOCOL_VERSION, &self.protocol_version),
             (CLIENT_CAPABILITIES, &self.client_capabilities),
@@ -94,7 +100,6 @@ impl EraMeta {
                 meta.set(key, value.clone());
             }
         }
-        put_meta(params, &meta);
     }
 
     /// The revision, if it is one that is spoken here.
@@ -118,11 +123,17 @@ pub fn get(object: &Object, key: &str) -> Option<Raw> {
 
 /// Sets one key of `_meta`, creating it where needed.
 pub fn set(object: &mut Object, key: &str, value: Raw) {
+    edit(object, |meta| meta.set(key, value));
+}
+
+/// Changes `_meta` as a whole; one that ends up empty is left out. What is there and not an
+/// object is replaced.
+pub fn edit(object: &mut Object, change: impl FnOnce(&mut Object)) {
     let mut meta = object
         .get(META)
         .and_then(Raw::to_object)
         .unwrap_or_default();
-    meta.set(key, value);
+    change(&mut meta);
     put_meta(object, &meta);
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::json::Raw;
+
 /// A protocol revision; ordered by date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Revision {
@@ -58,6 +60,17 @@ impl Revision {
             Self::V2025_11_25 => "2025-11-25",
             Self::V2026_07_28 => "2026-07-28",
         }
+    }
+
+    /// The revision as a JSON string, without composing it.
+    pub fn to_raw(self) -> Raw {
+        Raw::from_static(match self {
+            Self::V2024_11_05 => r#""2024-11-05""#,
+            Self::V2025_03_26 => r#""2025-03-26""#,
+            Self::V2025_06_18 => r#""2025-06-18""#,
+            Self::V2025_11_25 => r#""2025-11-25""#,
+            Self::V2026_07_28 => r#""2026-07-28""#,
+        })
     }
 
     /// Reads a revision; `None` for one that is not spoken here.

@@ -12,7 +12,7 @@ mod tests;
 
 pub use self::client::ClientCapabilities;
 pub use self::server::ServerCapabilities;
-use crate::json::{Object, Raw};
+use crate::json::{Kind, Object, Raw};
 
 /// Identifier of the tasks extension (2026-07-28).
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
@@ -25,21 +25,28 @@ fn flag(capability: Option<&Raw>, member: &str) -> bool {
         .unwrap_or(false)
 }
 
-/// Makes a capability present or absent, and its boolean members say what the flags say.
+/// Makes a capability present or absent, and its boolean members say what the flags say. What
+/// already says so is left as it was declared.
 fn put(object: &mut Object, name: &str, present: bool, members: &[(&str, bool)]) {
     if !present {
         object.remove(name);
         return;
     }
-    let mut capability = object
-        .get(name)
-        .and_then(Raw::to_object)
-        .unwrap_or_default();
+    let declared = object.get(name);
+    let right = declared.is_some_and(|raw| raw.kind() == Kind::Object);
+    if right
+        && members
+            .iter()
+            .all(|(member, on)| flag(declared, member) == *on)
+    {
+        return;
+    }
+    let mut capability = declared.and_then(Raw::to_object).unwrap_or_default();
     for (member, on) in members {
-        match (on, flag(object.get(name), member)) {
-            (true, false) => capability.set(member, Raw::bool(true)),
-            (false, true) => drop(capability.remove(member)),
-            _ => {}
+        if *on {
+            capability.set(member, Raw::bool(true));
+        } else {
+            capability.remove(member);
         }
     }
     object.set(name, capability.to_raw());

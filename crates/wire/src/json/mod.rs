@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 
 pub use self::error::{JsonError, JsonFault};
 pub use self::object::Object;
-pub(crate) use self::object::key_bytes;
+pub(crate) use self::text::unescape;
 
 /// How much of a value `Debug` shows, in characters.
 const SHOWN: usize = 200;

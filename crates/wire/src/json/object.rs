@@ -153,7 +153,7 @@ impl<K: AsRef<str>> FromIterator<(K, Raw)> for Object {
 }
 
 /// A member name as a slice of the text, or unescaped when it has to be.
-pub(crate) fn key_bytes(text: &Bytes, range: std::ops::Range<usize>) -> Bytes {
+fn key_bytes(text: &Bytes, range: std::ops::Range<usize>) -> Bytes {
     match unescape(&text[range.clone()]) {
         std::borrow::Cow::Borrowed(_) => text.slice(range),
         std::borrow::Cow::Owned(owned) => owned.into(),

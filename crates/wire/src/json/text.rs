@@ -56,7 +56,7 @@ pub(super) fn string_end(text: &[u8], from: usize) -> usize {
 }
 
 /// The characters a checked string body stands for; borrowed when nothing is escaped.
-pub(super) fn unescape(body: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn unescape(body: &[u8]) -> Cow<'_, [u8]> {
     let Some(first) = memchr::memchr(b'\\', body) else {
         return Cow::Borrowed(body);
     };

@@ -122,9 +122,8 @@ fn envelope(text: &Bytes, scanned: &Scanned) -> Result<Message, MessageError> {
 fn members(text: &Bytes, scanned: &Scanned) -> Members {
     let mut members = Members::default();
     for member in &scanned.members {
-        let key = crate::json::key_bytes(text, member.key.clone());
         let value = || Some(Raw::from_member(text, member));
-        match key.as_ref() {
+        match crate::json::unescape(&text[member.key.clone()]).as_ref() {
             b"jsonrpc" => members.version = value(),
             b"id" => members.id = value(),
             b"method" => members.method = value(),

@@ -20,6 +20,7 @@ pub(crate) use self::input::has_rounds;
 pub use self::input::{
     InputAnswers, InputRequest, InputRequired, put_input_answers, take_input_answers,
 };
+pub(crate) use self::params::drop_other_era;
 pub use self::params::{
     LegacyLeftovers, ModernLeftovers, params_for_legacy, params_for_modern, take_progress_token,
 };

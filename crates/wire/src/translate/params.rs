@@ -2,6 +2,7 @@
 
 use crate::json::{Object, Raw};
 use crate::meta::{self, EraMeta};
+use crate::revision::Revision;
 
 /// What a legacy server must not see, taken out of a request's parameters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,22 +26,48 @@ pub struct ModernLeftovers {
 /// Makes parameters fit a legacy server: takes out the era metadata and, from the methods that
 /// can have them, the members of a multi-round-trip retry.
 pub fn params_for_legacy(method: &str, params: &mut Object) -> LegacyLeftovers {
-    let retries = super::input::has_rounds(method);
+    let era = EraMeta::take(params);
+    let (input_responses, request_state) = drop_retry(method, params);
     LegacyLeftovers {
-        era: EraMeta::take(params),
-        input_responses: retries.then(|| params.remove("inputResponses")).flatten(),
-        request_state: retries.then(|| params.remove("requestState")).flatten(),
+        era,
+        input_responses,
+        request_state,
     }
 }
 
 /// Makes parameters fit a modern server: takes out the wish for a task and puts in the era
 /// metadata.
 pub fn params_for_modern(method: &str, params: &mut Object, era: &EraMeta) -> ModernLeftovers {
-    let task = (method == "tools/call")
-        .then(|| params.remove("task"))
-        .flatten();
+    let task = drop_task(method, params);
     era.insert(params);
     ModernLeftovers { task }
+}
+
+/// Takes out of a request's parameters the members that the target's era does not have, era
+/// metadata aside.
+pub(crate) fn drop_other_era(method: &str, params: &mut Object, revision: Revision) {
+    if revision.is_modern() {
+        drop_task(method, params);
+    } else {
+        drop_retry(method, params);
+    }
+}
+
+fn drop_task(method: &str, params: &mut Object) -> Option<Raw> {
+    (method == "tools/call")
+        .then(|| params.remove("task"))
+        .flatten()
+}
+
+fn drop_retry(method: &str, params: &mut Object) -> (Option<Raw>, Option<Raw>) {
+    if super::input::has_rounds(method) {
+        (
+            params.remove("inputResponses"),
+            params.remove("requestState"),
+        )
+    } else {
+        (None, None)
+    }
 }
 
 /// Takes the progress token out of a request: the hub's own goes to the server instead.

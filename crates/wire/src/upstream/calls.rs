@@ -21,6 +21,9 @@ pub(super) struct Call {
     /// The task that a task method is about, to find the call a task's question belongs to.
     pub(super) task_id: Option<Box<str>>,
     takes_tasks: bool,
+    /// Whether the server's questions and log messages can be about this call. What the hub
+    /// asks on its own behalf, such as lists, cannot.
+    pub(super) may_ask: bool,
 }
 
 // === impl Link ===
@@ -50,27 +53,30 @@ impl Link {
             want_progress,
         } = request;
         let id = self.fresh_id();
-        translate::take_progress_token(&mut params);
-        if revision.is_modern() {
-            EraMeta::take(&mut params);
-            let era = EraMeta {
-                protocol_version: Some(Raw::str(revision.as_str())),
-                client_capabilities: Some(caps.to_raw(revision)),
-                client_info: Some(client_info.unwrap_or_else(|| self.config.client_info.clone())),
-                log_level: log_level.as_deref().map(Raw::str),
-            };
-            translate::params_for_modern(&method, &mut params, &era);
-        } else {
-            translate::params_for_legacy(&method, &mut params);
-        }
-        if want_progress {
-            meta::set(&mut params, meta::PROGRESS_TOKEN, Raw::int(id));
-        }
+        let era = revision.is_modern().then(|| EraMeta {
+            protocol_version: Some(revision.to_raw()),
+            client_capabilities: Some(caps.to_raw(revision)),
+            client_info: Some(client_info.unwrap_or_else(|| self.config.client_info.clone())),
+            log_level: log_level.as_deref().map(Raw::str),
+        });
+        // Taken apart and put together once, because every call comes through here.
+        meta::edit(&mut params, |meta| {
+            EraMeta::take_from(meta);
+            meta.remove(meta::PROGRESS_TOKEN);
+            if let Some(era) = &era {
+                era.put_into(meta);
+            }
+            if want_progress {
+                meta.set(meta::PROGRESS_TOKEN, Raw::int(id));
+            }
+        });
+        translate::drop_other_era(&method, &mut params, revision);
         let call = Call {
             key,
             want_progress,
             wants_log: log_level.is_some() || !revision.is_modern(),
             task_id: params.get("taskId").and_then(Raw::to_str).map(Into::into),
+            may_ask: may_ask(&method),
             takes_tasks: caps.tasks_ext && &*method == "tools/call",
             method: method.clone(),
         };
@@ -213,16 +219,25 @@ impl Link {
         }
     }
 
-    /// Calls in flight, latest first.
+    /// Calls in flight that a server's message without a hint can be about, latest first.
     pub(super) fn latest_calls(&self) -> impl Iterator<Item = &Call> {
         self.pending
             .values()
             .rev()
             .filter_map(|pending| match pending {
-                Pending::Call(call) => Some(call),
+                Pending::Call(call) => Some(call).filter(|call| call.may_ask),
                 Pending::Discover | Pending::Initialize | Pending::Listen => None,
             })
     }
+}
+
+/// Whether a server may want something from the client to answer this method.
+fn may_ask(method: &str) -> bool {
+    let keeping_house = matches!(
+        method,
+        "ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe"
+    );
+    !keeping_house && !method.ends_with("/list")
 }
 
 /// Parameters of a progress notification without their token, and the token.

@@ -132,7 +132,7 @@ impl Link {
     fn initialize(&mut self) {
         let revision = self.config.legacy_revision;
         let params = Object::new()
-            .with("protocolVersion", Raw::str(revision.as_str()))
+            .with("protocolVersion", revision.to_raw())
             .with("capabilities", self.config.offered.to_raw(revision))
             .with("clientInfo", self.config.client_info.clone());
         let id = self.request(Step::Initialize.as_str(), params, Pending::Initialize);

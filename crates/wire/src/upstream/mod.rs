@@ -184,7 +184,7 @@ impl Link {
     /// Metadata for requests that the hub makes on its own behalf.
     fn own_era_meta(&self) -> EraMeta {
         EraMeta {
-            protocol_version: Some(Raw::str(Revision::LATEST.as_str())),
+            protocol_version: Some(Revision::LATEST.to_raw()),
             client_capabilities: Some(self.config.offered.to_raw(Revision::LATEST)),
             client_info: Some(self.config.client_info.clone()),
             log_level: None,
