@@ -3,4 +3,5 @@
 
 pub mod conformance;
 pub mod report;
+pub mod sdk;
 pub mod tools;

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use legation_tests::e2e::conformance;
 use legation_tests::e2e::report::Report;
 use legation_tests::e2e::tools::Tools;
+use legation_tests::e2e::{conformance, sdk};
 
 /// End-to-end drivers. The last line of standard output is the tally.
 #[derive(Debug, Parser)]
@@ -27,6 +27,10 @@ enum Driver {
     Conformance,
     /// The official suite against the fixture, without a hub.
     ConformanceDirect,
+    /// The SDKs and the Inspector through the hub.
+    Sdk,
+    /// The SDKs against the same servers, without a hub.
+    SdkDirect,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -38,6 +42,8 @@ async fn main() -> anyhow::Result<ExitCode> {
     match args.driver {
         Driver::Conformance => conformance::run(&tools, &mut report).await?,
         Driver::ConformanceDirect => conformance::direct(&tools, &mut report).await?,
+        Driver::Sdk => sdk::run(&tools, &mut report).await?,
+        Driver::SdkDirect => sdk::direct(&tools, &mut report).await?,
     }
     println!("{}", report.line());
     Ok(if report.good() {

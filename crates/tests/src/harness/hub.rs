@@ -115,7 +115,7 @@ impl Hub {
         })
     }
 
-    fn command_in(folder: &Path, mark: &str, options: &HubOptions) -> anyhow::Result<Command> {
+    fn environment_in(folder: &Path, mark: &str, options: &HubOptions) -> HashMap<String, String> {
         let mut variables = environment(folder, options.path_first.as_deref());
         variables.insert(
             "LEGATION_HOME".to_owned(),
@@ -123,7 +123,20 @@ impl Hub {
         );
         variables.insert(MARK.to_owned(), mark.to_owned());
         variables.extend(options.environment.clone());
-        Ok(command(program("legation")?, &variables))
+        variables
+    }
+
+    fn command_in(folder: &Path, mark: &str, options: &HubOptions) -> anyhow::Result<Command> {
+        Ok(command(
+            program("legation")?,
+            &Self::environment_in(folder, mark, options),
+        ))
+    }
+
+    /// The environment of every command of this installation.
+    #[must_use]
+    pub fn environment(&self) -> HashMap<String, String> {
+        Self::environment_in(self.folder.path(), &self.mark, &self.options)
     }
 
     /// A command of the same installation: same home, same environment.

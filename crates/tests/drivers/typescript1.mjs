@@ -1,0 +1,20 @@
+// The TypeScript SDK, first generation.
+import { SocketTransport, plan, run } from './session.mjs';
+
+const load = file => import(`${plan.sdk}/dist/esm/${file}`);
+const { Client } = await load('client/index.js');
+const { StdioClientTransport } = await load('client/stdio.js');
+const { StreamableHTTPClientTransport } = await load('client/streamableHttp.js');
+const { ResultSchema } = await load('types.js');
+
+const { kind, command, args, env, url, token, path } = plan.transport;
+const transport = {
+  stdio: () => new StdioClientTransport({ command, args, env, stderr: 'ignore' }),
+  http: () =>
+    new StreamableHTTPClientTransport(new URL(url), {
+      requestInit: { headers: { authorization: `Bearer ${token}` } },
+    }),
+  socket: () => new SocketTransport(path),
+}[kind]();
+const client = new Client({ name: 'typescript1', version: '1.0.0' }, { capabilities: {} });
+await run(client, transport, (method, params) => client.request({ method, params }, ResultSchema));
