@@ -72,11 +72,7 @@ pub(super) fn crate_doc(workspace: &Workspace) -> Vec<Finding> {
             ));
         }
     }
-    for file in workspace.rust().filter(|f| {
-        !f.path.ends_with("/tests.rs")
-            && !f.path.contains("/src/tests/")
-            && !f.path.contains("/tests/")
-    }) {
+    for file in workspace.rust().filter(|f| !f.is_test()) {
         if !file.text.trim_start().starts_with("//!") {
             let message = "the file does not begin with a module doc that says its purpose";
             findings.push(Finding::error("crate-doc", &file.path, message));

@@ -10,7 +10,8 @@ use super::workspace::{File, Workspace};
 enum Scope {
     Everywhere,
     Rust,
-    /// Files that hold tests; fixture servers may be slow on purpose.
+    /// Files that hold tests. Fixture servers may be slow on purpose, and the harness holds the one
+    /// loop that waits, with its deadline.
     Tests,
 }
 
@@ -148,7 +149,10 @@ impl Needle {
             Scope::Everywhere => true,
             Scope::Rust => file.path.ends_with(".rs"),
             Scope::Tests => {
-                file.path.ends_with(".rs") && file.is_test() && !file.path.contains("/fixture")
+                let slow = ["/fixture", "/harness/"]
+                    .iter()
+                    .any(|part| file.path.contains(part));
+                file.path.ends_with(".rs") && file.is_test() && !slow
             }
         }
     }
