@@ -267,6 +267,19 @@ impl Raw {
         serde_json::from_slice(&self.0)
     }
 
+    /// Whether this is an object with a member whose name `wanted` accepts.
+    pub(crate) fn any_member(&self, wanted: impl Fn(&str) -> bool) -> bool {
+        let mut found = false;
+        if self.kind() == Kind::Object {
+            walk::members(&self.0, |member| {
+                let key = text::unescape(&self.0[member.key]);
+                found = wanted(std::str::from_utf8(&key).expect("checked UTF-8"));
+                !found
+            });
+        }
+        found
+    }
+
     /// A member's value, without reading the other members into an [`Object`].
     pub fn get(&self, key: &str) -> Option<Self> {
         if self.kind() != Kind::Object {

@@ -1,7 +1,5 @@
 //! Results, which carry a type and caching hints in the modern era only.
 
-use memchr::memmem;
-
 use crate::json::{Kind, Object, Raw};
 use crate::meta;
 
@@ -60,10 +58,7 @@ impl CacheScope {
 
 /// The type of a result.
 pub fn result_kind(result: &Raw) -> ResultKind {
-    let Some(kind) = may_have(result, b"resultType")
-        .then(|| result.get("resultType"))
-        .flatten()
-    else {
+    let Some(kind) = result.get("resultType") else {
         return ResultKind::Complete;
     };
     match kind.to_str().as_deref() {
@@ -92,13 +87,13 @@ pub fn is_cacheable(method: &str) -> bool {
 /// hints of cacheable methods, and the server's name in `_meta`.
 pub fn strip_result_for_legacy(method: &str, result: &Raw) -> Raw {
     let cacheable = is_cacheable(method);
-    let names: [&[u8]; 4] = [
-        b"resultType",
-        b"ttlMs",
-        b"cacheScope",
-        meta::SERVER_INFO.as_bytes(),
-    ];
-    if !names.iter().any(|name| may_have(result, name)) {
+    // Most legacy results have nothing to take out, and are not put together again.
+    let concerned = |key: &str| match key {
+        "resultType" | meta::META => true,
+        "ttlMs" | "cacheScope" => cacheable,
+        _ => false,
+    };
+    if !result.any_member(concerned) {
         return result.clone();
     }
     let Some(mut object) = result.to_object() else {
@@ -127,7 +122,7 @@ pub fn complete_result_for_modern(
         return result.clone();
     }
     let mut added = Object::new();
-    if !may_have(result, b"resultType") || result.get("resultType").is_none() {
+    if result.get("resultType").is_none() {
         added.set("resultType", Raw::from_static(r#""complete""#));
     }
     if is_cacheable(method) {
@@ -170,9 +165,4 @@ fn prepend(added: &Object, result: &Raw) -> Raw {
     }
     out.extend_from_slice(&rest[1..]);
     Raw::from_checked(out.into())
-}
-
-/// Whether a member of this name can be anywhere in the text. A backslash may hide it.
-fn may_have(raw: &Raw, name: &[u8]) -> bool {
-    memmem::find(raw.as_bytes(), name).is_some() || memmem::find(raw.as_bytes(), b"\\u").is_some()
 }
