@@ -11,13 +11,20 @@
 pub mod clients;
 pub mod edit;
 pub mod environment;
-pub mod file;
+mod file;
 pub mod first_run;
-pub mod json;
+mod json;
 pub mod servers;
 pub mod settings;
 pub mod trust;
 pub mod watch;
 
 pub use environment::Environment;
-pub use settings::Settings;
+pub use file::ReadError;
+pub use json::JsonError;
+pub use servers::{
+    EnvMode, EraChoice, Instance, Loaded, Problem, ProblemKind, ResolveError, Resolved,
+    ResolvedHttp, ResolvedStdio, ServerSpec, Severity, Source, Transport,
+};
+pub use settings::{Limits, Settings, View};
+pub use watch::Watch;

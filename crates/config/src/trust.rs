@@ -263,7 +263,8 @@ fn read(home: &Home) -> Result<WireTrust, TrustError> {
 
 /// What the owner is told about an entry that does not run.
 pub(crate) fn problem(source: &Source, server: &str, state: State, broken: bool) -> Problem {
-    let folder = source.folder().unwrap_or(Path::new(".")).display();
+    let folder = source.folder().unwrap_or(Path::new("."));
+    let folder = crate::servers::quoted(&folder.to_string_lossy());
     let (kind, message) = match state {
         _ if broken => (
             ProblemKind::Untrusted,
