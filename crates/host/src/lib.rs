@@ -1,1 +1,30 @@
-//! Upstream lifecycle, instances, catalogue and status.
+//! Upstream servers: their lifecycle, their instances, the catalogue made of
+//! what they offer, and the calls to them.
+//!
+//! Architecture invariant: nothing here decides whether a call may happen. A
+//! server is called only with a `Permitted`, and a connection is opened only
+//! through the port that `transport` puts real transports behind.
+
+mod ask;
+mod call;
+mod catalogue;
+mod common;
+mod definitions;
+mod glob;
+mod host;
+mod instance;
+mod level;
+pub mod log;
+pub mod names;
+mod port;
+mod published;
+mod roster;
+mod seats;
+mod server;
+mod status;
+mod supervisor;
+mod tasks;
+mod template;
+
+pub use host::{Host, NoServer};
+pub use status::{ServerStatus, State, Summary};

@@ -1,0 +1,368 @@
+//! One call at one server, from the wait for its connection to its outcome.
+//!
+//! A call runs wholly in its caller's task. Dropping it drops the exchange,
+//! and with that the request is cancelled at the server.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use legation_core::OpContext;
+use legation_gate::policy::{DefinitionHash, Permitted};
+use legation_gate::{Call, CallFailure, Item, ListKind, Outcome, Peer, TaskWish};
+use legation_wire::caps::{ClientCapabilities, ServerCapabilities};
+use legation_wire::json::{Object, Raw};
+use legation_wire::message::ErrorObject;
+
+use crate::ask;
+use crate::common::Common;
+use crate::definitions::{Definitions, TaskSupport};
+use crate::instance::{Flight, Instance, Key, Live, LooseAsk};
+use crate::level;
+use crate::port::{self, AskKey, CallEvent, Face, Order};
+use crate::server::Server;
+use crate::template;
+
+mod rounds;
+
+/// How often a call looks for an instance that is not just ending.
+const INSTANCE_TRIES: usize = 4;
+
+/// Runs a call to its outcome.
+pub(crate) async fn call(
+    common: Arc<Common>,
+    server: Arc<Server>,
+    context: OpContext,
+    permitted: Permitted,
+    call: Call,
+) -> Outcome {
+    let opened = Conversation::open(common, server, context, Arc::clone(&call.peer)).await;
+    let conversation = match opened {
+        Ok(conversation) => conversation,
+        Err(failure) => return Outcome::Failed(failure),
+    };
+    match conversation.check(&permitted, &call.item) {
+        Ok(()) => conversation.run(permitted, call).await,
+        Err(failure) => Outcome::Failed(failure),
+    }
+}
+
+/// A caller with a connected instance of the server it calls.
+pub(crate) struct Conversation {
+    pub(crate) common: Arc<Common>,
+    pub(crate) server: Arc<Server>,
+    pub(crate) context: OpContext,
+    pub(crate) peer: Arc<dyn Peer>,
+    pub(crate) instance: Arc<Instance>,
+    pub(crate) live: Arc<Live>,
+    flight: Flight,
+    limit: Duration,
+}
+
+/// The answers of a client, under way.
+type Asking = FuturesUnordered<BoxFuture<'static, (Where, Result<Raw, ErrorObject>)>>;
+
+/// Whom an answer goes to.
+enum Where {
+    /// A question of the exchange.
+    Exchange(AskKey),
+    /// A question of the connection.
+    Connection(AskKey),
+}
+
+// === impl Conversation ===
+
+impl Conversation {
+    /// Waits until the caller's instance is connected.
+    pub(crate) async fn open(
+        common: Arc<Common>,
+        server: Arc<Server>,
+        context: OpContext,
+        peer: Arc<dyn Peer>,
+    ) -> Result<Self, CallFailure> {
+        let name = &server.spec.name;
+        let limit = server.spec.timeout.unwrap_or(common.settings.call_timeout);
+        for _ in 0..INSTANCE_TRIES {
+            let instance = server.instance(&common, &context.caller, Some(&peer))?;
+            let live = instance.connected(name, limit, &context.cancel).await?;
+            let Some(flight) = instance.enter(&peer, common.clock.now()) else {
+                server.forget(&instance);
+                continue;
+            };
+            return Ok(Self {
+                common,
+                server,
+                context,
+                peer,
+                instance,
+                live,
+                flight,
+                limit,
+            });
+        }
+        Err(CallFailure::NotConnected {
+            server: name.clone(),
+            reason: "it was stopped".to_owned(),
+        })
+    }
+
+    /// Whether what was decided on is what the server offers now.
+    fn check(&self, permitted: &Permitted, item: &Item) -> Result<(), CallFailure> {
+        let target = permitted.target();
+        let Some(pinned) = target.definition else {
+            return Ok(());
+        };
+        let published = self.live.published.load();
+        if definition(&published.definitions, item, &target.item) == Some(pinned) {
+            return Ok(());
+        }
+        Err(CallFailure::DefinitionChanged {
+            server: self.server.spec.name.clone(),
+            item: target.item.clone(),
+        })
+    }
+
+    /// The request as the server is to get it.
+    fn order(&self, permitted: &Permitted, call: &Call) -> Order {
+        let name = &permitted.target().item;
+        let mut params = call.params.clone();
+        match &call.item {
+            Item::Tool(_) | Item::Prompt(_) => rename(&mut params, "name", name),
+            Item::Resource(_) => rename(&mut params, "uri", name),
+            Item::PromptArgument(_) => {
+                if let Some(mut reference) = params.get("ref").and_then(Raw::to_object) {
+                    rename(&mut reference, "name", name);
+                    params.set("ref", reference.to_raw());
+                }
+            }
+            Item::ResourceArgument(_) => {}
+        }
+        let mut order = Order {
+            progress: self.peer.wants_progress(),
+            log_level: self.peer.log_level(),
+            retry: call.retry.clone(),
+            ..Order::own(call.item.verb().as_str(), params)
+        };
+        if self.live.about.revision.is_modern() {
+            order.face = Some(self.face(call.task));
+        }
+        if matches!(call.item, Item::Tool(_)) {
+            let published = self.live.published.load();
+            let tool = published.definitions.list(ListKind::Tools).get(name);
+            order.definition = tool.map(|tool| tool.raw.clone());
+            let support = tool.map_or(TaskSupport::Forbidden, |tool| tool.task_support);
+            if let Some(task) = self.task_param(call.task, support) {
+                order.params.set("task", task);
+            }
+        }
+        order
+    }
+
+    /// What a modern server may ask of the client of this very request.
+    pub(crate) fn face(&self, wish: TaskWish) -> Face {
+        // For a client that knows no tasks the hub follows them itself, except
+        // that a modern one is told which extension it lacks.
+        let tasks_ext = wish != TaskWish::Never || !self.peer.revision().is_modern();
+        Face {
+            capabilities: Arc::new(ClientCapabilities {
+                tasks_ext,
+                tasks_legacy: None,
+                ..self.peer.capabilities().clone()
+            }),
+            info: self.peer.client_info(),
+        }
+    }
+
+    /// `params.task` for a server of revision 2025-11-25.
+    fn task_param(&self, wish: TaskWish, support: TaskSupport) -> Option<Raw> {
+        if !self.has_legacy_tasks() {
+            return None;
+        }
+        match (support, wish) {
+            (TaskSupport::Forbidden, _) | (TaskSupport::Optional, TaskWish::Never) => None,
+            (_, TaskWish::Requested { ttl: Some(ttl) }) => {
+                let ms = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
+                Some(Object::new().with("ttl", Raw::int(ms)).to_raw())
+            }
+            _ => Some(Raw::empty_object()),
+        }
+    }
+
+    /// Whether tasks of this server have the shape of 2025-11-25.
+    pub(crate) fn has_legacy_tasks(&self) -> bool {
+        let about = &self.live.about;
+        ServerCapabilities::from_raw(&about.capabilities.to_raw(), about.revision)
+            .legacy_tool_tasks()
+    }
+
+    /// Sets a legacy server's log level to what this call wants. A server of
+    /// one client follows that client; a shared one is set to the most verbose
+    /// level anybody wanted, and each call picks from what comes.
+    async fn set_level(&self) {
+        let about = &self.live.about;
+        let Some(wanted) = self.peer.log_level() else {
+            return;
+        };
+        if about.revision.is_modern() || !about.capabilities.contains("logging") {
+            return;
+        }
+        let wanted = level::severity(&wanted);
+        let own = matches!(self.instance.key, Key::Seat(_));
+        {
+            let mut level = self
+                .live
+                .level
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            let set = match *level {
+                None => true,
+                Some(level) if own => level != wanted,
+                Some(level) => wanted < level,
+            };
+            if !set {
+                return;
+            }
+            *level = Some(wanted);
+        }
+        let params = Object::new().with("level", Raw::str(level::word(wanted)));
+        let set = port::request(&*self.live.port, "logging/setLevel", params);
+        if let Err(error) = set.await {
+            self.server.log.note(&format!("logging/setLevel: {error}"));
+        }
+    }
+
+    /// Sends one request and sees it through: progress and log go to the
+    /// client, questions are put to it. `patient` exchanges have no time limit
+    /// of the hub's.
+    pub(crate) async fn exchange(
+        &mut self,
+        order: Order,
+        patient: bool,
+    ) -> Result<Result<Raw, ErrorObject>, CallFailure> {
+        let live = Arc::clone(&self.live);
+        let mut exchange = live.port.open(order);
+        let mut asking = Asking::new();
+        let limit = self.time_left();
+        let timer = tokio::time::sleep(limit);
+        tokio::pin!(timer);
+        loop {
+            tokio::select! {
+                biased;
+                event = exchange.next() => match event {
+                    CallEvent::Done(answer) => return Ok(answer),
+                    CallEvent::Progress(params) => {
+                        timer.as_mut().reset(tokio::time::Instant::now() + limit);
+                        if self.peer.wants_progress() {
+                            self.peer.progress(params);
+                        }
+                    }
+                    CallEvent::Log(params) => self.log(params),
+                    CallEvent::Ask { key, method, params } => {
+                        let answer = ask::ask(&self.peer, method, params);
+                        asking.push(Box::pin(async { (Where::Exchange(key), answer.await) }));
+                    }
+                    ended => return Err(self.ended(ended)),
+                },
+                Some((to, answer)) = asking.next(), if !asking.is_empty() => {
+                    timer.as_mut().reset(tokio::time::Instant::now() + limit);
+                    match to {
+                        Where::Exchange(key) => exchange.answer(key, answer),
+                        Where::Connection(key) => live.port.answer(key, answer),
+                    }
+                }
+                asked = next_loose(&mut self.flight) => {
+                    let LooseAsk { key, method, params } = asked;
+                    let answer = ask::ask(&self.peer, method, params);
+                    asking.push(Box::pin(async { (Where::Connection(key), answer.await) }));
+                }
+                reason = self.context.cancel.cancelled() => {
+                    return Err(CallFailure::Cancelled(reason));
+                }
+                // A person may take their time over a question.
+                () = &mut timer, if !patient && asking.is_empty() => {
+                    return Err(CallFailure::TimedOut {
+                        server: self.server.spec.name.clone(),
+                        after: limit,
+                    });
+                }
+            }
+        }
+    }
+
+    fn ended(&self, event: CallEvent) -> CallFailure {
+        let server = self.server.spec.name.clone();
+        match event {
+            CallEvent::Lost(reason) => {
+                let reason = match self.server.log.quote() {
+                    Some(quote) => format!("{reason}; stderr: {quote}"),
+                    None => reason,
+                };
+                CallFailure::Lost { server, reason }
+            }
+            CallEvent::NeedsAuth => CallFailure::NeedsAuth { server },
+            CallEvent::Broken(reason) => CallFailure::Protocol { server, reason },
+            CallEvent::Progress(_)
+            | CallEvent::Log(_)
+            | CallEvent::Ask { .. }
+            | CallEvent::Done(_) => CallFailure::Protocol {
+                server,
+                reason: "the exchange ended without an answer".to_owned(),
+            },
+        }
+    }
+
+    fn log(&self, params: Raw) {
+        if level::passes(&params, self.peer.log_level().as_deref()) {
+            self.peer.log(params);
+        }
+    }
+
+    fn time_left(&self) -> Duration {
+        let Some(deadline) = self.context.deadline else {
+            return self.limit;
+        };
+        let left = deadline.saturating_duration_since(self.common.clock.now());
+        left.min(self.limit)
+    }
+}
+
+/// The next question that was handed to this call; never, for instances whose
+/// questions come with their calls.
+async fn next_loose(flight: &mut Flight) -> LooseAsk {
+    if let Some(asks) = &mut flight.asks
+        && let Some(asked) = asks.recv().await
+    {
+        return asked;
+    }
+    std::future::pending().await
+}
+
+fn rename(object: &mut Object, key: &str, name: &str) {
+    let same = object.get(key).and_then(Raw::to_str).as_deref() == Some(name);
+    if !same {
+        object.set(key, Raw::str(name));
+    }
+}
+
+/// The pin of what an item of a call stands for. A resource that is not listed
+/// has the pin of the template it comes from, if there is one.
+pub(crate) fn definition(
+    definitions: &Definitions,
+    item: &Item,
+    name: &str,
+) -> Option<DefinitionHash> {
+    let of = |kind: ListKind| definitions.list(kind).get(name).map(|item| item.hash);
+    match item {
+        Item::Tool(_) => of(ListKind::Tools),
+        Item::Prompt(_) | Item::PromptArgument(_) => of(ListKind::Prompts),
+        Item::Resource(_) | Item::ResourceArgument(_) => of(ListKind::Resources)
+            .or_else(|| of(ListKind::Templates))
+            .or_else(|| {
+                let templates = definitions.list(ListKind::Templates).items();
+                let found = templates.iter().find(|item| template::matches(&item.name, name));
+                found.map(|item| item.hash)
+            }),
+    }
+}

@@ -1,0 +1,108 @@
+//! The merged lists, remembered for as long as they read the same.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use legation_config::View;
+use legation_gate::{Endpoint, Entry, ListKind, Listing};
+
+use crate::glob;
+use crate::published::{Published, next_version};
+
+/// How many different forms of one list are kept. Lists differ by folder, and
+/// by seat where a server shows clients different things.
+const FORMS_MAX: usize = 64;
+/// How many lists of endpoints are kept; more are asked for only by someone
+/// who names endpoints that do not exist, and those are refused before.
+const LISTS_MAX: usize = 4_096;
+
+/// The lists made so far.
+#[derive(Debug, Default)]
+pub(crate) struct Catalogue {
+    made: Mutex<HashMap<(Endpoint, ListKind), VecDeque<Form>>>,
+}
+
+/// A server's part in a list.
+pub(crate) struct Part {
+    /// What it shows.
+    pub(crate) published: Arc<Published>,
+}
+
+#[derive(Debug)]
+struct Form {
+    /// The versions of the parts, in order.
+    of: Vec<u64>,
+    listing: Arc<Listing>,
+}
+
+// === impl Catalogue ===
+
+impl Catalogue {
+    /// The list made of these parts: the same `Arc` as long as they are the
+    /// same.
+    pub(crate) fn listing(
+        &self,
+        endpoint: &Endpoint,
+        kind: ListKind,
+        parts: &[Part],
+        view: Option<&View>,
+    ) -> Arc<Listing> {
+        let of: Vec<u64> = parts
+            .iter()
+            .map(|part| part.published.shelf(kind).version)
+            .collect();
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if made.len() >= LISTS_MAX {
+            made.clear();
+        }
+        let forms = made.entry((endpoint.clone(), kind)).or_default();
+        if let Some(form) = forms.iter().find(|form| form.of == of) {
+            return Arc::clone(&form.listing);
+        }
+        let listing = Arc::new(Listing {
+            version: next_version(),
+            entries: merge(endpoint, kind, parts, view),
+        });
+        if forms.len() == FORMS_MAX {
+            forms.pop_front();
+        }
+        forms.push_back(Form {
+            of,
+            listing: Arc::clone(&listing),
+        });
+        listing
+    }
+
+    /// Forgets every list; for when the configuration, and with it the meaning
+    /// of endpoints, changed.
+    pub(crate) fn clear(&self) {
+        self.made
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+    }
+}
+
+fn merge(
+    endpoint: &Endpoint,
+    kind: ListKind,
+    parts: &[Part],
+    view: Option<&View>,
+) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for part in parts {
+        let shelf = part.published.shelf(kind);
+        let source = match endpoint {
+            Endpoint::Server(_) => &shelf.own,
+            Endpoint::All | Endpoint::View(_) => &shelf.flat,
+        };
+        match view {
+            Some(view) if kind == ListKind::Tools => {
+                let shown = |entry: &&Entry| glob::any(&view.tools, &entry.item);
+                entries.extend(source.iter().filter(shown).cloned());
+            }
+            _ => entries.extend_from_slice(source),
+        }
+    }
+    entries
+}

@@ -1,0 +1,202 @@
+//! The host as the gate sees it.
+
+use std::sync::Arc;
+
+use futures_util::future::{BoxFuture, join_all};
+use legation_core::{Caller, OpContext, ServerName, TaskHandle};
+use legation_gate::policy::{Permitted, Target};
+use legation_gate::{
+    Call, CallFailure, Description, Endpoint, HubEvent, Item, ListKind, Listing, Outcome, Peer,
+    Resolve, ServerSet, Subscription, TaskVerb, Unresolved,
+};
+use tokio::sync::broadcast;
+
+use super::Host;
+use crate::call::{self, Conversation};
+use crate::common::Common;
+use crate::instance::Instance;
+use crate::server::Server;
+use crate::tasks;
+
+/// Ends a subscription when dropped.
+struct Watching {
+    common: Arc<Common>,
+    instance: Arc<Instance>,
+    uri: Box<str>,
+}
+
+impl Host {
+    /// The server that was decided on, if what was decided is what is called.
+    fn decided(&self, context: &OpContext, permitted: &Permitted) -> Result<Arc<Server>, Outcome> {
+        let target = permitted.target();
+        let gone = |reason: &str| {
+            Outcome::Failed(CallFailure::NotConnected {
+                server: target.server.clone(),
+                reason: reason.to_owned(),
+            })
+        };
+        if *permitted.principal() != context.caller.principal {
+            tracing::error!(server = %target.server, "a permission was used by another than it was given to");
+            return Err(gone("the permission is another's"));
+        }
+        let roster = self.inner.roster.load();
+        let server = roster.exact(&target.server, &target.origin);
+        let server = server.filter(|server| server.is_visible(&context.caller));
+        server
+            .cloned()
+            .ok_or_else(|| gone("it is not configured any more"))
+    }
+}
+
+impl ServerSet for Host {
+    fn resolve(&self, caller: &Caller, endpoint: &Endpoint, item: &Item) -> Resolve {
+        let now = self.inner.resolve_now(caller, endpoint, item);
+        if !matches!(now, Err(Unresolved::Unknown { .. })) {
+            return Resolve::Ready(now);
+        }
+        let pending = self.inner.pending(caller, endpoint, item);
+        if pending.is_empty() {
+            return Resolve::Ready(now);
+        }
+        let inner = Arc::clone(&self.inner);
+        let (caller, endpoint) = (caller.clone(), endpoint.clone());
+        let item = match item {
+            Item::Tool(name) => Item::Tool(name.clone()),
+            Item::Resource(name) => Item::Resource(name.clone()),
+            Item::Prompt(name) => Item::Prompt(name.clone()),
+            Item::PromptArgument(name) => Item::PromptArgument(name.clone()),
+            Item::ResourceArgument(name) => Item::ResourceArgument(name.clone()),
+        };
+        Resolve::Wait(Box::pin(async move {
+            let settled = join_all(pending.iter().map(|instance| instance.settled()));
+            let limit = inner.common.settings.call_timeout;
+            // What is known when the time is over is what there is.
+            drop(tokio::time::timeout(limit, settled).await);
+            inner.resolve_now(&caller, &endpoint, &item)
+        }))
+    }
+
+    fn call(
+        &self,
+        context: OpContext,
+        permitted: Permitted,
+        call: Call,
+    ) -> BoxFuture<'static, Outcome> {
+        match self.decided(&context, &permitted) {
+            Ok(server) => {
+                let common = Arc::clone(&self.inner.common);
+                Box::pin(call::call(common, server, context, permitted, call))
+            }
+            Err(outcome) => Box::pin(std::future::ready(outcome)),
+        }
+    }
+
+    fn task_target(&self, caller: &Caller, handle: &TaskHandle) -> Result<Target, Unresolved> {
+        let roster = self.inner.roster.load();
+        tasks::target(&self.inner.common, &roster, caller, handle)
+    }
+
+    fn task(
+        &self,
+        context: OpContext,
+        permitted: Permitted,
+        handle: TaskHandle,
+        verb: TaskVerb,
+        peer: Arc<dyn Peer>,
+    ) -> BoxFuture<'static, Outcome> {
+        let server = match self.decided(&context, &permitted) {
+            Ok(server) => server,
+            Err(outcome) => return Box::pin(std::future::ready(outcome)),
+        };
+        let common = Arc::clone(&self.inner.common);
+        Box::pin(async move {
+            let stored = tasks::find(&common, &context.caller, &handle);
+            let stored = stored.ok().filter(|stored| stored.row.server == server.spec.name);
+            let Some(stored) = stored else {
+                return Outcome::Error(tasks::unknown(&handle));
+            };
+            match Conversation::open(common, server, context, peer).await {
+                Ok(conversation) => tasks::run(conversation, stored, verb).await,
+                Err(failure) => Outcome::Failed(failure),
+            }
+        })
+    }
+
+    fn tasks(&self, caller: &Caller) -> Vec<TaskHandle> {
+        tasks::list(&self.inner.common, caller)
+    }
+
+    fn listing(
+        &self,
+        caller: &Caller,
+        endpoint: &Endpoint,
+        kind: ListKind,
+    ) -> Result<Arc<Listing>, Unresolved> {
+        let parts = self.inner.parts(caller, endpoint)?;
+        let view = match endpoint {
+            Endpoint::View(name) => self.inner.common.settings.views.get(name),
+            Endpoint::All | Endpoint::Server(_) => None,
+        };
+        Ok(self.inner.catalogue.listing(endpoint, kind, &parts, view))
+    }
+
+    fn describe(&self, caller: &Caller, endpoint: &Endpoint) -> Result<Description, Unresolved> {
+        self.inner.description(caller, endpoint)
+    }
+
+    fn covers(&self, caller: &Caller, endpoint: &Endpoint, server: &ServerName) -> bool {
+        let roster = self.inner.roster.load();
+        // A server that was just removed concerns those who saw it.
+        let visible = roster.find(caller, server).is_some()
+            || roster.named(server.as_str()).next().is_none();
+        visible && self.inner.includes(endpoint, server)
+    }
+
+    fn subscribe(&self, caller: &Caller, permitted: &Permitted) -> Subscription {
+        let target = permitted.target();
+        let common = &self.inner.common;
+        let roster = self.inner.roster.load();
+        let server = roster.exact(&target.server, &target.origin);
+        let server = server.filter(|server| server.is_visible(caller));
+        let instance = server.and_then(|server| server.instance(common, caller, None).ok());
+        let Some(instance) = instance else {
+            return Subscription::new(());
+        };
+        instance.watch(&target.item);
+        Subscription::new(Watching {
+            common: Arc::clone(common),
+            instance,
+            uri: target.item.clone(),
+        })
+    }
+
+    fn seat_opened(&self, caller: &Caller, peer: Arc<dyn Peer>) {
+        self.inner.common.seats.open(caller, peer);
+    }
+
+    fn roots_changed(&self, caller: &Caller) {
+        for instance in self.inner.of_seat(caller) {
+            instance.roots_changed();
+        }
+    }
+
+    fn seat_closed(&self, caller: &Caller) {
+        let common = &self.inner.common;
+        common.seats.close(&caller.seat);
+        for instance in self.inner.of_seat(caller) {
+            instance.stop.cancel(legation_core::CancelReason::Disconnected);
+        }
+    }
+
+    fn events(&self) -> broadcast::Receiver<HubEvent> {
+        self.inner.common.events.subscribe()
+    }
+}
+
+// === impl Watching ===
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.instance.unwatch(&self.uri, self.common.clock.now());
+    }
+}

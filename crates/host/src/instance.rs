@@ -1,0 +1,388 @@
+//! One running copy of a server.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwap;
+use legation_core::{Cancel, CancelReason, Clock, SeatId, ServerName, Wall};
+use legation_gate::{CallFailure, Peer};
+use legation_wire::json::Raw;
+use tokio::sync::{Notify, mpsc, watch};
+
+use crate::port::{About, AskKey, Port};
+use crate::published::Published;
+
+/// Whose instance it is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Key {
+    /// Everybody's.
+    Shared,
+    /// Nobody's: started to learn what the server offers.
+    Probe,
+    /// One seat's.
+    Seat(SeatId),
+    /// The clients' that work in one folder.
+    Folder(Arc<Path>),
+}
+
+/// How far it is.
+#[derive(Debug, Clone)]
+pub(crate) enum Phase {
+    /// Connecting, for the first time or again.
+    Starting,
+    /// Connected, with its definitions read.
+    Connected(Arc<Live>),
+    /// Not connected; tried again from time to time.
+    Failed(Arc<str>),
+    /// Wants a sign-in; tried again when told.
+    NeedsAuth,
+    /// Ended for good.
+    Stopped,
+}
+
+/// A connection whose definitions are known.
+#[derive(Debug)]
+pub(crate) struct Live {
+    /// The connection.
+    pub(crate) port: Arc<dyn Port>,
+    /// What the server said of itself.
+    pub(crate) about: About,
+    /// The child process, if there is one.
+    pub(crate) pid: Option<u32>,
+    /// What it offers now.
+    pub(crate) published: ArcSwap<Published>,
+    /// Severity of the level last set at a legacy server.
+    pub(crate) level: Mutex<Option<usize>>,
+}
+
+/// A question that came outside every call, for a call to pass on.
+#[derive(Debug)]
+pub(crate) struct LooseAsk {
+    /// To answer under.
+    pub(crate) key: AskKey,
+    /// The method.
+    pub(crate) method: Box<str>,
+    /// Its params.
+    pub(crate) params: Option<Raw>,
+}
+
+/// One instance. Its supervisor alone moves the phase.
+#[derive(Debug)]
+pub(crate) struct Instance {
+    /// Whose it is.
+    pub(crate) key: Key,
+    /// How far it is.
+    phase: watch::Sender<Phase>,
+    /// Milliseconds since 1970 at which the phase began.
+    since_ms: AtomicI64,
+    /// Ends it.
+    pub(crate) stop: Cancel,
+    /// Wakes its supervisor: subscriptions changed, or a retry is wanted.
+    pub(crate) nudge: Notify,
+    /// Told whenever a call ends.
+    drained: Notify,
+    usage: Mutex<Usage>,
+}
+
+#[derive(Debug)]
+struct Usage {
+    calls: BTreeMap<u64, Running>,
+    next: u64,
+    /// How many want each resource watched.
+    resources: BTreeMap<Box<str>, usize>,
+    /// The client itself, for what happens outside calls.
+    peer: Option<Arc<dyn Peer>>,
+    last_used: Instant,
+    retry_now: bool,
+    roots_changed: bool,
+    /// No call may enter any more.
+    closing: bool,
+}
+
+#[derive(Debug)]
+struct Running {
+    peer: Arc<dyn Peer>,
+    asks: Option<mpsc::Sender<LooseAsk>>,
+}
+
+/// A call under way in an instance; ends with the guard.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    instance: Arc<Instance>,
+    id: u64,
+    /// Questions that belong to this seat and to no call, given to this one.
+    pub(crate) asks: Option<mpsc::Receiver<LooseAsk>>,
+}
+
+/// Questions one call may have waiting; a server with more open at once gets
+/// an error for the rest.
+const ASKS_WAITING: usize = 64;
+
+// === impl Instance ===
+
+impl Instance {
+    /// An instance that its supervisor is about to start.
+    pub(crate) fn new(key: Key, peer: Option<Arc<dyn Peer>>, clock: &dyn Clock) -> Self {
+        Self {
+            key,
+            phase: watch::Sender::new(Phase::Starting),
+            since_ms: AtomicI64::new(clock.wall().0),
+            stop: Cancel::new(),
+            nudge: Notify::new(),
+            drained: Notify::new(),
+            usage: Mutex::new(Usage {
+                calls: BTreeMap::new(),
+                next: 0,
+                resources: BTreeMap::new(),
+                peer,
+                last_used: clock.now(),
+                retry_now: false,
+                roots_changed: false,
+                closing: false,
+            }),
+        }
+    }
+
+    fn usage(&self) -> MutexGuard<'_, Usage> {
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How far it is.
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase.borrow().clone()
+    }
+
+    /// Since when it is so.
+    pub(crate) fn since(&self) -> Wall {
+        Wall(self.since_ms.load(Ordering::Relaxed))
+    }
+
+    /// Moves on; for its supervisor alone.
+    pub(crate) fn set(&self, phase: Phase, clock: &dyn Clock) {
+        self.since_ms.store(clock.wall().0, Ordering::Relaxed);
+        self.phase.send_replace(phase);
+    }
+
+    /// The connection, if it stands.
+    pub(crate) fn live(&self) -> Option<Arc<Live>> {
+        match &*self.phase.borrow() {
+            Phase::Connected(live) => Some(Arc::clone(live)),
+            _ => None,
+        }
+    }
+
+    /// The connection, waiting for it as long as it is being made.
+    pub(crate) async fn connected(
+        &self,
+        server: &ServerName,
+        limit: Duration,
+        cancel: &Cancel,
+    ) -> Result<Arc<Live>, CallFailure> {
+        if let Some(live) = self.live() {
+            return Ok(live);
+        }
+        let mut phase = self.phase.subscribe();
+        let settled = async {
+            loop {
+                if let Some(settled) = settled(&phase.borrow_and_update(), server) {
+                    return settled;
+                }
+                if phase.changed().await.is_err() {
+                    return Err(gone(server));
+                }
+            }
+        };
+        tokio::select! {
+            settled = settled => settled,
+            reason = cancel.cancelled() => Err(CallFailure::Cancelled(reason)),
+            () = tokio::time::sleep(limit) => Err(CallFailure::NotConnected {
+                server: server.clone(),
+                reason: format!("still connecting after {limit:?}"),
+            }),
+        }
+    }
+
+    /// Waits until it is known whether there will be a connection.
+    pub(crate) async fn settled(&self) {
+        let mut phase = self.phase.subscribe();
+        // An error means that the instance is gone, which settles it too.
+        let waited = phase.wait_for(|phase| !matches!(phase, Phase::Starting)).await;
+        drop(waited);
+    }
+
+    /// Enters a call; `None` when the instance is about to end.
+    pub(crate) fn enter(self: &Arc<Self>, peer: &Arc<dyn Peer>, now: Instant) -> Option<Flight> {
+        let (sender, asks) = if matches!(self.key, Key::Seat(_)) {
+            let (sender, asks) = mpsc::channel(ASKS_WAITING);
+            (Some(sender), Some(asks))
+        } else {
+            (None, None)
+        };
+        let mut usage = self.usage();
+        if usage.closing {
+            return None;
+        }
+        let id = usage.next;
+        usage.next += 1;
+        usage.last_used = now;
+        let running = Running {
+            peer: Arc::clone(peer),
+            asks: sender,
+        };
+        usage.calls.insert(id, running);
+        drop(usage);
+        Some(Flight {
+            instance: Arc::clone(self),
+            id,
+            asks,
+        })
+    }
+
+    /// Gives a question that belongs to no call to the newest call of the seat.
+    /// Gives it back when none runs.
+    pub(crate) fn hand_to_call(&self, ask: LooseAsk) -> Result<(), LooseAsk> {
+        let usage = self.usage();
+        let Some(sender) = usage.calls.values().rev().find_map(|call| call.asks.as_ref()) else {
+            return Err(ask);
+        };
+        sender.try_send(ask).map_err(|refused| match refused {
+            mpsc::error::TrySendError::Full(ask) | mpsc::error::TrySendError::Closed(ask) => ask,
+        })
+    }
+
+    /// The client of the newest call, else the seat's own.
+    pub(crate) fn peer(&self) -> Option<Arc<dyn Peer>> {
+        let usage = self.usage();
+        let newest = usage.calls.values().next_back();
+        newest.map(|call| &call.peer).or(usage.peer.as_ref()).cloned()
+    }
+
+    /// The client of the newest call, if one runs.
+    pub(crate) fn calling_peer(&self) -> Option<Arc<dyn Peer>> {
+        let usage = self.usage();
+        usage.calls.values().next_back().map(|call| Arc::clone(&call.peer))
+    }
+
+    /// The seat's client, for the handshake.
+    pub(crate) fn seat_peer(&self) -> Option<Arc<dyn Peer>> {
+        self.usage().peer.clone()
+    }
+
+    /// Counts one more watcher of a resource.
+    pub(crate) fn watch(&self, uri: &str) {
+        let mut usage = self.usage();
+        *usage.resources.entry(uri.into()).or_default() += 1;
+        drop(usage);
+        self.nudge.notify_one();
+    }
+
+    /// Counts one watcher less.
+    pub(crate) fn unwatch(&self, uri: &str, now: Instant) {
+        let mut usage = self.usage();
+        usage.last_used = now;
+        if let Some(count) = usage.resources.get_mut(uri) {
+            *count -= 1;
+            if *count == 0 {
+                usage.resources.remove(uri);
+            }
+        }
+        drop(usage);
+        self.nudge.notify_one();
+    }
+
+    /// The resources somebody watches, sorted.
+    pub(crate) fn watched(&self) -> Vec<Box<str>> {
+        self.usage().resources.keys().cloned().collect()
+    }
+
+    /// Closes it if nothing has used it for `limit`.
+    pub(crate) fn close_if_idle(&self, now: Instant, limit: Duration) -> bool {
+        let mut usage = self.usage();
+        let used = !usage.calls.is_empty() || !usage.resources.is_empty();
+        if used || now.saturating_duration_since(usage.last_used) < limit {
+            return false;
+        }
+        usage.closing = true;
+        true
+    }
+
+    /// Asks for another attempt to connect, now.
+    pub(crate) fn retry(&self) {
+        self.usage().retry_now = true;
+        self.nudge.notify_one();
+    }
+
+    /// Whether another attempt was asked for since this was last asked.
+    pub(crate) fn take_retry(&self) -> bool {
+        std::mem::take(&mut self.usage().retry_now)
+    }
+
+    /// Notes that the client's roots changed.
+    pub(crate) fn roots_changed(&self) {
+        self.usage().roots_changed = true;
+        self.nudge.notify_one();
+    }
+
+    /// Whether the roots changed since this was last asked.
+    pub(crate) fn take_roots_changed(&self) -> bool {
+        std::mem::take(&mut self.usage().roots_changed)
+    }
+
+    /// Lets running calls end, but not for longer than `limit`, then ends it
+    /// and waits until nothing of it is left.
+    pub(crate) async fn end(&self, limit: Duration) {
+        let drained = async {
+            loop {
+                let told = self.drained.notified();
+                if self.usage().calls.is_empty() {
+                    return;
+                }
+                told.await;
+            }
+        };
+        // Whether the calls ended or the time did, the instance ends now.
+        drop(tokio::time::timeout(limit, drained).await);
+        self.stop.cancel(CancelReason::Shutdown);
+        let mut phase = self.phase.subscribe();
+        drop(phase.wait_for(|phase| matches!(phase, Phase::Stopped)).await);
+    }
+}
+
+fn settled(phase: &Phase, server: &ServerName) -> Option<Result<Arc<Live>, CallFailure>> {
+    match phase {
+        Phase::Starting => None,
+        Phase::Connected(live) => Some(Ok(Arc::clone(live))),
+        Phase::Failed(reason) => Some(Err(CallFailure::NotConnected {
+            server: server.clone(),
+            reason: reason.to_string(),
+        })),
+        Phase::NeedsAuth => Some(Err(CallFailure::NeedsAuth {
+            server: server.clone(),
+        })),
+        Phase::Stopped => Some(Err(gone(server))),
+    }
+}
+
+fn gone(server: &ServerName) -> CallFailure {
+    CallFailure::NotConnected {
+        server: server.clone(),
+        reason: "it was stopped".to_owned(),
+    }
+}
+
+// === impl Flight ===
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        let mut usage = self.instance.usage();
+        usage.calls.remove(&self.id);
+        let idle = usage.calls.is_empty();
+        drop(usage);
+        if idle {
+            self.instance.drained.notify_waiters();
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The last words of a server: what its process wrote to stderr, and what the
+//! hub noticed about it.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+/// Lines kept per server.
+const LINES_MAX: usize = 500;
+/// Bytes kept of one line.
+const LINE_MAX: usize = 2_048;
+/// Lines of stderr quoted in a reason.
+const QUOTED_LINES: usize = 3;
+/// Characters quoted of one line.
+const QUOTED_CHARS: usize = 200;
+
+/// The log of one server, all its instances together.
+#[derive(Debug, Default)]
+pub struct ServerLog {
+    lines: Mutex<VecDeque<Line>>,
+}
+
+#[derive(Debug)]
+struct Line {
+    stderr: bool,
+    text: Box<str>,
+}
+
+// === impl ServerLog ===
+
+impl ServerLog {
+    /// Takes a line a process wrote to stderr.
+    pub fn stderr(&self, line: &str) {
+        self.push(true, line);
+    }
+
+    /// Takes a remark of the hub's own.
+    pub fn note(&self, line: &str) {
+        self.push(false, line);
+    }
+
+    /// The last lines, oldest first, at most `count`.
+    #[must_use]
+    pub fn tail(&self, count: usize) -> Vec<String> {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let skip = lines.len().saturating_sub(count);
+        lines.iter().skip(skip).map(|line| line.text.to_string()).collect()
+    }
+
+    /// The last lines of stderr, for a reason; `None` when there are none.
+    #[must_use]
+    pub fn quote(&self) -> Option<String> {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last: Vec<String> = lines
+            .iter()
+            .rev()
+            .filter(|line| line.stderr && !line.text.trim().is_empty())
+            .take(QUOTED_LINES)
+            .map(|line| line.text.trim().chars().take(QUOTED_CHARS).collect())
+            .collect();
+        last.reverse();
+        (!last.is_empty()).then(|| last.join(" | "))
+    }
+
+    fn push(&self, stderr: bool, line: &str) {
+        // A control character of a server must not repaint the terminal that
+        // shows its log.
+        let text: String = line
+            .chars()
+            .take(LINE_MAX)
+            .map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c })
+            .collect();
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() == LINES_MAX {
+            lines.pop_front();
+        }
+        lines.push_back(Line {
+            stderr,
+            text: text.into(),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LINES_MAX, ServerLog};
+
+    #[test]
+    fn the_log_keeps_the_last_lines_and_quotes_only_stderr() {
+        let log = ServerLog::default();
+        assert_eq!(log.quote(), None);
+        for n in 0..LINES_MAX {
+            log.stderr(&format!("line {n}"));
+        }
+        log.stderr("\u{1b}[31mred");
+        log.note("the hub restarted it");
+        assert_eq!(log.tail(usize::MAX).len(), LINES_MAX);
+        assert_eq!(log.tail(1), ["the hub restarted it"]);
+        assert_eq!(
+            log.quote().as_deref(),
+            Some("line 498 | line 499 | \u{fffd}[31mred")
+        );
+    }
+}

@@ -1,0 +1,128 @@
+//! A server's definitions as clients see them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use legation_config::ServerSpec;
+use legation_gate::policy::Origin;
+use legation_gate::{Entry, ListKind};
+use legation_wire::json::{Object, Raw};
+
+use crate::definitions::{Definitions, Item};
+use crate::names::{Names, Space};
+
+/// Definitions together with the entries made of them.
+#[derive(Debug)]
+pub(crate) struct Published {
+    /// The definitions.
+    pub(crate) definitions: Definitions,
+    shelves: [Shelf; 4],
+}
+
+/// One list, ready to be merged into a catalogue.
+#[derive(Debug, Clone)]
+pub(crate) struct Shelf {
+    /// Differs whenever the entries do.
+    pub(crate) version: u64,
+    /// Under flat names.
+    pub(crate) flat: Arc<[Entry]>,
+    /// Under the server's own names.
+    pub(crate) own: Arc<[Entry]>,
+}
+
+/// Versions of lists and listings, unique in one run.
+static VERSIONS: AtomicU64 = AtomicU64::new(1);
+
+/// A version nobody had before.
+pub(crate) fn next_version() -> u64 {
+    VERSIONS.fetch_add(1, Ordering::Relaxed)
+}
+
+// === impl Published ===
+
+impl Published {
+    /// Makes entries of definitions. Lists that read as in `before` keep its
+    /// entries and versions, so that nobody takes them for changed.
+    pub(crate) fn new(
+        spec: &ServerSpec,
+        origin: &Origin,
+        definitions: Definitions,
+        before: Option<&Self>,
+        names: &mut Names,
+    ) -> Self {
+        let changed = before.map_or_else(
+            || ListKind::ALL.to_vec(),
+            |before| before.definitions.differences(&definitions),
+        );
+        let shelves = ListKind::ALL.map(|kind| match before {
+            Some(before) if !changed.contains(&kind) => before.shelf(kind).clone(),
+            _ => Shelf::fill(spec, origin, kind, &definitions, names),
+        });
+        Self {
+            definitions,
+            shelves,
+        }
+    }
+
+    /// One list.
+    pub(crate) fn shelf(&self, kind: ListKind) -> &Shelf {
+        let slot = ListKind::ALL.iter().position(|known| *known == kind);
+        &self.shelves[slot.unwrap_or_default()]
+    }
+}
+
+// === impl Shelf ===
+
+impl Shelf {
+    fn fill(
+        spec: &ServerSpec,
+        origin: &Origin,
+        kind: ListKind,
+        definitions: &Definitions,
+        names: &mut Names,
+    ) -> Self {
+        let entry = |item: &Item, raw: Raw| Entry {
+            server: spec.name.clone(),
+            item: item.name.clone(),
+            raw,
+            trusted: spec.trusted,
+            origin: origin.clone(),
+            read_only_hint: item.read_only_hint,
+        };
+        let items = definitions.list(kind).items();
+        let own: Arc<[Entry]> = items.iter().map(|item| entry(item, item.raw.clone())).collect();
+        let flat = match space(kind) {
+            None => Arc::clone(&own),
+            Some(space) => items
+                .iter()
+                .map(|item| {
+                    let name = names.assign(space, &spec.name, spec.flat_prefix(), &item.name);
+                    entry(item, renamed(&item.raw, &item.name, &name))
+                })
+                .collect(),
+        };
+        Self {
+            version: next_version(),
+            flat,
+            own,
+        }
+    }
+}
+
+/// The names of a list that are made flat; URIs are not.
+pub(crate) fn space(kind: ListKind) -> Option<Space> {
+    match kind {
+        ListKind::Tools => Some(Space::Tools),
+        ListKind::Prompts => Some(Space::Prompts),
+        ListKind::Resources | ListKind::Templates => None,
+    }
+}
+
+fn renamed(raw: &Raw, own: &str, flat: &str) -> Raw {
+    if own == flat {
+        return raw.clone();
+    }
+    let mut object: Object = raw.to_object().unwrap_or_default();
+    object.set("name", Raw::str(flat));
+    object.to_raw()
+}

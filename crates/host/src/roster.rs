@@ -1,0 +1,84 @@
+//! Which servers there are, and which of them a caller sees.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use legation_core::{Caller, ServerName};
+use legation_gate::policy::Origin;
+
+use crate::server::Server;
+
+/// Every configured server, in the order of the catalogue: default servers
+/// first, then by name. Replaced whole when the configuration changes.
+#[derive(Debug, Default)]
+pub(crate) struct Roster {
+    servers: Vec<Arc<Server>>,
+    by_name: HashMap<ServerName, Vec<usize>>,
+}
+
+// === impl Roster ===
+
+impl Roster {
+    /// Sorts servers into a roster.
+    pub(crate) fn new(mut servers: Vec<Arc<Server>>) -> Self {
+        servers.sort_by(|a, b| {
+            let order = |server: &Arc<Server>| (!server.spec.is_default, server.spec.name.clone());
+            order(a)
+                .cmp(&order(b))
+                .then_with(|| a.spec.source.to_string().cmp(&b.spec.source.to_string()))
+        });
+        let mut by_name: HashMap<ServerName, Vec<usize>> = HashMap::new();
+        for (index, server) in servers.iter().enumerate() {
+            by_name
+                .entry(server.spec.name.clone())
+                .or_default()
+                .push(index);
+        }
+        Self { servers, by_name }
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> &[Arc<Server>] {
+        &self.servers
+    }
+
+    /// The servers a caller sees, in order.
+    pub(crate) fn visible<'a>(
+        &'a self,
+        caller: &'a Caller,
+    ) -> impl Iterator<Item = &'a Arc<Server>> {
+        self.servers.iter().filter(|server| {
+            let same_name = self.by_name.get(&server.spec.name);
+            if same_name.is_none_or(|same| same.len() == 1) {
+                return server.is_visible(caller);
+            }
+            self.find(caller, &server.spec.name)
+                .is_some_and(|found| Arc::ptr_eq(found, server))
+        })
+    }
+
+    /// The server a caller means by a name: of several visible ones, the one
+    /// whose source has the highest rank.
+    pub(crate) fn find(&self, caller: &Caller, name: &ServerName) -> Option<&Arc<Server>> {
+        let same = self.by_name.get(name)?.iter();
+        same.map(|index| &self.servers[*index])
+            .filter(|server| server.is_visible(caller))
+            .max_by_key(|server| server.spec.source.rank())
+    }
+
+    /// The server that a decision was about.
+    pub(crate) fn exact(&self, name: &ServerName, origin: &Origin) -> Option<&Arc<Server>> {
+        let mut same = self.by_name.get(name)?.iter();
+        same.find_map(|index| {
+            let server = &self.servers[*index];
+            (server.origin == *origin).then_some(server)
+        })
+    }
+
+    /// Every server of a name, whoever sees it.
+    pub(crate) fn named(&self, name: &str) -> impl Iterator<Item = &Arc<Server>> {
+        self.servers
+            .iter()
+            .filter(move |server| server.spec.name.as_str() == name)
+    }
+}

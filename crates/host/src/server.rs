@@ -1,0 +1,270 @@
+//! One configured server with its instances.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arc_swap::ArcSwapOption;
+use legation_config::{Instance as Mode, ServerSpec, Source};
+use legation_core::id::hex;
+use legation_core::Caller;
+use legation_gate::policy::Origin;
+use legation_gate::{CallFailure, Peer};
+use sha2::{Digest as _, Sha256};
+
+use crate::common::Common;
+use crate::instance::{Instance, Key};
+use crate::log::ServerLog;
+use crate::published::Published;
+use crate::supervisor;
+
+/// Most instances of one server: clients come and go, processes cost memory.
+const INSTANCES_MAX: usize = 256;
+
+/// A server of the configuration. A changed configuration makes a new one.
+#[derive(Debug)]
+pub(crate) struct Server {
+    /// Its configuration.
+    pub(crate) spec: Arc<ServerSpec>,
+    /// Where that comes from, in the words of rules.
+    pub(crate) origin: Origin,
+    /// Whether it is to run at all.
+    pub(crate) enabled: bool,
+    /// Its last words.
+    pub(crate) log: Arc<ServerLog>,
+    /// What it offers, as far as is known, to those without an instance of
+    /// their own.
+    pub(crate) known: ArcSwapOption<Published>,
+    digest: String,
+    folder: Option<Arc<Path>>,
+    instances: Mutex<Instances>,
+}
+
+#[derive(Debug, Default)]
+struct Instances {
+    ended: bool,
+    running: HashMap<Key, Arc<Instance>>,
+    /// How often instances had to be started again.
+    restarts: u32,
+    /// Why the last attempt to connect failed, until one succeeds.
+    failure: Option<String>,
+}
+
+// === impl Server ===
+
+impl Server {
+    /// A server that is not started yet, with what is remembered of it.
+    pub(crate) fn new(common: &Common, spec: ServerSpec, enabled: bool) -> Self {
+        let origin = match &spec.source {
+            Source::User { .. } => Origin::User,
+            Source::Workspace { folder, .. } => {
+                Origin::Workspace(folder.to_string_lossy().into_owned().into())
+            }
+            Source::Additional { .. } => Origin::Additional,
+        };
+        let server = Self {
+            folder: spec.source.folder().map(Arc::from),
+            digest: digest(&spec),
+            spec: Arc::new(spec),
+            origin,
+            enabled,
+            log: Arc::new(ServerLog::default()),
+            known: ArcSwapOption::empty(),
+            instances: Mutex::new(Instances::default()),
+        };
+        let remembered = common.recall_definitions(&server.memory_key(), &server.digest);
+        if let Some(definitions) = remembered {
+            let mut names = common.names.write().unwrap_or_else(PoisonError::into_inner);
+            let published =
+                Published::new(&server.spec, &server.origin, definitions, None, &mut names);
+            server.known.store(Some(Arc::new(published)));
+        }
+        server
+    }
+
+    fn instances(&self) -> MutexGuard<'_, Instances> {
+        self.instances.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn memory_key(&self) -> String {
+        format!("server/{}/{}", self.spec.name, self.spec.source)
+    }
+
+    /// Remembers what it offers, in this run and in the store.
+    pub(crate) fn remember(&self, common: &Common, published: &Arc<Published>) {
+        self.known.store(Some(Arc::clone(published)));
+        common.keep_definitions(&self.memory_key(), &self.digest, &published.definitions);
+        common.keep_names();
+    }
+
+    /// Whether a caller sees it: workspace servers belong to their folder.
+    pub(crate) fn is_visible(&self, caller: &Caller) -> bool {
+        if !self.enabled {
+            return false;
+        }
+        match (&self.folder, &caller.workspace) {
+            (None, _) => true,
+            (Some(folder), Some(workspace)) => workspace.starts_with(folder),
+            (Some(_), None) => false,
+        }
+    }
+
+    /// Whose instance a caller uses.
+    pub(crate) fn key(&self, caller: &Caller) -> Key {
+        match (self.spec.instance, &caller.workspace, &self.folder) {
+            (Mode::Client, _, _) => Key::Seat(caller.seat.clone()),
+            // A workspace server has one folder, however deep its clients work.
+            (Mode::Workspace, _, Some(folder)) | (Mode::Workspace, Some(folder), None) => {
+                Key::Folder(Arc::clone(folder))
+            }
+            (Mode::Shared, _, _) | (Mode::Workspace, None, None) => Key::Shared,
+        }
+    }
+
+    /// What a caller sees of it; `None` while nothing is known.
+    pub(crate) fn shown(&self, caller: &Caller) -> Option<Arc<Published>> {
+        if self.spec.instance != Mode::Shared
+            && let Some(instance) = self.running(&self.key(caller))
+            && let Some(live) = instance.live()
+        {
+            return Some(live.published.load_full());
+        }
+        self.known.load_full()
+    }
+
+    /// The instance of a key, if it runs.
+    pub(crate) fn running(&self, key: &Key) -> Option<Arc<Instance>> {
+        self.instances().running.get(key).cloned()
+    }
+
+    /// Every running instance.
+    pub(crate) fn all_running(&self) -> Vec<Arc<Instance>> {
+        let mut all: Vec<_> = self.instances().running.values().cloned().collect();
+        all.sort_by(|a, b| a.key.cmp(&b.key));
+        all
+    }
+
+    /// Starts what runs without a caller.
+    pub(crate) fn start(self: &Arc<Self>, common: &Arc<Common>) {
+        if self.enabled {
+            // It can only be refused when the server was stopped meanwhile.
+            drop(self.obtain(common, self.first_key(), None));
+        }
+    }
+
+    /// What runs without a caller: the shared instance, or one that learns what
+    /// the others will offer.
+    pub(crate) fn first_key(&self) -> Key {
+        match (self.spec.instance, &self.folder) {
+            (Mode::Shared, _) => Key::Shared,
+            (Mode::Workspace, Some(folder)) => Key::Folder(Arc::clone(folder)),
+            (Mode::Client, _) | (Mode::Workspace, None) => Key::Probe,
+        }
+    }
+
+    /// The instance that serves a caller, started if need be.
+    pub(crate) fn instance(
+        self: &Arc<Self>,
+        common: &Arc<Common>,
+        caller: &Caller,
+        peer: Option<&Arc<dyn Peer>>,
+    ) -> Result<Arc<Instance>, CallFailure> {
+        self.obtain(common, self.key(caller), peer)
+    }
+
+    fn obtain(
+        self: &Arc<Self>,
+        common: &Arc<Common>,
+        key: Key,
+        peer: Option<&Arc<dyn Peer>>,
+    ) -> Result<Arc<Instance>, CallFailure> {
+        let mut instances = self.instances();
+        if instances.ended || !self.enabled {
+            let reason = if self.enabled { "it was stopped" } else { "it is disabled" };
+            return Err(CallFailure::NotConnected {
+                server: self.spec.name.clone(),
+                reason: reason.to_owned(),
+            });
+        }
+        if let Some(instance) = instances.running.get(&key) {
+            return Ok(Arc::clone(instance));
+        }
+        if instances.running.len() >= INSTANCES_MAX {
+            return Err(CallFailure::Busy {
+                server: self.spec.name.clone(),
+            });
+        }
+        let peer = match &key {
+            // The seat's own peer outlives the call that happens to be first.
+            Key::Seat(seat) => common.seats.peer(seat).or_else(|| peer.cloned()),
+            Key::Shared | Key::Probe | Key::Folder(_) => None,
+        };
+        let instance = Arc::new(Instance::new(key.clone(), peer, &*common.clock));
+        instances.running.insert(key, Arc::clone(&instance));
+        drop(instances);
+        let run = supervisor::run(Arc::clone(common), Arc::clone(self), Arc::clone(&instance));
+        common.background.spawn_on(&common.runtime, "server", run);
+        Ok(instance)
+    }
+
+    /// Takes an instance out that is ending, so that the next caller gets a new
+    /// one.
+    pub(crate) fn forget(&self, instance: &Arc<Instance>) {
+        let mut instances = self.instances();
+        let same = |held: &Arc<Instance>| Arc::ptr_eq(held, instance);
+        if instances.running.get(&instance.key).is_some_and(same) {
+            instances.running.remove(&instance.key);
+        }
+    }
+
+    /// Counts a restart.
+    pub(crate) fn restarted(&self) {
+        self.instances().restarts += 1;
+    }
+
+    /// Notes why an attempt failed, or that one succeeded.
+    pub(crate) fn set_failure(&self, failure: Option<String>) {
+        self.instances().failure = failure;
+    }
+
+    /// Why the last attempt failed, if it did.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.instances().failure.clone()
+    }
+
+    /// How often instances had to be started again.
+    pub(crate) fn restarts(&self) -> u32 {
+        self.instances().restarts
+    }
+
+    /// Ends every instance and starts no more. Calls under way get a little
+    /// time.
+    pub(crate) async fn end(&self, common: &Common, drain: bool) {
+        self.instances().ended = true;
+        let limit = if drain {
+            common.times.drain
+        } else {
+            std::time::Duration::ZERO
+        };
+        let running = self.all_running();
+        let ends = running.iter().map(|instance| instance.end(limit));
+        futures_util::future::join_all(ends).await;
+    }
+}
+
+/// What of a configuration decides what a server offers. The values of its
+/// environment do not enter: they are secrets, and a new token is no new server.
+fn digest(spec: &ServerSpec) -> String {
+    let mut hash = Sha256::new();
+    for part in [
+        spec.transport.as_str(),
+        &spec.transport.shown(),
+        spec.era.as_str(),
+        spec.instance.as_str(),
+        &spec.tools.join("\u{1f}"),
+    ] {
+        hash.update(part);
+        hash.update([0]);
+    }
+    hex(&hash.finalize())
+}

@@ -1,0 +1,354 @@
+//! An instance while it is connected.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use futures_util::StreamExt as _;
+use futures_util::future::{AbortHandle, Abortable, BoxFuture};
+use futures_util::stream::FuturesUnordered;
+use legation_gate::{HubEvent, ListKind};
+use legation_wire::json::{Object, Raw};
+use legation_wire::message::ErrorObject;
+use legation_wire::meta;
+
+use super::{Connection, End, audience, publish};
+use crate::ask;
+use crate::common::Common;
+use crate::definitions::{self, FetchError, List};
+use crate::instance::{Instance, Key, Live, LooseAsk, Phase};
+use crate::level;
+use crate::port::{self, AskKey, ListenWish, PortEvent};
+use crate::server::Server;
+use crate::tasks;
+
+/// How often an instance that can be idle looks whether it is.
+const IDLE_LOOKS: u32 = 10;
+
+/// Work done beside the loop.
+type Chore = BoxFuture<'static, Done>;
+
+/// What such work came to.
+enum Done {
+    /// A client answered a question.
+    Asked(AskKey, Result<Raw, ErrorObject>),
+    /// A list was read again.
+    Read(ListKind, Result<List, FetchError>, Vec<String>),
+    /// Nothing that matters.
+    Nothing,
+}
+
+struct Session<'a> {
+    common: &'a Common,
+    server: &'a Arc<Server>,
+    instance: &'a Arc<Instance>,
+    live: Arc<Live>,
+    chores: FuturesUnordered<Chore>,
+    asked: HashMap<AskKey, AbortHandle>,
+    stale: BTreeSet<ListKind>,
+    subscribed: BTreeSet<Box<str>>,
+    wish: ListenWish,
+}
+
+/// Serves a connection until it ends.
+pub(super) async fn serve(
+    common: &Common,
+    server: &Arc<Server>,
+    instance: &Arc<Instance>,
+    connection: Connection,
+) -> End {
+    let Connection { ready, definitions } = connection;
+    let before = server.known.load_full();
+    let before = before.as_deref();
+    let published = publish::publish(common, server, instance, definitions, before);
+    let live = Arc::new(Live {
+        port: ready.port,
+        about: ready.about,
+        pid: ready.pid,
+        published: ArcSwap::new(Arc::clone(&published)),
+        level: Mutex::new(None),
+    });
+    server.set_failure(None);
+    instance.set(Phase::Connected(Arc::clone(&live)), &*common.clock);
+    publish::tell(common, server, instance, before, &published);
+    super::tell_status(common, server);
+    let mut session = Session {
+        common,
+        server,
+        instance,
+        live,
+        chores: FuturesUnordered::new(),
+        asked: HashMap::new(),
+        stale: BTreeSet::new(),
+        subscribed: BTreeSet::new(),
+        wish: ListenWish::default(),
+    };
+    session.live.port.listen(ListenWish::default());
+    session.reconcile();
+    session.run(ready.events).await
+}
+
+impl Session<'_> {
+    async fn run(&mut self, mut events: tokio::sync::mpsc::Receiver<PortEvent>) -> End {
+        let idle = self.idle_limit();
+        let look = idle.map_or(Duration::from_secs(3_600), |limit| limit / IDLE_LOOKS);
+        let mut looks = tokio::time::interval(look.max(Duration::from_millis(1)));
+        let quiet = tokio::time::sleep(Duration::ZERO);
+        tokio::pin!(quiet);
+        loop {
+            tokio::select! {
+                biased;
+                _ = self.instance.stop.cancelled() => return End::Done,
+                event = events.recv() => match event {
+                    Some(PortEvent::Closed(reason)) => return End::Lost(reason),
+                    None => return End::Lost("the connection ended".to_owned()),
+                    Some(PortEvent::ListChanged(kind)) => {
+                        if self.stale.is_empty() {
+                            let now = tokio::time::Instant::now();
+                            quiet.as_mut().reset(now + self.common.times.debounce);
+                        }
+                        self.mark(kind);
+                    }
+                    Some(event) => self.take(event),
+                },
+                Some(done) = self.chores.next(), if !self.chores.is_empty() => self.finish(done),
+                () = &mut quiet, if !self.stale.is_empty() => self.read_again(),
+                () = self.instance.nudge.notified() => self.reconcile(),
+                _ = looks.tick() => {
+                    let now = self.common.clock.now();
+                    if idle.is_some_and(|limit| self.instance.close_if_idle(now, limit)) {
+                        return End::Done;
+                    }
+                }
+            }
+        }
+    }
+
+    /// After how long without use it may end; what clients share stays.
+    fn idle_limit(&self) -> Option<Duration> {
+        match self.instance.key {
+            Key::Seat(_) => Some(self.common.times.idle),
+            Key::Probe => Some(self.common.times.probe_idle),
+            Key::Folder(_) if self.server.spec.source.folder().is_none() => {
+                Some(self.common.times.idle)
+            }
+            Key::Shared | Key::Folder(_) => None,
+        }
+    }
+
+    fn mark(&mut self, kind: ListKind) {
+        self.stale.insert(kind);
+        // One notification stands for both lists.
+        if kind == ListKind::Resources {
+            self.stale.insert(ListKind::Templates);
+        }
+    }
+
+    fn read_again(&mut self) {
+        for kind in std::mem::take(&mut self.stale) {
+            let definitions = &self.live.published.load().definitions;
+            if !definitions.declares(definitions::capability(kind)) {
+                continue;
+            }
+            let live = Arc::clone(&self.live);
+            let spec = Arc::clone(&self.server.spec);
+            let items_max = self.common.settings.limits.tools_per_server;
+            self.chores.push(Box::pin(async move {
+                let mut warnings = Vec::new();
+                let allow = |tool: &str| spec.offers(tool);
+                let read = definitions::fetch(&*live.port, kind, &allow, items_max, &mut warnings);
+                Done::Read(kind, read.await, warnings)
+            }));
+        }
+    }
+
+    fn take(&mut self, event: PortEvent) {
+        match event {
+            PortEvent::ResourceUpdated { uri, params } => {
+                self.common.tell(HubEvent::ResourceUpdated {
+                    server: self.server.spec.name.clone(),
+                    uri,
+                    params,
+                    audience: audience(self.instance),
+                });
+            }
+            PortEvent::Logged(params) => self.logged(params),
+            PortEvent::Ask {
+                key,
+                method,
+                params,
+            } => self.asked(LooseAsk {
+                key,
+                method,
+                params,
+            }),
+            PortEvent::AskWithdrawn(key) => {
+                if let Some(handle) = self.asked.remove(&key) {
+                    handle.abort();
+                }
+            }
+            PortEvent::Task(params) => tasks::moved(self.common, self.server, &params),
+            PortEvent::ListChanged(kind) => self.mark(kind),
+            PortEvent::Closed(_) => {}
+        }
+    }
+
+    /// A log message that no call of anybody's is known to have caused. Of a
+    /// shared instance it may tell one client about another's call, so it stays
+    /// in the server's own log.
+    fn logged(&self, params: Raw) {
+        let Key::Seat(_) = &self.instance.key else {
+            self.server.log.note(params.as_text());
+            return;
+        };
+        match self.instance.calling_peer() {
+            Some(peer) if level::passes(&params, peer.log_level().as_deref()) => peer.log(params),
+            Some(_) => {}
+            None => self.common.tell(HubEvent::Logged {
+                server: self.server.spec.name.clone(),
+                params,
+                audience: audience(self.instance),
+            }),
+        }
+    }
+
+    fn asked(&mut self, asked: LooseAsk) {
+        let port = &self.live.port;
+        let params = asked.params.as_ref().and_then(Raw::to_object);
+        let related = params.and_then(|params| meta::get(&params, meta::RELATED_TASK));
+        let task = related.and_then(|related| related.get("taskId"));
+        if let Some(task) = task.as_ref().and_then(Raw::to_str) {
+            let (name, tasks) = (&self.server.spec.name, &self.common.tasks);
+            let LooseAsk { key, method, params } = &asked;
+            if tasks.hand_to_task(name, &task, key, method, params.as_ref()) {
+                return;
+            }
+        }
+        match &self.instance.key {
+            Key::Folder(folder) if &*asked.method == "roots/list" => {
+                port.answer(asked.key, Ok(roots(folder)));
+            }
+            Key::Seat(_) => {
+                let Err(asked) = self.instance.hand_to_call(asked) else {
+                    return;
+                };
+                let Some(peer) = self.instance.peer() else {
+                    port.answer(asked.key, Err(ask::unsupported()));
+                    return;
+                };
+                let key = asked.key;
+                let answer = ask::ask(&peer, asked.method, asked.params);
+                let (handle, registration) = AbortHandle::new_pair();
+                self.asked.insert(key.clone(), handle);
+                let answer = Abortable::new(answer, registration);
+                self.chores.push(Box::pin(async move {
+                    match answer.await {
+                        Ok(answer) => Done::Asked(key, answer),
+                        Err(_) => Done::Nothing,
+                    }
+                }));
+            }
+            Key::Shared | Key::Probe | Key::Folder(_) => {
+                port.answer(asked.key, Err(ask::unsupported()));
+            }
+        }
+    }
+
+    fn finish(&mut self, done: Done) {
+        match done {
+            Done::Nothing => {}
+            Done::Asked(key, answer) => {
+                self.asked.remove(&key);
+                self.live.port.answer(key, answer);
+            }
+            Done::Read(kind, Ok(list), warnings) => {
+                publish::warn(self.server, &warnings);
+                let before = self.live.published.load_full();
+                let mut definitions = before.definitions.clone();
+                definitions.set(kind, list);
+                let (common, server, instance) = (self.common, self.server, self.instance);
+                let published =
+                    publish::publish(common, server, instance, definitions, Some(&before));
+                self.live.published.store(Arc::clone(&published));
+                publish::tell(common, server, instance, Some(&before), &published);
+            }
+            Done::Read(_, Err(error), _) => {
+                let reason = legation_core::error::chain(&error);
+                publish::warn(self.server, &[format!("{reason}; the older list stays")]);
+            }
+        }
+    }
+
+    /// Brings the server's idea of what is watched in line with ours.
+    fn reconcile(&mut self) {
+        let legacy = !self.live.about.revision.is_modern();
+        if self.instance.take_roots_changed() && legacy {
+            self.live.port.notify("notifications/roots/list_changed", None);
+        }
+        let watched = self.instance.watched();
+        if !legacy {
+            let wish = ListenWish {
+                resources: watched,
+                tasks: tasks::watched(self.common, self.server),
+            };
+            if wish != self.wish {
+                self.wish = wish.clone();
+                self.live.port.listen(wish);
+            }
+            return;
+        }
+        let watched: BTreeSet<Box<str>> = watched.into_iter().collect();
+        let begun: Vec<_> = watched.difference(&self.subscribed).cloned().collect();
+        let ended: Vec<_> = self.subscribed.difference(&watched).cloned().collect();
+        self.subscribed = watched;
+        for uri in begun {
+            self.chore("resources/subscribe", &uri);
+        }
+        for uri in ended {
+            self.chore("resources/unsubscribe", &uri);
+        }
+    }
+
+    fn chore(&mut self, method: &'static str, uri: &str) {
+        let live = Arc::clone(&self.live);
+        let server = Arc::clone(self.server);
+        let params = Object::new().with("uri", Raw::str(uri));
+        self.chores.push(Box::pin(async move {
+            if let Err(error) = port::request(&*live.port, method, params).await {
+                server.log.note(&format!("{method}: {error}"));
+            }
+            Done::Nothing
+        }));
+    }
+}
+
+/// The answer to `roots/list` of an instance that works in one folder.
+fn roots(folder: &Path) -> Raw {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let root = Object::new()
+        .with("uri", Raw::str(&file_uri(folder)))
+        .with("name", Raw::str(&name));
+    Object::new()
+        .with("roots", Raw::array([&root.to_raw()]))
+        .to_raw()
+}
+
+/// RFC 8089, with everything percent-encoded that RFC 3986 does not call
+/// unreserved.
+fn file_uri(path: &Path) -> String {
+    use std::fmt::Write as _;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let mut uri = "file://".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'-' | b'.' | b'_' | b'~' => uri.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(*byte)),
+            // Writing to a string cannot fail.
+            byte => drop(write!(uri, "%{byte:02X}")),
+        }
+    }
+    uri
+}
