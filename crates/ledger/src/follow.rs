@@ -32,7 +32,7 @@ impl Follow {
     }
 
     /// The next records, at least one; `None` once the ledger is closed. Safe
-    /// to cancel.
+    /// to cancel. Each time it blocks for a read of at most 256 records.
     ///
     /// # Errors
     /// [`LedgerError::Read`].

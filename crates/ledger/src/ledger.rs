@@ -146,7 +146,6 @@ impl Ledger {
         let (entity, call) = (intent.entity.clone(), intent.call);
         async move {
             let (waiter, told) = oneshot::channel();
-            let started = inner.clock.now();
             let pending = inner.pending(
                 &entity,
                 line.into_members(),
@@ -154,7 +153,6 @@ impl Ledger {
                     durability,
                     call,
                     subject,
-                    started,
                     waiter,
                 },
             );
@@ -365,7 +363,6 @@ impl Inner {
                 Duty::Intent {
                     call,
                     subject,
-                    started,
                     waiter,
                     ..
                 } => {
@@ -375,7 +372,6 @@ impl Inner {
                         call,
                         (one.position, one.seq),
                         subject,
-                        started,
                     );
                     if let Err(Ok(ticket)) = waiter.send(Ok(ticket)) {
                         ticket.finish(&OutcomeRecord::bare(Status::Cancelled));

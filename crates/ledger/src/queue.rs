@@ -6,7 +6,6 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use legation_core::EntityId;
 use tokio::sync::oneshot;
@@ -37,7 +36,6 @@ pub(crate) enum Duty {
         durability: Durability,
         call: CallId,
         subject: Box<[u8]>,
-        started: Instant,
         waiter: oneshot::Sender<Result<Ticket, LedgerError>>,
     },
     /// Word that it is done.

@@ -33,16 +33,15 @@ impl Ticket {
         call: CallId,
         (position, seq): (i64, i64),
         subject: Box<[u8]>,
-        started: Instant,
     ) -> Self {
         Self {
+            started: inner.clock.now(),
             inner,
             entity,
             call,
             position,
             seq,
             subject: Some(subject),
-            started,
         }
     }
 

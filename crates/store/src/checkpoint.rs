@@ -1,9 +1,10 @@
 //! Moves the write-ahead log into the database on a thread of its own.
 //!
 //! On the committing connection a checkpoint costs milliseconds at the tail.
-//! Here a passive one runs beside the commits; only when the log has grown
-//! large in spite of that are commits held for the few pages that are left,
-//! so that the log can start over.
+//! Here passive ones run beside the commits until few pages are left; for those
+//! commits are held, after which SQLite starts the log over in place. Writing
+//! over blocks that exist is also what makes `fdatasync` quick, so the log is
+//! cut off only when a burst has made it very large.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -14,8 +15,17 @@ use rusqlite::Connection;
 use crate::connection::{checkpoint_passive, checkpoint_truncate};
 use crate::store::Writer;
 
-/// Pages in the log beyond which it is emptied: 64 MiB.
-const LARGE_PAGES: i64 = 16 * 1024;
+/// Pages in the log beyond which it shall start over: 16 MiB.
+const LARGE_PAGES: i64 = 4 * 1024;
+
+/// Pages in the log beyond which it is cut off: 256 MiB.
+const HUGE_PAGES: i64 = 64 * 1024;
+
+/// So few pages are moved while commits wait.
+const FEW_PAGES: i64 = 256;
+
+/// Passive rounds before commits are held whatever is left.
+const ROUNDS: usize = 4;
 
 /// The thread and how it is told.
 #[derive(Debug)]
@@ -82,14 +92,25 @@ impl Drop for Checkpointer {
 }
 
 fn run(connection: &Connection, writer: &Mutex<Writer>) -> rusqlite::Result<()> {
-    let done = checkpoint_passive(connection)?;
-    if done.log_pages > LARGE_PAGES {
-        // Holding the writer keeps commits from adding pages, and from meeting
-        // SQLite's own lock, for which they would sleep in milliseconds.
-        let held = writer.lock().unwrap_or_else(PoisonError::into_inner);
-        checkpoint_truncate(connection)?;
-        drop(held);
+    let mut done = checkpoint_passive(connection)?;
+    if done.log_pages <= LARGE_PAGES {
+        return Ok(());
     }
+    for _ in 0..ROUNDS {
+        if done.log_pages - done.moved_pages <= FEW_PAGES {
+            break;
+        }
+        done = checkpoint_passive(connection)?;
+    }
+    // Holding the writer keeps commits from adding pages, and from meeting
+    // SQLite's own lock, for which they would sleep in milliseconds.
+    let held = writer.lock().unwrap_or_else(PoisonError::into_inner);
+    if done.log_pages > HUGE_PAGES {
+        checkpoint_truncate(connection)?;
+    } else {
+        checkpoint_passive(connection)?;
+    }
+    drop(held);
     Ok(())
 }
 

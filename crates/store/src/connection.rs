@@ -110,6 +110,8 @@ pub(crate) struct Checkpoint {
     pub(crate) busy: bool,
     /// Pages in the log.
     pub(crate) log_pages: i64,
+    /// How many of them are in the database too.
+    pub(crate) moved_pages: i64,
 }
 
 /// Moves what it can without waiting for anyone.
@@ -128,6 +130,7 @@ fn checkpoint(connection: &Connection, sql: &str) -> rusqlite::Result<Checkpoint
         Ok(Checkpoint {
             busy: row.get::<_, i64>(0)? != 0,
             log_pages: row.get(1)?,
+            moved_pages: row.get(2)?,
         })
     })
 }

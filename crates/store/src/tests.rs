@@ -295,6 +295,32 @@ fn the_log_is_moved_into_the_database_while_commits_go_on() {
     assert_eq!(open(&place).ledger_position().expect("read"), 2_000);
 }
 
+/// How often the log was started over: the checkpoint number in its header,
+/// see <https://sqlite.org/fileformat2.html#walformat>.
+fn log_number(place: &Place) -> u32 {
+    let log = fs::read(wal_path(&place.path)).expect("read");
+    u32::from_be_bytes(log[12..16].try_into().expect("four bytes"))
+}
+
+#[test]
+fn the_log_starts_over_under_sustained_writing() {
+    let place = place();
+    let store = open(&place);
+    let _ = append(&store, &[row(1, "a", 1, 400)]).expect("appended");
+    let first = log_number(&place);
+    let mut last = 1;
+    // A few thousand commits are enough unless the machine is very busy.
+    while log_number(&place) == first {
+        for position in last + 1..=last + 500 {
+            let _ = append(&store, &[row(position, "a", position, 400)]).expect("appended");
+        }
+        last += 500;
+        assert!(last < 200_000, "the log never starts over");
+    }
+    drop(store);
+    assert_eq!(open(&place).ledger_position().expect("read"), last);
+}
+
 #[test]
 fn definitions_are_remembered_replaced_listed_and_forgotten() {
     let place = place();

@@ -5,13 +5,11 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
 
-#[test]
-fn a_call_leaves_an_intent_and_an_outcome_that_say_what_happened() {
-    let place = place();
-    let (_store, ledger) = place.open();
+/// A call, a refused call and a note.
+fn record_all_kinds(ledger: &Ledger) -> Vec<(Entry, Record)> {
     let asked = asked("personal");
     block_on(async {
-        let intent = asked.intent(&ledger);
+        let intent = asked.intent(ledger);
         let ticket = ledger
             .intent(&intent, Durability::Disk)
             .await
@@ -29,7 +27,7 @@ fn a_call_leaves_an_intent_and_an_outcome_that_say_what_happened() {
                 rule: "default.deny",
                 definition: None,
                 args: None,
-                ..asked.intent(&ledger)
+                ..asked.intent(ledger)
             },
             code: Some(-31_001),
             reason: "no such server",
@@ -43,10 +41,21 @@ fn a_call_leaves_an_intent_and_an_outcome_that_say_what_happened() {
         ledger.note(&note).await.expect("recorded");
     });
     let entries = ledger.tail(10).expect("read");
-    let records: Vec<Record> = entries
-        .iter()
-        .map(|entry| entry.record().expect("a record"))
-        .collect();
+    entries
+        .into_iter()
+        .map(|entry| {
+            let record = entry.record().expect("a record");
+            (entry, record)
+        })
+        .collect()
+}
+
+#[test]
+fn a_call_leaves_an_intent_and_an_outcome_that_say_what_happened() {
+    let place = place();
+    let (_store, ledger) = place.open();
+    let (entries, records): (Vec<Entry>, Vec<Record>) =
+        record_all_kinds(&ledger).into_iter().unzip();
     let kinds: Vec<Kind> = records.iter().map(|record| record.kind).collect();
     assert_eq!(
         kinds,
