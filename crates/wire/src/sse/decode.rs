@@ -149,7 +149,6 @@ impl SseDecoder {
             }
             b"id" if !value.contains(&0) => {
                 let id: Box<str> = String::from_utf8_lossy(value).into();
-                self.last_id.clone_from(&id);
                 self.event.id = Some(id);
             }
             b"retry" if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
@@ -169,6 +168,10 @@ impl SseDecoder {
     /// An empty line: the event is complete if it has data.
     fn dispatch(&mut self) {
         let mut event = std::mem::take(&mut self.event);
+        // Not before: an event that was cut short has to be sent again.
+        if let Some(id) = &event.id {
+            self.last_id.clone_from(id);
+        }
         self.size = 0;
         if std::mem::take(&mut self.has_data) {
             event.data = std::mem::take(&mut self.data).into();

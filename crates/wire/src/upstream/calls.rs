@@ -109,6 +109,13 @@ impl Link {
         self.send(Message::response(ask.id, body), None);
     }
 
+    /// The way the answer should have come is gone (an HTTP stream that ended and cannot be
+    /// resumed): the call fails.
+    pub fn call_lost(&mut self, key: CallKey, why: &str) {
+        let text = format!("{why}; whether the call was done is not known");
+        self.finish_call(key, Err(ErrorObject::new(codes::SERVER_UNAVAILABLE, &text)));
+    }
+
     /// An answer that could not be read as a message, though its id could: the call it was
     /// meant for fails. Without an id it is only counted.
     pub fn garbled(&mut self, id: Option<&Id>, problem: &str) {

@@ -29,7 +29,8 @@ impl Link {
         }
     }
 
-    /// The time for the probe is over.
+    /// The time for the probe is over: by [`Effect::ProbeTimer`], or by the shell's own patience
+    /// with a server that is to be modern.
     pub fn probe_timed_out(&mut self) {
         let Stage::Probing { id, .. } = self.stage else {
             return;
@@ -42,6 +43,9 @@ impl Link {
         }
         self.pending.remove(&id);
         self.note_cancelled(id);
+        if self.config.http {
+            self.effect(Effect::DropRequest { id: Id::Int(id) });
+        }
         self.initialize();
     }
 
@@ -124,7 +128,7 @@ impl Link {
         self.own_era_meta().insert(&mut params);
         let id = self.request(Step::Discover.as_str(), params, Pending::Discover);
         self.stage = Stage::Probing { id, retried };
-        if !retried {
+        if !retried && self.config.era == EraChoice::Auto {
             self.effect(Effect::ProbeTimer(PROBE_TIMEOUT_MS));
         }
     }

@@ -82,7 +82,7 @@ impl Link {
     }
 
     fn server_request(&mut self, request: Request, via: Option<CallKey>) {
-        if &*request.method == "ping" {
+        if &*request.method == "ping" && !(self.is_modern() && self.config.http) {
             return self.send(Message::response(request.id, Ok(Raw::empty_object())), None);
         }
         let Some(revision) = self.revision() else {
@@ -155,17 +155,22 @@ impl Link {
         });
     }
 
-    fn notification(&mut self, notification: Notification, via: Option<CallKey>) {
+    fn notification(&mut self, mut notification: Notification, via: Option<CallKey>) {
         if self.revision().is_none() && &*notification.method != "notifications/message" {
             return self.stray(StrayKind::TooEarly {
                 method: notification.method,
             });
         }
-        let params = notification.params_object();
+        let mut params = notification.params_object();
         if self.is_stale(&params) {
             return self.stray(StrayKind::StaleSubscription {
                 method: notification.method,
             });
+        }
+        // The id means something on this connection only.
+        let listening = meta::remove(&mut params, meta::SUBSCRIPTION_ID);
+        if listening.is_some() {
+            notification.params = Some(params.to_raw());
         }
         let raw = || {
             notification
@@ -197,7 +202,9 @@ impl Link {
                 self.effect(Effect::TaskStatus(raw()))
             }
             "notifications/elicitation/complete" => self.effect(Effect::ElicitationComplete(raw())),
-            "notifications/subscriptions/acknowledged" => self.listen_acknowledged(&params),
+            "notifications/subscriptions/acknowledged" => {
+                self.listen_acknowledged(listening.as_ref(), &params)
+            }
             _ => self.effect(Effect::Unattributed { notification }),
         }
     }

@@ -69,8 +69,8 @@ impl Link {
                 .any(|listening| id.to_i64() == Some(listening.id))
     }
 
-    pub(super) fn listen_acknowledged(&mut self, params: &Object) {
-        let id = meta::get(params, meta::SUBSCRIPTION_ID).and_then(|id| id.to_i64());
+    pub(super) fn listen_acknowledged(&mut self, id: Option<&Raw>, params: &Object) {
+        let id = id.and_then(Raw::to_i64);
         let Some(listening) = self
             .listening
             .iter_mut()
@@ -131,7 +131,7 @@ impl Link {
         self.pending.remove(&id);
         self.note_cancelled(id);
         if self.config.http {
-            self.effect(Effect::StopListen { id: Id::Int(id) });
+            self.effect(Effect::DropRequest { id: Id::Int(id) });
         } else {
             self.send_cancelled(id, "replaced");
         }

@@ -136,6 +136,7 @@ fn feed(link: &mut Link, event: &str) {
         "start" => link.start(),
         "timeout" => link.probe_timed_out(),
         "closed" => link.closed(),
+        "lost" => link.call_lost(CallKey(key()), second),
         "call" => link.call(CallKey(key()), call(&raw(second))),
         "cancel" => link.cancel(CallKey(key()), second),
         "answer" => {

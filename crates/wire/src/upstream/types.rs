@@ -70,10 +70,11 @@ pub enum Effect {
     },
     /// HTTP: drop the call's POST and its stream, which in the modern era is the cancellation.
     Abort(CallKey),
-    /// HTTP: drop the POST of the `subscriptions/listen` with this id and its stream.
-    StopListen { id: Id },
+    /// HTTP: drop the POST of the request with this id, and its stream: a subscription that was
+    /// replaced, or a probe that took too long. Report nothing about it any more.
+    DropRequest { id: Id },
     /// Call [`super::Link::probe_timed_out`] after this many milliseconds unless the link is
-    /// ready or has failed by then.
+    /// ready or has failed by then. Only where there is another era to try.
     ProbeTimer(u64),
     /// The server can be called.
     Ready(Ready),
