@@ -277,6 +277,9 @@ impl Gate {
     }
 }
 
+#[cfg(test)]
+mod tests;
+
 /// The digest of a definition that decides whether it is still the same.
 #[must_use]
 pub fn definition_hash(definition: &Raw) -> legation_policy::DefinitionHash {

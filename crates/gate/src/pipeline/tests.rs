@@ -1,0 +1,321 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use legation_core::{Cancel, ClientId, Home, Principal, SeatId, ServerName, SystemClock, Via};
+use legation_ledger::LedgerKey;
+use legation_policy::{Origin, Permitted};
+use legation_store::{Store, StoreOptions};
+use legation_wire::caps::{ClientCapabilities, ServerCapabilities};
+use legation_wire::json::Object;
+use legation_wire::message::ErrorObject;
+use legation_wire::revision::Revision;
+use tokio::sync::broadcast;
+
+use super::*;
+use crate::{Ask, HubEvent, Resolve, TaskWish, Unresolved};
+
+/// A server set with one server, `files`, whose tools are `read` and `erase`.
+#[derive(Debug)]
+struct OneServer {
+    calls: AtomicUsize,
+    events: broadcast::Sender<HubEvent>,
+}
+
+#[derive(Debug, Default)]
+struct Nobody(ClientCapabilities);
+
+impl Peer for Nobody {
+    fn revision(&self) -> Revision {
+        Revision::V2025_11_25
+    }
+    fn capabilities(&self) -> &ClientCapabilities {
+        &self.0
+    }
+    fn client_info(&self) -> Option<Raw> {
+        None
+    }
+    fn takes_input_required(&self) -> bool {
+        false
+    }
+    fn log_level(&self) -> Option<Box<str>> {
+        None
+    }
+    fn wants_progress(&self) -> bool {
+        false
+    }
+    fn progress(&self, _params: Object) {}
+    fn log(&self, _params: Raw) {}
+    fn ask(&self, _ask: Ask) -> BoxFuture<'static, Result<Raw, ErrorObject>> {
+        std::future::ready(Err(ErrorObject::new(-32601, "nobody"))).boxed()
+    }
+}
+
+impl OneServer {
+    fn target(item: &Item) -> Target {
+        Target {
+            server: ServerName::parse("files").expect("a name"),
+            verb: item.verb(),
+            item: item.name().trim_start_matches("files-").into(),
+            definition: None,
+            read_only_hint: item.name() == "files-read",
+            trusted: true,
+            origin: Origin::User,
+        }
+    }
+}
+
+impl ServerSet for OneServer {
+    fn resolve(&self, _caller: &Caller, _endpoint: &Endpoint, item: &Item) -> Resolve {
+        Resolve::Ready(if item.name().starts_with("files-") {
+            Ok(Self::target(item))
+        } else {
+            Err(Unresolved::Unknown {
+                what: "tool",
+                name: item.name().into(),
+            })
+        })
+    }
+    fn call(
+        &self,
+        _context: OpContext,
+        permitted: Permitted,
+        _call: Call,
+    ) -> BoxFuture<'static, Outcome> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let text = permitted.target().item.to_string();
+        async move { Outcome::Complete(Raw::from_serialize(&text)) }.boxed()
+    }
+    fn task_target(&self, _: &Caller, handle: &TaskHandle) -> Result<Target, Unresolved> {
+        Err(Unresolved::Unknown {
+            what: "task",
+            name: handle.as_str().into(),
+        })
+    }
+    fn task(
+        &self,
+        _: OpContext,
+        _: Permitted,
+        _: TaskHandle,
+        _: TaskVerb,
+        _: Arc<dyn Peer>,
+    ) -> BoxFuture<'static, Outcome> {
+        std::future::pending().boxed()
+    }
+    fn tasks(&self, _: &Caller) -> Vec<TaskHandle> {
+        Vec::new()
+    }
+    fn listing(&self, _: &Caller, _: &Endpoint, _: ListKind) -> Result<Arc<Listing>, Unresolved> {
+        let entry = |item: &str| crate::Entry {
+            server: ServerName::parse("files").expect("a name"),
+            item: item.into(),
+            raw: Raw::from_static("{}"),
+            trusted: true,
+            origin: Origin::User,
+            read_only_hint: false,
+        };
+        Ok(Arc::new(Listing {
+            version: 1,
+            entries: vec![entry("read"), entry("erase")],
+        }))
+    }
+    fn describe(&self, _: &Caller, _: &Endpoint) -> Result<Description, Unresolved> {
+        Ok(Description {
+            capabilities: ServerCapabilities::default(),
+            instructions: None,
+        })
+    }
+    fn covers(&self, _: &Caller, _: &Endpoint, _: &ServerName) -> bool {
+        true
+    }
+    fn subscribe(&self, _: &Caller, _: &Permitted) -> Subscription {
+        Subscription::new(())
+    }
+    fn seat_opened(&self, _: &Caller, _: Arc<dyn Peer>) {}
+    fn roots_changed(&self, _: &Caller) {}
+    fn seat_closed(&self, _: &Caller) {}
+    fn events(&self) -> broadcast::Receiver<HubEvent> {
+        self.events.subscribe()
+    }
+}
+
+struct Bench {
+    _dir: tempfile::TempDir,
+    gate: Gate,
+    servers: Arc<OneServer>,
+    store: Arc<Store>,
+    ledger: Arc<Ledger>,
+}
+
+fn bench(rules: Rules) -> Bench {
+    let dir = tempfile::tempdir().expect("a folder");
+    let home = Home::at(dir.path());
+    let store = Arc::new(Store::open(&home.state_db(), StoreOptions::default()).expect("a store"));
+    let key = LedgerKey::from_bytes(&[7; 32]);
+    let ledger =
+        Arc::new(Ledger::open(Arc::clone(&store), key, SystemClock::shared()).expect("a ledger"));
+    let servers = Arc::new(OneServer {
+        calls: AtomicUsize::new(0),
+        events: broadcast::Sender::new(4),
+    });
+    let gate = Gate::new(
+        Arc::clone(&servers) as Arc<dyn ServerSet>,
+        Arc::clone(&ledger),
+        rules,
+        KnownClients::new([ClientId::new("claude")]),
+    );
+    Bench {
+        _dir: dir,
+        gate,
+        servers,
+        store,
+        ledger,
+    }
+}
+
+fn personal() -> Rules {
+    let text = format!(
+        "{}\n[[rule]]\nid = \"no-erasing\"\neffect = \"deny\"\nservers = [\"files\"]\nitems = [\"erase\"]\nbecause = \"notes stay\"\n",
+        Rules::personal_template()
+    );
+    Rules::parse(&text, "test").expect("rules")
+}
+
+fn context(client: &str) -> OpContext {
+    let principal = Principal {
+        client: ClientId::new(client),
+        via: Via::Http,
+    };
+    let caller = Caller {
+        principal,
+        seat: SeatId::new("seat"),
+        workspace: None,
+    };
+    OpContext::new(caller, Cancel::new())
+}
+
+fn request(name: &str) -> Request {
+    Request {
+        endpoint: Endpoint::All,
+        item: Item::Tool(name.into()),
+        params: Object::default(),
+        retry: None,
+        task: TaskWish::Never,
+        peer: Arc::new(Nobody::default()),
+    }
+}
+
+fn run<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime")
+        .block_on(future)
+}
+
+impl Bench {
+    /// The kinds and statuses of everything recorded.
+    fn recorded(&self) -> Vec<String> {
+        run(self.ledger.flush()).expect("flushed");
+        let entries = self.ledger.tail(100).expect("read");
+        entries
+            .iter()
+            .map(|entry| {
+                let record: serde_json::Value =
+                    serde_json::from_str(&entry.text).expect("a record");
+                let word = |key: &str| record[key].as_str().unwrap_or("-").to_owned();
+                format!("{} {} {}", word("kind"), word("rule"), word("status"))
+            })
+            .collect()
+    }
+}
+
+#[test]
+fn a_permitted_call_leaves_an_intent_and_an_outcome() {
+    let bench = bench(personal());
+    let outcome = run(bench.gate.call(&context("claude"), request("files-read")));
+    assert!(matches!(outcome, Ok(Outcome::Complete(raw)) if raw.as_text() == r#""read""#));
+    let recorded = bench.recorded();
+    assert_eq!(recorded.len(), 2, "{recorded:?}");
+    assert!(recorded[0].starts_with("intent "), "{recorded:?}");
+    assert_eq!(recorded[1], "outcome - ok");
+}
+
+#[test]
+fn what_is_refused_reaches_no_server_and_is_recorded_with_its_rule() {
+    let cases: [(&str, &str, &str, Rules, usize); 4] = [
+        ("claude", "files-erase", "no-erasing", personal(), 1),
+        ("claude", "files2-read", "resolve.unknown", personal(), 1),
+        (
+            "claude",
+            "files-read",
+            "governance.unavailable",
+            Rules::unavailable("gone"),
+            1,
+        ),
+        (
+            "revoked",
+            "files-read",
+            "authenticate.unknown_client",
+            personal(),
+            0,
+        ),
+    ];
+    for (client, tool, rule, rules, records) in cases {
+        let bench = bench(rules);
+        let refusal =
+            run(bench.gate.call(&context(client), request(tool))).expect_err("the call is refused");
+        assert_eq!(refusal.rule(), rule);
+        let error = refusal.to_error();
+        let data = error.data.expect("data").as_text().to_owned();
+        assert!(data.contains(&format!(r#""rule":"{rule}""#)), "{data}");
+        assert_eq!(bench.servers.calls.load(Ordering::Relaxed), 0);
+        assert_eq!(bench.recorded().len(), records, "{rule}");
+    }
+}
+
+#[test]
+fn a_call_that_cannot_be_recorded_is_not_made() {
+    let bench = bench(personal());
+    bench.store.limit_pages(Some(1)).expect("limited");
+    let mut refused = false;
+    for _ in 0..200 {
+        let before = bench.servers.calls.load(Ordering::Relaxed);
+        match run(bench.gate.call(&context("claude"), request("files-read"))) {
+            Ok(_) => assert_eq!(bench.servers.calls.load(Ordering::Relaxed), before + 1),
+            Err(refusal) => {
+                assert_eq!(refusal.rule(), "ledger.unavailable");
+                assert_eq!(bench.servers.calls.load(Ordering::Relaxed), before);
+                refused = true;
+                break;
+            }
+        }
+    }
+    assert!(refused, "a full disk stops calls");
+}
+
+#[test]
+fn a_list_hides_what_can_never_be_used_and_stays_the_same_value() {
+    let bench = bench(personal());
+    let context = context("claude");
+    let list = || {
+        bench
+            .gate
+            .listing(&context, &Endpoint::All, ListKind::Tools)
+            .expect("a list")
+    };
+    let names: Vec<_> = list()
+        .entries
+        .iter()
+        .map(|entry| entry.item.to_string())
+        .collect();
+    assert_eq!(names, ["read"]);
+    assert!(
+        Arc::ptr_eq(&list(), &list()),
+        "an unchanged list is not made again"
+    );
+    bench
+        .gate
+        .set_rules(Rules::parse(Rules::personal_template(), "test").expect("rules"));
+    assert_eq!(list().entries.len(), 2, "new rules take effect");
+}
