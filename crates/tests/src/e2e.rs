@@ -1,7 +1,9 @@
 //! The end-to-end drivers behind the program `e2e`: each puts programs that
 //! others wrote in front of the hub and judges what they say.
 
+pub mod agents;
 pub mod conformance;
+pub mod model;
 pub mod report;
 pub mod sdk;
 pub mod tools;

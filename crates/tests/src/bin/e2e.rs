@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use legation_tests::e2e::report::Report;
 use legation_tests::e2e::tools::Tools;
-use legation_tests::e2e::{conformance, sdk};
+use legation_tests::e2e::{agents, conformance, sdk};
 
 /// End-to-end drivers. The last line of standard output is the tally.
 #[derive(Debug, Parser)]
@@ -31,6 +31,10 @@ enum Driver {
     Sdk,
     /// The SDKs against the same servers, without a hub.
     SdkDirect,
+    /// Whole turns of real agents.
+    Agents,
+    /// The same turns without a hub.
+    AgentsDirect,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -44,6 +48,8 @@ async fn main() -> anyhow::Result<ExitCode> {
         Driver::ConformanceDirect => conformance::direct(&tools, &mut report).await?,
         Driver::Sdk => sdk::run(&tools, &mut report).await?,
         Driver::SdkDirect => sdk::direct(&tools, &mut report).await?,
+        Driver::Agents => agents::run(&tools, &mut report).await?,
+        Driver::AgentsDirect => agents::direct(&tools, &mut report).await?,
     }
     println!("{}", report.line());
     Ok(if report.good() {
