@@ -1,5 +1,6 @@
 use bytes::Bytes;
 use expect_test::{Expect, expect};
+use proptest::prelude::*;
 
 use super::{ErrorObject, Id, Message, MessageFault, Parsed};
 use crate::json::{Limits, Raw};
@@ -169,4 +170,30 @@ fn errors_carry_data_and_vendor_members() {
     let error = ErrorObject::new(-31000, "no").with_data(Raw::from_static(r#"{"rule":1}"#));
     let again = ErrorObject::from_raw(&error.to_object().to_raw());
     assert_eq!(again, Some(error));
+}
+
+proptest! {
+    #[test]
+    fn what_is_read_is_written_the_same(
+        id in prop_oneof![any::<i64>().prop_map(Id::Int), "[^\0]{0,40}".prop_map(|s| Id::Str(s.into()))],
+        method in "\\PC{0,20}",
+        payload in prop::sample::select(vec!["{}", r#"{"a":[1,{"b":null}]}"#, r#"{ "n" : 1e400 }"#]),
+        kind in 0..4u8,
+    ) {
+        let payload = Raw::from_static(payload);
+        let message = match kind {
+            0 => Message::request(id, &method, Some(payload)),
+            1 => Message::notification(&method, None),
+            2 => Message::response(id, Ok(payload)),
+            _ => Message::response(id, Err(ErrorObject::new(-1, &method).with_data(payload))),
+        };
+        prop_assert_eq!(Message::parse_one(message.to_bytes(), &Limits::CLIENT), Ok(message));
+    }
+
+    #[test]
+    fn never_panics(parts in prop::collection::vec(prop::sample::select(vec![
+        "{", "}", "[", "]", ",", ":", "\"jsonrpc\"", "\"2.0\"", "\"id\"", "\"method\"", "\"params\"", "\"error\"", "\"result\"", "\"code\"", "1", "null", "\"\\u0069d\"", " ",
+    ]), 0..24)) {
+        drop(Message::parse(parts.concat().into(), &Limits::CLIENT);
+    }
 }

@@ -1,4 +1,5 @@
 use expect_test::{Expect, expect};
+use proptest::prelude::*;
 
 use super::*;
 use crate::codes;
@@ -322,5 +323,56 @@ fn tasks_have_outcomes() {
         r#"{"taskId":"t","status":"failed","error":1}"#,
     ] {
         assert!(task_outcome(&mut Task::parse(&raw(text)).expect("a task")).is_err());
+    }
+}
+
+/// A member of a result: vendor names, and names that mean something elsewhere.
+fn member() -> impl Strategy<Value = (&'static str, &'static str)> {
+    let names = vec![
+        "content",
+        "structuredContent",
+        "ttl",
+        "x/y",
+        "task",
+        "isError",
+        "inputRequests",
+        "requestState",
+        "taskId",
+        "status",
+    ];
+    let values = vec![
+        "1.0",
+        "null",
+        r#"{"resultType":"x","ttlMs":1}"#,
+        r#"[{"_meta":{}}]"#,
+        r#""\u00e9""#,
+        "18446744073709551615",
+        r#""working""#,
+    ];
+    (prop::sample::select(names), prop::sample::select(values))
+}
+
+proptest! {
+    /// What a modern client is sent for a legacy result reads, made legacy again, as it was.
+    #[test]
+    fn eras_and_back_change_nothing(members in prop::collection::vec(member(), 0..6), list: bool, named: bool) {
+        let result = members.into_iter().map(|(name, value)| (name, raw(value))).collect::<Object>().to_raw();
+        let method = if list { "tools/list" } else { "tools/call" };
+        let info = raw(r#"{"name":"s"}"#);
+        let modern = complete_result_for_modern(method, &result, CacheHint::NONE, named.then_some(&info));
+        prop_assert_eq!(result_kind(&modern), ResultKind::Complete);
+        prop_assert_eq!(strip_result_for_legacy(method, &modern), result);
+    }
+
+    /// Whatever a server sends, reading it is an answer or an error, never a panic.
+    #[test]
+    fn shapes_never_panic(members in prop::collection::vec(member(), 0..6)) {
+        let result = members.into_iter().map(|(name, value)| (name, raw(value))).collect::<Object>().to_raw();
+        drop(InputRequired::parse(&result));
+        if let Ok(mut task) = Task::parse(&result) {
+            drop(task_outcome(&mut task));
+        }
+        let error = ErrorObject::new(codes::URL_ELICITATION_REQUIRED, "m").with_data(result);
+        drop(url_elicitations(&error));
     }
 }
