@@ -194,6 +194,6 @@ proptest! {
     fn never_panics(parts in prop::collection::vec(prop::sample::select(vec![
         "{", "}", "[", "]", ",", ":", "\"jsonrpc\"", "\"2.0\"", "\"id\"", "\"method\"", "\"params\"", "\"error\"", "\"result\"", "\"code\"", "1", "null", "\"\\u0069d\"", " ",
     ]), 0..24)) {
-        drop(Message::parse(parts.concat().into(), &Limits::CLIENT);
+        drop(Message::parse(parts.concat().into(), &Limits::CLIENT));
     }
 }
