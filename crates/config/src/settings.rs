@@ -8,6 +8,7 @@
 mod error;
 mod keys;
 mod layers;
+mod place;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -20,7 +21,7 @@ use crate::file;
 use crate::servers::EnvMode;
 
 pub use error::SettingsError;
-pub use layers::{Layer, Place};
+pub use place::{Layer, Place};
 
 use layers::{Placed, Value, Values};
 

@@ -4,20 +4,22 @@
 //! would run or be reached; an entry that changes asks again. Trust in a whole
 //! folder was rejected: the next `git pull` would run what nobody saw.
 
+mod facts;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use legation_core::home::{HomeError, write_private};
-use legation_core::id::hex;
 use legation_core::{Home, Wall};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use crate::file::{self, ReadError, Turn};
 use crate::json::{self, JsonError};
 use crate::servers::{Problem, ProblemKind, Source, entries, read_entry, workspace_files};
+
+use facts::{hash, shown};
 
 /// What the owner agreed to, as `trust.json` holds it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -286,69 +288,6 @@ pub(crate) fn problem(source: &Source, server: &str, state: State, broken: bool)
         message: message.to_owned(),
         hint: format!("See what it would run and decide: legation trust {folder}"),
     }
-}
-
-/// The fields that decide what runs or is reached, in a fixed order. A field
-/// that only changes how a server is listed does not ask again.
-const DECIDING: [&str; 8] = [
-    "type", "command", "args", "cwd", "env", "envMode", "url", "headers",
-];
-
-fn hash(entry: &Value) -> String {
-    let deciding: Vec<(&str, Option<&Value>)> =
-        DECIDING.iter().map(|key| (*key, entry.get(key))).collect();
-    let text = serde_json::to_vec(&deciding).expect("JSON values always serialise");
-    hex(&Sha256::digest(&text))
-}
-
-fn shown(entry: &Value) -> Vec<String> {
-    let words = |value: &Value| match value {
-        Value::String(text) => crate::servers::quoted(text),
-        other => other.to_string(),
-    };
-    let list = |key: &str| {
-        entry
-            .get(key)
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-    };
-    let members = |key: &str| {
-        entry
-            .get(key)
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten()
-    };
-    let mut lines = Vec::new();
-    if let Some(command) = entry.get("command") {
-        let line: Vec<String> = std::iter::once(command)
-            .chain(list("args"))
-            .map(words)
-            .collect();
-        lines.push(format!("runs {}", line.join(" ")));
-    }
-    if let Some(url) = entry.get("url") {
-        lines.push(format!("reaches {}", words(url)));
-    }
-    if let Some(cwd) = entry.get("cwd") {
-        lines.push(format!("in {}", words(cwd)));
-    }
-    for (name, value) in members("env") {
-        lines.push(format!(
-            "with {}={}",
-            crate::servers::quoted(name),
-            words(value)
-        ));
-    }
-    for (name, value) in members("headers") {
-        lines.push(format!(
-            "sending {}: {}",
-            crate::servers::quoted(name),
-            words(value)
-        ));
-    }
-    lines
 }
 
 // === impl Trust ===

@@ -4,20 +4,17 @@
 //! file's own words and say what to write instead, unknown fields have to be
 //! kept, and one wrong field must not hide what is wrong with the next entry.
 
+mod check;
+
 use std::time::Duration;
 
 use legation_core::ServerName;
 use serde_json::{Map, Value};
 
 use super::{EnvMode, EraChoice, Instance, Problem, ProblemKind, ServerSpec, Source, Transport};
-use crate::environment::{SecretTemplate, Template, TemplateError, first_problem};
+use crate::environment::{SecretTemplate, Template};
 
-/// What a wrong field leads to.
-struct Wrong {
-    kind: ProblemKind,
-    message: String,
-    hint: String,
-}
+use check::{Wrong, check_references, is_header_name, kind_of, no_nul, not_a, template, wrong};
 
 /// A reader that removes what it understood, so that the rest is unknown.
 struct Fields<'a> {
@@ -66,25 +63,6 @@ pub(crate) fn read_entry(
             (Some(spec), warnings)
         }
         Err(error) => (None, vec![problem(error)]),
-    }
-}
-
-fn wrong(message: impl Into<String>, hint: impl Into<String>) -> Wrong {
-    Wrong {
-        kind: ProblemKind::Entry,
-        message: message.into(),
-        hint: hint.into(),
-    }
-}
-
-fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
     }
 }
 
@@ -355,53 +333,4 @@ impl Fields<'_> {
             hint: hint.to_owned(),
         });
     }
-}
-
-fn template(key: &str, text: &str) -> Result<Template, Wrong> {
-    check_references(key, text)?;
-    Ok(Template::new(text))
-}
-
-fn check_references(key: &str, text: &str) -> Result<(), Wrong> {
-    let Some(error) = first_problem(text) else {
-        return Ok(());
-    };
-    let hint = match error {
-        TemplateError::BadName => {
-            "Write ${NAME} or ${NAME:-default}, which read the environment; editors' inputs have \
-             no equivalent. Write $$ where a dollar sign itself is meant."
-        }
-        TemplateError::Unclosed | TemplateError::Undefined { .. } => {
-            "Write } behind the name, or $$ where a dollar sign itself is meant."
-        }
-    };
-    Err(wrong(format!("{key}: {error}"), hint))
-}
-
-/// No argument, variable or path of an operating system can hold a NUL.
-fn no_nul(key: &str, text: &str) -> Result<(), Wrong> {
-    if text.contains('\0') {
-        return Err(wrong(
-            format!("{key} has a NUL character"),
-            "Remove the \\u0000.",
-        ));
-    }
-    Ok(())
-}
-
-/// The value itself is left out: it may be a token in the wrong place.
-fn not_a(key: &str, wanted: &str, found: &Value) -> Wrong {
-    let hint = match found {
-        Value::Number(_) | Value::Bool(_) if wanted == "a text" => "Put it in quotes.".to_owned(),
-        _ => format!("Write {wanted}."),
-    };
-    wrong(format!("{key} is {}, not {wanted}", kind_of(found)), hint)
-}
-
-/// `token` of RFC 9110, section 5.6.2.
-fn is_header_name(name: &str) -> bool {
-    !name.is_empty()
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
