@@ -268,8 +268,8 @@ impl Ledger {
         Ok(Follow::new(Arc::clone(&self.inner.store), seen, from))
     }
 
-    /// Checks every chain from its start. Blocks for about 6 µs a record: run
-    /// it off the runtime.
+    /// Checks every chain from its start. Blocks for one or two
+    /// microseconds a record: run it off the runtime.
     ///
     /// # Errors
     /// [`LedgerError::Read`].

@@ -81,6 +81,59 @@ fn a_leader_that_is_dropped_lets_no_one_wait() {
 }
 
 #[test]
+fn callers_that_give_up_at_any_point_leave_no_call_open() {
+    for sync in [File::sync_data, slow_sync as fn(&File) -> io::Result<()>] {
+        let place = place();
+        let (_store, ledger) = place.open_with(sync);
+        let threads: Vec<_> = (0..3)
+            .map(|_| {
+                let ledger = ledger.clone();
+                std::thread::spawn(move || block_on(give_up(&ledger)))
+            })
+            .collect();
+        for thread in threads {
+            thread.join().expect("no panic");
+        }
+        block_on(ledger.flush()).expect("flushed");
+        // A sync that was under way may have handed out tickets after the first.
+        block_on(ledger.flush()).expect("flushed");
+        let report = place.verify();
+        assert!(report.is_intact(), "{report:?}");
+        assert_eq!(report.open, 0);
+        assert!(report.pairs >= 3 * 30, "{report:?}");
+    }
+}
+
+/// Sixty calls, of which every second gives up after some ticks of its runtime.
+async fn give_up(ledger: &Ledger) {
+    let mut calls = tokio::task::JoinSet::new();
+    for call in 0..60 {
+        let ledger = ledger.clone();
+        calls.spawn(async move {
+            let asked = asked("a");
+            let durability = [Durability::Disk, Durability::PageCache][call / 2 % 2];
+            let intent = ledger.intent(&asked.intent(&ledger), durability);
+            if call % 2 == 0 {
+                let ticket = intent.await.expect("recorded");
+                ledger.outcome(ticket, &OutcomeRecord::bare(Status::Ok));
+                return;
+            }
+            let patience = async {
+                for _ in 0..call % 5 {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::select! {
+                biased;
+                ticket = intent => drop(ticket),
+                () = patience => {}
+            }
+        });
+    }
+    calls.join_all().await;
+}
+
+#[test]
 fn a_follower_that_is_dropped_is_not_recorded_or_closed() {
     let place = place();
     let (_store, ledger) = place.open();
