@@ -76,13 +76,17 @@ fn envelope(text: &Bytes, scanned: &Scanned) -> Result<Message, MessageError> {
     {
         return Err(fail(MessageFault::Version));
     }
-    match (members.method, members.result, members.error) {
+    // Some libraries write members they have no value for as null.
+    let params = members.params.filter(|params| !params.is_null());
+    let error = members
+        .error
+        .filter(|error| members.result.is_none() || !error.is_null());
+    match (members.method, members.result, error) {
         (Some(method), None, None) => {
             let method: Box<str> = method
                 .to_str()
                 .ok_or_else(|| fail(MessageFault::Method))?
                 .into();
-            let params = members.params;
             if params
                 .as_ref()
                 .is_some_and(|params| params.kind() != Kind::Object)

@@ -51,6 +51,24 @@ fn round_trips() {
 }
 
 #[test]
+fn tolerates_members_written_as_null() {
+    check(
+        r#"{"jsonrpc":"2.0","id":1,"method":"a","params":null}"#,
+        expect![[r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#]],
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":1,"result":{},"error":null}"#,
+        expect![[r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]],
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":1,"error":null}"#,
+        expect![[
+            r#"-32600 id=1 response=true: member "error" must be an object with an integer "code""#
+        ]],
+    );
+}
+
+#[test]
 fn refuses() {
     check(
         "{",
