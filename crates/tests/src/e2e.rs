@@ -3,6 +3,7 @@
 
 pub mod agents;
 pub mod conformance;
+pub mod conformance_client;
 pub mod model;
 pub mod report;
 pub mod sdk;

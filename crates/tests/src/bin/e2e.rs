@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use legation_tests::e2e::report::Report;
 use legation_tests::e2e::tools::Tools;
-use legation_tests::e2e::{agents, conformance, sdk};
+use legation_tests::e2e::{agents, conformance, conformance_client, sdk};
 
 /// End-to-end drivers. The last line of standard output is the tally.
 #[derive(Debug, Parser)]
@@ -27,6 +27,14 @@ enum Driver {
     Conformance,
     /// The official suite against the fixture, without a hub.
     ConformanceDirect,
+    /// The official suite against the hub as a client.
+    ConformanceClient,
+    /// What the suite starts as its client.
+    #[command(name = "conformance-client-driver")]
+    AsClient {
+        /// The address of the suite's server.
+        url: String,
+    },
     /// The SDKs and the Inspector through the hub.
     Sdk,
     /// The SDKs against the same servers, without a hub.
@@ -46,6 +54,12 @@ async fn main() -> anyhow::Result<ExitCode> {
     match args.driver {
         Driver::Conformance => conformance::run(&tools, &mut report).await?,
         Driver::ConformanceDirect => conformance::direct(&tools, &mut report).await?,
+        Driver::ConformanceClient => conformance_client::run(&tools, &mut report).await?,
+        Driver::AsClient { url } => {
+            let (revision, context) = conformance_client::told();
+            conformance_client::drive(&url, &revision, &context).await?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Driver::Sdk => sdk::run(&tools, &mut report).await?,
         Driver::SdkDirect => sdk::direct(&tools, &mut report).await?,
         Driver::Agents => agents::run(&tools, &mut report).await?,

@@ -30,10 +30,10 @@ const PATIENCE: Duration = Duration::from_secs(240);
 
 /// What one run of the suite came to.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Outcome {
-    passed: u64,
-    excused: Vec<String>,
-    unexpected: Vec<String>,
+pub(super) struct Outcome {
+    pub(super) passed: u64,
+    pub(super) excused: Vec<String>,
+    pub(super) unexpected: Vec<String>,
 }
 
 /// Runs every pair over every transport.
@@ -194,7 +194,7 @@ fn listed(text: &str) -> Vec<String> {
 }
 
 /// Reads the results the suite left, one folder per scenario.
-fn judge(results: &Path, excused: &[String]) -> anyhow::Result<Outcome> {
+pub(super) fn judge(results: &Path, excused: &[String]) -> anyhow::Result<Outcome> {
     let mut outcome = Outcome::default();
     let mut folders: Vec<_> = std::fs::read_dir(results)?.collect::<Result<_, _>>()?;
     folders.sort_by_key(std::fs::DirEntry::file_name);

@@ -1,0 +1,239 @@
+//! The official conformance suite against the hub's upstream side.
+//!
+//! The suite starts a server and a command that is to be its client. Our
+//! command starts a hub whose only upstream is that server, and then uses
+//! through the hub whatever the server offers: every tool with arguments made
+//! from its schema, every resource, every prompt. So no scenario needs code of
+//! its own, and a scenario added later is exercised by itself.
+
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use serde_json::{Map, Value, json};
+use tokio::time::{sleep, timeout};
+
+use super::conformance::{Outcome, judge};
+use super::report::{Report, say};
+use super::tools::Tools;
+use crate::harness::hub::{Hub, HubOptions};
+use crate::harness::peer::{Answerer, Peer, PeerEra, everything, friendly};
+use crate::harness::process::{now, program};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a server may take to appear; one without tools never does.
+const APPEARS: Duration = Duration::from_secs(5);
+
+/// Runs the client requirements of both revisions, OAuth apart.
+pub async fn run(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
+    for revision in ["2025-11-25", "2026-07-28"] {
+        for scenario in scenarios(tools, revision).await? {
+            let name = format!("client {revision} {scenario}");
+            if !report.wants(&name) {
+                continue;
+            }
+            match one(tools, revision, &scenario).await {
+                Ok(outcome) => {
+                    say(&format!("  {name}: {} checks passed", outcome.passed));
+                    report.add(outcome.passed, outcome.unexpected.len() as u64);
+                    for failure in &outcome.unexpected {
+                        say(&format!("  FAILED  {name}: {failure}"));
+                    }
+                }
+                Err(error) => report.check(&name, Err(format!("{error:#}"))),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What the suite has for a revision, the frozen requirements and what came
+/// after them. OAuth is another issue's, and the skills extension is not one
+/// the hub speaks.
+async fn scenarios(tools: &Tools, revision: &str) -> anyhow::Result<Vec<String>> {
+    let folder = tempfile::tempdir()?;
+    let mut list = tools.conformance(folder.path());
+    let output = list
+        .args(["list", "--client"])
+        .stdin(Stdio::null())
+        .output()
+        .await?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let names: Vec<_> = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("- ")?.split_once(" ["))
+        .filter(|(name, revisions)| revisions.contains(revision) && !name.starts_with("auth/"))
+        .map(|(name, _)| name.to_owned())
+        .collect();
+    if names.is_empty() {
+        bail!("the suite lists nothing: {text}");
+    }
+    Ok(names)
+}
+
+async fn one(tools: &Tools, revision: &str, scenario: &str) -> anyhow::Result<Outcome> {
+    let folder = tempfile::tempdir()?;
+    let results = folder.path().join("results");
+    let driver = format!("{} conformance-client-driver", program("e2e")?.display());
+    let mut suite = tools.conformance(folder.path());
+    suite
+        .args([
+            "client",
+            "--command",
+            &driver,
+            "--scenario",
+            scenario,
+            "--spec-version",
+            revision,
+            "--output-dir",
+        ])
+        .arg(&results)
+        .stdin(Stdio::null());
+    let output = timeout(PATIENCE, suite.output())
+        .await
+        .context("the suite does not end")??;
+    let mut outcome = judge(&results, &[])?;
+    if !output.status.success() && outcome.unexpected.is_empty() {
+        let said = String::from_utf8_lossy(&output.stdout);
+        let complained = String::from_utf8_lossy(&output.stderr);
+        outcome
+            .unexpected
+            .push(format!("the suite failed: {said}{complained}"));
+    }
+    Ok(outcome)
+}
+
+/// The command under the suite: uses everything a server offers, through a hub.
+pub async fn drive(url: &str, revision: &str, context: &str) -> anyhow::Result<()> {
+    let era = if revision >= "2026-07-28" {
+        PeerEra::Modern
+    } else {
+        PeerEra::Legacy
+    };
+    let servers =
+        json!({"suite": {"type": "http", "url": url, "prefix": "", "instance": "client"}});
+    let hub = Hub::start(HubOptions {
+        servers,
+        ..HubOptions::default()
+    })
+    .await?;
+    // The socket, because it needs no request headers of our own: those under
+    // test are the ones the hub makes.
+    let peer = hub.socket_peer(era, everything(), with_defaults()).await?;
+    let begun = now();
+    let mut tools = Vec::new();
+    while tools.is_empty() && begun.elapsed() < APPEARS {
+        tools = peer.list("tools/list", "tools").await.unwrap_or_default();
+        sleep(Duration::from_millis(50)).await;
+    }
+    let context: Value = serde_json::from_str(context).unwrap_or_default();
+    match context["toolCalls"].as_array() {
+        Some(calls) => {
+            for call in calls {
+                peer.call(
+                    call["name"].as_str().unwrap_or_default(),
+                    call["arguments"].clone(),
+                )
+                .await?;
+            }
+        }
+        None => call_all(&peer, &tools).await?,
+    }
+    for resource in peer
+        .list("resources/list", "resources")
+        .await
+        .unwrap_or_default()
+    {
+        peer.request("resources/read", json!({"uri": resource["uri"]}))
+            .await?;
+    }
+    for prompt in peer
+        .list("prompts/list", "prompts")
+        .await
+        .unwrap_or_default()
+    {
+        peer.request("prompts/get", json!({"name": prompt["name"]}))
+            .await?;
+    }
+    Ok(())
+}
+
+async fn call_all(peer: &Peer, tools: &[Value]) -> anyhow::Result<()> {
+    for tool in tools {
+        let properties = tool["inputSchema"]["properties"]
+            .as_object()
+            .cloned()
+            .unwrap_or_default();
+        let mut arguments: Map<String, Value> = properties
+            .iter()
+            .map(|(name, schema)| (name.clone(), example(schema)))
+            .collect();
+        // The suite's echo tool wants to see what became of its neighbour's schema.
+        if arguments.contains_key("schema") {
+            let neighbour = tools
+                .iter()
+                .find(|other| other["name"] == "json_schema_2020_12_tool");
+            let schema = neighbour
+                .map(|other| other["inputSchema"].clone())
+                .unwrap_or_default();
+            arguments.insert("schema".to_owned(), schema);
+        }
+        peer.call(
+            tool["name"].as_str().unwrap_or_default(),
+            Value::Object(arguments),
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+/// A value that a schema allows, as far as the suite's schemas go.
+fn example(schema: &Value) -> Value {
+    if let Some(value) = schema.get("default") {
+        return value.clone();
+    }
+    match schema["type"].as_str() {
+        Some("number" | "integer") => json!(5),
+        Some("boolean") => json!(true),
+        Some("object") => json!({}),
+        Some("array") => json!([]),
+        _ => schema["enum"]
+            .get(0)
+            .cloned()
+            .unwrap_or_else(|| json!("example")),
+    }
+}
+
+/// Accepts every form with its defaults (2025-11-25, client/elicitation).
+fn with_defaults() -> Answerer {
+    let friendly = friendly();
+    Arc::new(move |method, params| {
+        if method != "elicitation/create" {
+            return friendly(method, params);
+        }
+        let properties = params["requestedSchema"]["properties"]
+            .as_object()
+            .cloned()
+            .unwrap_or_default();
+        let content: Map<String, Value> = properties
+            .iter()
+            .map(|(name, schema)| (name.clone(), example(schema)))
+            .collect();
+        json!({"action": "accept", "content": content})
+    })
+}
+
+/// What the suite says about itself in the environment: (revision, context).
+#[must_use]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the suite speaks to its clients through the environment"
+)]
+pub fn told() -> (String, String) {
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    (
+        variable("MCP_CONFORMANCE_PROTOCOL_VERSION"),
+        variable("MCP_CONFORMANCE_CONTEXT"),
+    )
+}
