@@ -1,14 +1,114 @@
-//! `cargo xtask bench`.
+//! `cargo xtask bench`: the hub against a direct connection, in the same run.
+//!
+//! Direct and hub rounds alternate, so that a machine that slows down slows both; what is reported
+//! is the median over the rounds of each round's own ratio and difference. Authentication, gate and
+//! ledger are on, and afterwards the ledger must hold two records for each call that was made.
 
+mod calls;
+mod footprint;
+pub(crate) mod hub;
+pub(crate) mod programs;
+pub(crate) mod table;
+
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+
+use crate::{peers, sys};
+use programs::Programs;
+use table::Table;
 
 /// Options of `cargo xtask bench`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// Measure the peers that install from registries too.
+    #[arg(long)]
+    peers: bool,
+    /// One short round: shows that everything works, not how fast.
+    #[arg(long)]
+    quick: bool,
+    /// Write all results to a file.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Print the table as Markdown.
+    #[arg(long)]
+    markdown: bool,
+    /// Fail where a target is missed.
+    #[arg(long)]
+    strict: bool,
+    /// Only the sections whose name contains this: calls, footprint, starts, listing, peers.
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
+    /// Use the programs of this folder instead of building them.
+    #[arg(long, value_name = "DIR")]
+    programs: Option<PathBuf>,
+}
 
-/// Runs it.
-pub(crate) fn run(_args: &Args) -> Result<ExitCode> {
-    anyhow::bail!("not built yet")
+/// How long and how often to measure.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Effort {
+    /// Rounds of each measurement; the median counts.
+    pub(crate) rounds: usize,
+    /// Seconds that a round counts calls.
+    pub(crate) seconds: f64,
+    /// Seconds before it does.
+    pub(crate) warm_up: f64,
+    /// Starts of a bridge or a hub.
+    pub(crate) starts: usize,
+}
+
+/// Runs the benchmark.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let effort = if args.quick {
+        Effort {
+            rounds: 1,
+            seconds: 0.3,
+            warm_up: 0.1,
+            starts: 3,
+        }
+    } else {
+        Effort {
+            rounds: 5,
+            seconds: 0.8,
+            warm_up: 0.2,
+            starts: 20,
+        }
+    };
+    let programs = match &args.programs {
+        Some(folder) => Programs::in_folder(folder)?,
+        None => Programs::build()?,
+    };
+    let mut table = Table::default();
+    let wanted = |name: &str| args.only.as_deref().is_none_or(|only| name.contains(only));
+    if wanted("calls") {
+        calls::measure(&programs, effort, &mut table).context("calls")?;
+    }
+    if wanted("footprint") {
+        footprint::memory(&programs, &mut table).context("footprint")?;
+    }
+    if wanted("starts") {
+        footprint::starts(&programs, effort, &mut table).context("starts")?;
+    }
+    if wanted("listing") {
+        footprint::listing(&programs, effort, &mut table).context("listing")?;
+    }
+    if args.peers && wanted("peers") {
+        peers::measure(&programs, effort, &mut table).context("peers")?;
+    }
+    sys::put(&if args.markdown {
+        table.markdown()
+    } else {
+        table.text()
+    });
+    if let Some(path) = &args.json {
+        let text = serde_json::to_string_pretty(&table)?;
+        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let failed = args.strict && !table.all_met();
+    Ok(if failed {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }

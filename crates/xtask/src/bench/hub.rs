@@ -1,0 +1,129 @@
+//! A hub in a home of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::programs::{Programs, Running, output_of};
+use crate::sys;
+
+/// A data directory, and the environment that leads to it.
+#[derive(Debug)]
+pub(crate) struct Home {
+    folder: TempDir,
+    program: PathBuf,
+}
+
+/// What the ledger holds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ledger {
+    pub(crate) records: u64,
+    pub(crate) intents: u64,
+    pub(crate) outcomes: u64,
+}
+
+/// A hub that is told to stop may take so long.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+// === impl Home ===
+
+impl Home {
+    /// A fresh one whose servers are `servers`, as in `mcpServers`.
+    pub(crate) fn new(programs: &Programs, servers: &Value) -> Result<Self> {
+        let folder = tempfile::Builder::new()
+            .prefix("legation-bench-")
+            .tempdir()?;
+        let home = Self {
+            folder,
+            program: programs.legation.clone(),
+        };
+        std::fs::create_dir(home.path())?;
+        let text = serde_json::to_string_pretty(&serde_json::json!({ "mcpServers": servers }))?;
+        std::fs::write(home.path().join("mcp.json"), text)?;
+        Ok(home)
+    }
+
+    /// The data directory.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().join("legation")
+    }
+
+    /// The file with the owner's bearer token.
+    pub(crate) fn token(&self) -> PathBuf {
+        self.path().join("token")
+    }
+
+    /// The hub's socket.
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.path().join("mcp.sock")
+    }
+
+    /// A command in this home's environment, and in no more of this process's than it needs.
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        let mut command = sys::command(program);
+        command
+            .env_clear()
+            .env("HOME", self.folder.path())
+            .env("LEGATION_HOME", self.path());
+        command.current_dir(self.folder.path());
+        if let Some(path) = sys::env("PATH") {
+            command.env("PATH", path);
+        }
+        command
+    }
+
+    /// `legation` with these arguments.
+    pub(crate) fn legation(&self, arguments: &[&str]) -> Command {
+        let mut command = self.command(&self.program);
+        command.args(arguments);
+        command
+    }
+
+    /// Starts the hub.
+    pub(crate) fn serve(&self) -> Result<Running> {
+        Running::start(self.legation(&["serve", "--listen", "127.0.0.1:0"]))
+    }
+
+    /// Tells the hub to stop, waits, and checks the whole ledger.
+    pub(crate) fn stop_and_verify(&self, mut hub: Running) -> Result<Ledger> {
+        stop(&mut hub)?;
+        let value = output_of(self.legation(&["audit", "verify", "--json"]))?;
+        ensure!(value["intact"] == true, "the ledger is broken: {value}");
+        let number = |name: &str| value[name].as_u64().with_context(|| format!("no {name}"));
+        Ok(Ledger {
+            records: number("records")?,
+            intents: number("intents")?,
+            outcomes: number("outcomes")?,
+        })
+    }
+
+    /// Waits until every server is connected.
+    pub(crate) fn connected(&self, count: usize) -> Result<()> {
+        let deadline = sys::now() + Duration::from_secs(60);
+        let mut last = Value::Null;
+        while sys::now() < deadline {
+            last = output_of(self.legation(&["mcp", "list", "--json"]))?;
+            if last.to_string().matches(r#""connected""#).count() >= count {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        bail!("{count} servers did not connect: {last}")
+    }
+}
+
+/// Tells a server to stop and waits for it.
+pub(crate) fn stop(hub: &mut Running) -> Result<()> {
+    let pid = rustix::process::Pid::from_child(&hub.child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
+    let deadline = sys::now() + PATIENCE;
+    while hub.child.try_wait()?.is_none() {
+        ensure!(sys::now() < deadline, "the hub does not stop");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
