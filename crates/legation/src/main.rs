@@ -1,1 +1,30 @@
-fn main() {}
+//! The `legation` program: the composition root of the hub, and its commands.
+
+mod bridge;
+mod demo;
+mod example;
+mod program;
+mod serve;
+
+use std::process::ExitCode;
+
+use legation_config::Environment;
+use legation_core::SystemClock;
+
+/// This program's version.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    // A guard stands before every server: it must not pay for a command line it does not have.
+    if arguments.nth(1).is_some_and(|first| first == "guard") {
+        return legation_core::process::guard_main(arguments);
+    }
+    legation_cli::run(
+        &program::Legation,
+        std::env::args_os(),
+        Environment::from_process(),
+        SystemClock::shared(),
+        VERSION,
+    )
+}

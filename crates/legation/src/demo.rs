@@ -1,0 +1,100 @@
+//! `legation demo`: a hub in a temporary data directory, real servers behind
+//! it, and a tour through both eras, with nothing to set up.
+
+mod client;
+mod home;
+mod tour;
+
+use std::sync::Arc;
+
+use legation_cli::{CliError, Context, DemoArgs, Exit, Output};
+use legation_config::Settings;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::serve::{Hub, HubOptions, runtime};
+use home::DemoHome;
+
+pub(crate) fn demo(context: &Context, args: &DemoArgs) -> Result<(), CliError> {
+    let out = context.output;
+    out.say("Legation demo: a hub of its own in a temporary folder. Your files are not touched.\n");
+    let demo = DemoHome::create(context)?;
+    let listen = args
+        .listen
+        .clone()
+        .unwrap_or_else(|| "127.0.0.1:0".to_owned());
+    let flags = [("listen", listen)];
+    let settings = Settings::load(&demo.home, &context.environment, &flags)
+        .map_err(|error| CliError::usage(&error).with_hint(error.hint()))?;
+    let options = HubOptions {
+        home: demo.home.clone(),
+        environment: context.environment.clone(),
+        clock: context.clock.clone(),
+        settings,
+        flags: flags
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), value.clone()))
+            .collect(),
+        no_auth: false,
+        additional: Vec::new(),
+        idle_exit: false,
+    };
+    let home = demo.home.clone();
+    let clock = Arc::clone(&context.clock);
+    let stay = !args.once;
+    let folder = demo.folder.clone();
+    let end = runtime()?.block_on(async move {
+        let hub = Hub::start(options).await?;
+        let address = hub.address();
+        let (done, toured) = tokio::sync::oneshot::channel();
+        // The tour talks to the hub as any client does, from outside its runtime.
+        let tour = std::thread::spawn(move || {
+            let end = tour::run(out, &home, &folder, clock.as_ref());
+            // Nobody waits any more when the demo was interrupted.
+            drop(done.send(end));
+        });
+        let failed = |error: std::io::Error| CliError::failed(&error);
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+        let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+        let end = tokio::select! {
+            end = toured => end.unwrap_or_else(|_| Err(CliError::new(Exit::Failed, "the tour broke off"))),
+            _ = interrupt.recv() => Err(interrupted()),
+            _ = terminate.recv() => Err(interrupted()),
+        };
+        if end.is_ok() && stay {
+            invite(out, &demo, address);
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+                _ = hub.ended() => {}
+            }
+        }
+        out.say("stopping the hub and its servers …");
+        hub.stop().await;
+        drop(tour.join());
+        drop(demo);
+        end
+    });
+    if end.is_ok() {
+        out.say("done; nothing is left behind");
+    }
+    end
+}
+
+fn interrupted() -> CliError {
+    CliError::new(Exit::Failed, "the demo was interrupted")
+}
+
+/// The lines to paste into an agent.
+fn invite(out: Output, demo: &DemoHome, address: std::net::SocketAddr) {
+    let program = std::env::current_exe()
+        .map_or_else(|_| "legation".to_owned(), |path| path.display().to_string());
+    let home = demo.home.root().display();
+    out.say(&format!(
+        "\nThe hub goes on at http://{address}/mcp until Ctrl-C. Try it from an agent:\n\n  \
+         claude mcp add legation -- {program} --home {home} bridge\n  \
+         codex mcp add legation -- {program} --home {home} bridge\n\n\
+         or look at it:\n\n  \
+         {program} --home {home} mcp list\n  \
+         {program} --home {home} audit tail\n"
+    ));
+}

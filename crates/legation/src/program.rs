@@ -1,0 +1,25 @@
+//! The commands that need the hub's own parts.
+
+use legation_cli::{BridgeArgs, CliError, Context, DemoArgs, Program, ServeArgs};
+
+/// The program.
+#[derive(Debug)]
+pub(crate) struct Legation;
+
+impl Program for Legation {
+    fn serve(&self, context: &Context, args: ServeArgs) -> Result<(), CliError> {
+        crate::serve::serve(context, &args)
+    }
+
+    fn bridge(&self, context: &Context, args: BridgeArgs) -> Result<(), CliError> {
+        crate::bridge::bridge(context, args)
+    }
+
+    fn demo(&self, context: &Context, args: DemoArgs) -> Result<(), CliError> {
+        crate::demo::demo(context, &args)
+    }
+
+    fn example_server(&self) -> Result<(), CliError> {
+        crate::example::run().map_err(|error| CliError::failed(&error))
+    }
+}

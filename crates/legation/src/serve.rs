@@ -1,0 +1,91 @@
+//! `legation serve`: the hub in the foreground.
+
+mod admin;
+mod credentials;
+mod hub;
+mod log;
+mod reload;
+
+use legation_cli::{CliError, Context, Exit, ServeArgs};
+use legation_config::Settings;
+use legation_core::process;
+use tokio::signal::unix::{SignalKind, signal};
+
+pub(crate) use hub::{Hub, HubOptions};
+
+pub(crate) fn serve(context: &Context, args: &ServeArgs) -> Result<(), CliError> {
+    if args.detached {
+        process::become_daemon().map_err(|error| CliError::failed(&error))?;
+    }
+    let flags: Vec<(&str, String)> = args
+        .listen
+        .iter()
+        .map(|listen| ("listen", listen.clone()))
+        .collect();
+    let settings = Settings::load(&context.home, &context.environment, &flags)
+        .map_err(|error| CliError::usage(&error).with_hint(error.hint()))?;
+    prepare(context)?;
+    log::start(&context.home, settings.log_level);
+    let options = HubOptions {
+        home: context.home.clone(),
+        environment: context.environment.clone(),
+        clock: context.clock.clone(),
+        settings,
+        flags: flags
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), value.clone()))
+            .collect(),
+        no_auth: args.no_auth,
+        additional: args.additional_mcp_config.clone(),
+        idle_exit: args.detached,
+    };
+    runtime()?.block_on(async {
+        let hub = Hub::start(options).await?;
+        if args.no_auth {
+            context.output.say(
+                "WARNING: --no-auth: every program on this machine can use your servers over HTTP",
+            );
+        }
+        // Scripts wait for this line, so it is printed under --json too.
+        legation_cli::Output::new(false).say(&format!("listening on http://{}", hub.address()));
+        let reason = until_told(&hub).await?;
+        context.output.say(&format!("stopping: {reason}"));
+        hub.stop().await;
+        Ok(())
+    })
+}
+
+/// The folders and the first files.
+pub(crate) fn prepare(context: &Context) -> Result<(), CliError> {
+    let first = legation_config::first_run::first_run(
+        &context.home,
+        legation_policy::Rules::personal_template(),
+    )
+    .map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
+    for path in &first.created {
+        context.output.say(&format!("wrote {}", path.display()));
+    }
+    Ok(())
+}
+
+/// The main runtime: one thread, this one.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::new(Exit::Failed, format!("no runtime could be made: {error}")))
+}
+
+/// Waits for a signal, a command, or idleness.
+async fn until_told(hub: &Hub) -> Result<&'static str, CliError> {
+    let failed = |error: std::io::Error| CliError::failed(&error);
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
+    Ok(tokio::select! {
+        _ = interrupt.recv() => "interrupted",
+        _ = terminate.recv() => "told to terminate",
+        _ = hangup.recv() => "its terminal is gone",
+        reason = hub.ended() => reason,
+    })
+}

@@ -1,0 +1,215 @@
+//! The owner's commands, answered.
+
+mod servers;
+mod tools;
+
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
+use futures_util::stream::{self, BoxStream};
+use legation_api::audit::{Tail, TailAnswer, Verify, VerifyAnswer};
+use legation_api::hub::{Reload, Status, StatusAnswer, Stop};
+use legation_api::{Done, Request, mcp};
+use legation_cli::CliError;
+use legation_front::{AdminHandler, AdminItem};
+use legation_wire::codes;
+use legation_wire::json::Raw;
+use legation_wire::message::ErrorObject;
+use serde::Serialize;
+
+use super::hub::Inner;
+
+/// Answers over the admin socket.
+pub(crate) struct Admin {
+    /// Weak, because the hub holds the front and the front this.
+    hub: Weak<Inner>,
+}
+
+/// The `data` of an error.
+#[derive(Debug, Serialize)]
+struct Data {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+type Answer = Result<Raw, ErrorObject>;
+
+// === impl Admin ===
+
+impl Admin {
+    pub(crate) fn new(hub: &Arc<Inner>) -> Self {
+        Self {
+            hub: Arc::downgrade(hub),
+        }
+    }
+}
+
+impl fmt::Debug for Admin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Admin").finish_non_exhaustive()
+    }
+}
+
+impl AdminHandler for Admin {
+    fn handle(&self, method: &str, params: Option<Raw>) -> BoxStream<'static, AdminItem> {
+        let answer = match self.hub.upgrade() {
+            Some(hub) => dispatch(hub, method, params.unwrap_or_else(Raw::empty_object)),
+            None => ready(Err(failed("the hub is stopping; nothing was done", None))),
+        };
+        stream::once(async move { AdminItem::Done(answer.await) }).boxed()
+    }
+}
+
+fn dispatch(hub: Arc<Inner>, method: &str, params: Raw) -> BoxFuture<'static, Answer> {
+    match method {
+        Status::METHOD => now(&params, |_: Status| Ok(status(&hub))),
+        Stop::METHOD => now(&params, |_: Stop| {
+            hub.end("told to stop");
+            Ok(Done {})
+        }),
+        Reload::METHOD => now(&params, |_: Reload| {
+            hub.reload();
+            Ok(Done {})
+        }),
+        mcp::List::METHOD => now(&params, |_: mcp::List| Ok(servers::list(&hub))),
+        mcp::Show::METHOD => now(&params, |request: mcp::Show| servers::show(&hub, &request)),
+        mcp::Logs::METHOD => now(&params, |request: mcp::Logs| servers::logs(&hub, &request)),
+        mcp::Tools::METHOD => now(&params, |request: mcp::Tools| tools::list(&hub, &request)),
+        mcp::Enable::METHOD => later(&params, |request: mcp::Enable| async move {
+            servers::switch(&hub, &request.name, true).await
+        }),
+        mcp::Disable::METHOD => later(&params, |request: mcp::Disable| async move {
+            servers::switch(&hub, &request.name, false).await
+        }),
+        mcp::ReloadServer::METHOD => later(&params, |request: mcp::ReloadServer| async move {
+            servers::reload(&hub, request.name.as_deref()).await
+        }),
+        mcp::Call::METHOD => later(&params, |request: mcp::Call| async move {
+            tools::call(&hub, request).await
+        }),
+        Tail::METHOD => later(&params, |request: Tail| async move {
+            tail(&hub, &request).await
+        }),
+        Verify::METHOD => later(&params, |_: Verify| async move { verify(&hub).await }),
+        _ => ready(Err(ErrorObject::new(
+            codes::METHOD_NOT_FOUND,
+            &format!("there is no admin method `{method}`; nothing was done"),
+        ))),
+    }
+}
+
+fn status(hub: &Inner) -> StatusAnswer {
+    let summary = hub.host.summary();
+    let rules = hub.gate.rules();
+    StatusAnswer {
+        version: crate::VERSION.to_owned(),
+        boot: hub.boot.to_string(),
+        pid: std::process::id(),
+        home: hub.home.root().display().to_string(),
+        listen: Some(format!("http://{}", hub.listen)),
+        no_auth: hub.no_auth,
+        uptime_ms: u64::try_from(hub.clock.now().duration_since(hub.started).as_millis())
+            .unwrap_or(u64::MAX),
+        servers: summary.enabled,
+        connected: summary.connected,
+        rules: match rules.unavailable_reason() {
+            Some(reason) => format!("none, everything is refused: {reason}"),
+            None => format!("{} rules", rules.len()),
+        },
+        problems: hub.problems(),
+    }
+}
+
+async fn tail(hub: &Inner, request: &Tail) -> Result<TailAnswer, ErrorObject> {
+    const MOST: usize = 10_000;
+    hub.ledger
+        .flush()
+        .await
+        .map_err(|error| failed_with(&error))?;
+    let entries = hub
+        .ledger
+        .tail(request.count.min(MOST))
+        .map_err(|error| failed_with(&error))?;
+    Ok(TailAnswer {
+        records: legation_cli::records(&entries).map_err(of_cli)?,
+    })
+}
+
+/// Reads the whole ledger, which takes long: on a thread of its own.
+async fn verify(hub: &Arc<Inner>) -> Result<VerifyAnswer, ErrorObject> {
+    hub.ledger
+        .flush()
+        .await
+        .map_err(|error| failed_with(&error))?;
+    let ledger = Arc::clone(&hub.ledger);
+    let report = tokio::task::spawn_blocking(move || ledger.verify())
+        .await
+        .map_err(|error| failed_with(&error))?
+        .map_err(|error| failed_with(&error))?;
+    Ok(legation_cli::report_answer(&report))
+}
+
+// === answers ===
+
+fn ready(answer: Answer) -> BoxFuture<'static, Answer> {
+    Box::pin(std::future::ready(answer))
+}
+
+fn now<R: Request>(
+    params: &Raw,
+    answer: impl FnOnce(R) -> Result<R::Answer, ErrorObject>,
+) -> BoxFuture<'static, Answer> {
+    ready(
+        read(params)
+            .and_then(answer)
+            .map(|answer| Raw::from_serialize(&answer)),
+    )
+}
+
+fn later<R, F>(params: &Raw, answer: impl FnOnce(R) -> F) -> BoxFuture<'static, Answer>
+where
+    R: Request,
+    R::Answer: 'static,
+    F: Future<Output = Result<R::Answer, ErrorObject>> + Send + 'static,
+{
+    match read(params) {
+        Ok(request) => {
+            let answer = answer(request);
+            Box::pin(async move { answer.await.map(|answer| Raw::from_serialize(&answer)) })
+        }
+        Err(error) => ready(Err(error)),
+    }
+}
+
+fn read<R: Request>(params: &Raw) -> Result<R, ErrorObject> {
+    params.deserialize().map_err(|error| {
+        ErrorObject::new(
+            codes::INVALID_PARAMS,
+            &format!(
+                "the params of {} cannot be read: {error}; nothing was done",
+                R::METHOD
+            ),
+        )
+    })
+}
+
+fn failed(message: &str, hint: Option<String>) -> ErrorObject {
+    ErrorObject::new(codes::INTERNAL_ERROR, message)
+        .with_data(Raw::from_serialize(&Data { rule: None, hint }))
+}
+
+fn failed_with(error: &dyn std::error::Error) -> ErrorObject {
+    failed(&legation_core::error::chain(error), None)
+}
+
+fn of_cli(error: CliError) -> ErrorObject {
+    let data = Data {
+        rule: error.rule,
+        hint: error.hint,
+    };
+    ErrorObject::new(codes::INTERNAL_ERROR, &error.message).with_data(Raw::from_serialize(&data))
+}

@@ -1,0 +1,151 @@
+//! `mcp.list`, `mcp.show`, `mcp.logs`, `mcp.enable`, `mcp.disable`, `mcp.reload`.
+
+use legation_api::Done;
+use legation_api::mcp::{ListAnswer, Logs, LogsAnswer, Problem, Server, Show, ShowAnswer};
+use legation_host::{NoServer, ServerStatus, State};
+use legation_wire::message::ErrorObject;
+
+use super::failed;
+use crate::serve::hub::Inner;
+
+/// How many lines of a server's log `mcp.show` gives.
+const SHOWN_LINES: usize = 20;
+
+pub(crate) fn list(hub: &Inner) -> ListAnswer {
+    ListAnswer {
+        servers: hub.host.status().iter().map(server).collect(),
+        problems: hub.host.problems().iter().map(problem).collect(),
+    }
+}
+
+pub(crate) fn show(hub: &Inner, request: &Show) -> Result<ShowAnswer, ErrorObject> {
+    let status = hub.host.status();
+    let Some(found) = status
+        .iter()
+        .find(|status| status.name.as_str() == request.name)
+    else {
+        let problem = hub
+            .host
+            .problems()
+            .into_iter()
+            .find(|problem| problem.server.as_deref() == Some(request.name.as_str()));
+        return Err(match problem {
+            Some(problem) => failed(
+                &format!("{}: {}", request.name, problem.message),
+                Some(problem.hint),
+            ),
+            None => no_server(&NoServer {
+                name: request.name.clone(),
+            }),
+        });
+    };
+    let log = hub
+        .host
+        .logs(&request.name, SHOWN_LINES)
+        .map_err(|error| no_server(&error))?;
+    Ok(ShowAnswer {
+        server: server(found),
+        log,
+    })
+}
+
+pub(crate) fn logs(hub: &Inner, request: &Logs) -> Result<LogsAnswer, ErrorObject> {
+    let lines = hub
+        .host
+        .logs(&request.name, request.lines)
+        .map_err(|error| no_server(&error))?;
+    Ok(LogsAnswer { lines })
+}
+
+pub(crate) async fn switch(hub: &Inner, name: &str, on: bool) -> Result<Done, ErrorObject> {
+    hub.host
+        .switch(name, on)
+        .await
+        .map_err(|error| no_server(&error))?;
+    Ok(Done {})
+}
+
+/// One server, or every file and every server that has failed.
+pub(crate) async fn reload(hub: &Inner, name: Option<&str>) -> Result<Done, ErrorObject> {
+    match name {
+        Some(name) => hub
+            .host
+            .reload(name)
+            .await
+            .map_err(|error| no_server(&error))?,
+        None => {
+            hub.reload();
+            let names: Vec<String> = hub
+                .host
+                .status()
+                .iter()
+                .map(|status| status.name.to_string())
+                .collect();
+            for name in names {
+                hub.host
+                    .reload(&name)
+                    .await
+                    .map_err(|error| no_server(&error))?;
+            }
+        }
+    }
+    Ok(Done {})
+}
+
+fn no_server(error: &NoServer) -> ErrorObject {
+    failed(&error.to_string(), Some(error.hint().to_owned()))
+}
+
+fn server(status: &ServerStatus) -> Server {
+    let (reason, hint) = match &status.state {
+        State::Failed(reason) => (
+            Some(reason.clone()),
+            Some(format!(
+                "`legation mcp show {}` shows the end of its log",
+                status.name
+            )),
+        ),
+        State::NeedsAuth => (
+            Some("it wants its user to sign in".to_owned()),
+            Some(format!(
+                "give {} a credential under `headers` in mcp.json",
+                status.name
+            )),
+        ),
+        State::Starting | State::Connected | State::Disabled | State::Waiting => (None, None),
+    };
+    let spec = &status.spec;
+    Server {
+        name: status.name.to_string(),
+        display_name: spec.display_name.as_ref().map(ToString::to_string),
+        status: status.state.as_str().to_owned(),
+        reason,
+        hint,
+        source: spec.source.to_string(),
+        transport: spec.transport.as_str().to_owned(),
+        target: spec.transport.shown(),
+        instance: spec.instance.as_str().to_owned(),
+        revision: status.revision.map(|revision| revision.as_str().to_owned()),
+        server_info: status
+            .server_info
+            .as_deref()
+            .and_then(|text| serde_json::from_str(text).ok()),
+        pid: status.pid,
+        instances: status.instances,
+        restarts: u64::from(status.restarts),
+        tools: status.tools,
+        resources: status.resources,
+        templates: 0,
+        prompts: status.prompts,
+        warnings: Vec::new(),
+    }
+}
+
+fn problem(problem: &legation_config::Problem) -> Problem {
+    Problem {
+        source: problem.source.to_string(),
+        server: problem.server.as_ref().map(ToString::to_string),
+        message: problem.message.clone(),
+        hint: problem.hint.clone(),
+    }
+}

@@ -1,0 +1,377 @@
+//! The hub put together, and taken apart again.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use legation_cli::{CliError, Exit};
+use legation_config::watch::{self, Watch};
+use legation_config::{Environment, Settings};
+use legation_core::error::chain;
+use legation_core::home::HomeLock;
+use legation_core::process::GuardPath;
+use legation_core::{BootId, Cancel, CancelReason, Home, SharedClock, TaskSet};
+use legation_front::{Front, FrontParts, FrontSettings};
+use legation_gate::{Gate, ServerSet};
+use legation_host::{Host, HostParts};
+use legation_ledger::{Ledger, LedgerKey};
+use legation_store::{Store, StoreOptions};
+use tokio::sync::{Notify, watch as latest};
+
+use super::admin::Admin;
+use super::credentials::Keys;
+use super::reload;
+
+/// How many threads serve HTTP.
+const WORKERS: usize = 2;
+/// How often a hub without clients looks whether it still has none.
+const IDLE_LOOK: Duration = Duration::from_secs(1);
+
+/// What a hub is started with.
+#[derive(Debug)]
+pub(crate) struct HubOptions {
+    pub(crate) home: Home,
+    pub(crate) environment: Environment,
+    pub(crate) clock: SharedClock,
+    pub(crate) settings: Settings,
+    /// The settings that flags gave, for reading the layers again.
+    pub(crate) flags: Vec<(String, String)>,
+    pub(crate) no_auth: bool,
+    pub(crate) additional: Vec<String>,
+    /// Whether `idle_exit_ms` applies.
+    pub(crate) idle_exit: bool,
+}
+
+/// A running hub.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    inner: Arc<Inner>,
+    address: SocketAddr,
+    store: Arc<Store>,
+    tasks: TaskSet,
+    flusher: Cancel,
+    /// Given up last: another hub may start then.
+    lock: HomeLock,
+}
+
+/// What the hub's own tasks and the administration share.
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) home: Home,
+    pub(crate) environment: Environment,
+    pub(crate) clock: SharedClock,
+    pub(crate) started: Instant,
+    pub(crate) boot: BootId,
+    pub(crate) host: Arc<Host>,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) no_auth: bool,
+    pub(crate) additional: Vec<String>,
+    pub(crate) folder: PathBuf,
+    pub(crate) listen: SocketAddr,
+    flags: Vec<(String, String)>,
+    front: std::sync::OnceLock<Arc<Front>>,
+    problems: Mutex<Vec<String>>,
+    changed: Notify,
+    ended: latest::Sender<Option<&'static str>>,
+}
+
+// === impl Hub ===
+
+impl Hub {
+    /// Starts a hub, in the order in which what comes later needs what came
+    /// before; nothing answers until everything is there.
+    pub(crate) async fn start(options: HubOptions) -> Result<Self, CliError> {
+        let failed = |error: &dyn std::error::Error| CliError::failed(error);
+        let lock = options
+            .home
+            .lock()
+            .map_err(|error| failed(&error))?
+            .ok_or_else(|| {
+                let home = options.home.root().display();
+                CliError::new(
+                    Exit::Failed,
+                    format!("another hub owns {home}; this one did not start"),
+                )
+                .with_hint("see `legation status`, or stop it with `legation stop`")
+            })?;
+        raise_file_limit();
+        let store = Store::open(&options.home.state_db(), StoreOptions::default())
+            .map_err(|error| failed(&error).with_hint(error.hint()))?;
+        let store = Arc::new(store);
+        let key = LedgerKey::load_or_create(&options.home.ledger_key())
+            .map_err(|error| failed(&error).with_hint(error.hint()))?;
+        let ledger = Ledger::open(Arc::clone(&store), key, options.clock.clone())
+            .map_err(|error| failed(&error).with_hint(error.hint()))?;
+        let ledger = Arc::new(ledger);
+        let listener = bind(options.settings.listen)?;
+        let listen = listener.local_addr().map_err(|error| failed(&error))?;
+        let (inner, settings) = Inner::new(&options, &store, ledger, listen)?;
+        let front = Front::new(FrontParts {
+            gate: Arc::clone(&inner.gate),
+            authenticator: Arc::clone(&inner.keys) as _,
+            admin: Arc::new(Admin::new(&inner)),
+            settings: front_settings(&settings, options.no_auth),
+            clock: options.clock.clone(),
+            version: crate::VERSION,
+            boot: inner.boot.clone(),
+        })
+        .map_err(|error| failed(&error))?;
+        reload::everything(&inner).await;
+        front
+            .serve_http(listener, WORKERS)
+            .map_err(|error| failed(&error))?;
+        front
+            .serve_socket(&options.home)
+            .map_err(|error| failed(&error).with_hint(error.hint()))?;
+        let tasks = TaskSet::new();
+        let flusher = Cancel::new();
+        run_flusher(&tasks, &inner.ledger, &flusher);
+        let watch = watch_files(&inner);
+        run_reloads(&tasks, &inner, watch);
+        if let Some(limit) = settings.idle_exit.filter(|_| options.idle_exit) {
+            run_idle_exit(&tasks, &inner, &front, limit);
+        }
+        inner.front.get_or_init(|| front);
+        tracing::info!(%listen, home = %options.home.root().display(), "the hub runs");
+        Ok(Self {
+            inner,
+            address: listen,
+            store,
+            tasks,
+            flusher,
+            lock,
+        })
+    }
+
+    /// Where it answers HTTP.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Waits until somebody told it to stop; returns who.
+    pub(crate) async fn ended(&self) -> &'static str {
+        let mut ended = self.inner.ended.subscribe();
+        loop {
+            if let Some(reason) = *ended.borrow_and_update() {
+                return reason;
+            }
+            if ended.changed().await.is_err() {
+                return "nothing is left to run";
+            }
+        }
+    }
+
+    /// Stops it: no new calls, calls under way get their five seconds, servers
+    /// end, the last records are on disk.
+    pub(crate) async fn stop(self) {
+        if let Some(front) = self.inner.front.get() {
+            front.shutdown().await;
+        }
+        self.inner.host.shutdown().await;
+        self.flusher.cancel(CancelReason::Shutdown);
+        self.tasks.shutdown().await;
+        if let Err(error) = self.inner.ledger.flush().await {
+            tracing::error!(error = %chain(&error), "the last records could not be written");
+        }
+        tracing::info!("the hub has stopped");
+        drop(self.inner);
+        drop(self.store);
+        drop(self.lock);
+    }
+}
+
+// === impl Inner ===
+
+impl Inner {
+    fn new(
+        options: &HubOptions,
+        store: &Arc<Store>,
+        ledger: Arc<Ledger>,
+        listen: SocketAddr,
+    ) -> Result<(Arc<Self>, Settings), CliError> {
+        let failed = |error: &dyn std::error::Error| CliError::failed(error);
+        let settings = options.settings.clone();
+        let keys = Arc::new(Keys::default());
+        let host = Host::new(HostParts {
+            home: options.home.clone(),
+            settings: settings.clone(),
+            environment: options.environment.clone(),
+            store: Arc::clone(store),
+            clock: options.clock.clone(),
+            guard: GuardPath::this_program().map_err(|error| failed(&error))?,
+            version: crate::VERSION,
+            runtime: tokio::runtime::Handle::current(),
+        });
+        let (rules, _) = reload::rules(&options.home);
+        let gate = Gate::new(
+            Arc::clone(&host) as Arc<dyn ServerSet>,
+            Arc::clone(&ledger),
+            rules,
+            keys.known(options.no_auth),
+        );
+        let inner = Arc::new(Self {
+            home: options.home.clone(),
+            environment: options.environment.clone(),
+            clock: options.clock.clone(),
+            started: options.clock.now(),
+            boot: BootId::random()
+                .map_err(|error| CliError::new(Exit::Failed, error.to_string()))?,
+            host,
+            gate: Arc::new(gate),
+            ledger,
+            keys,
+            no_auth: options.no_auth,
+            additional: options.additional.clone(),
+            folder: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
+            listen,
+            flags: options.flags.clone(),
+            front: std::sync::OnceLock::new(),
+            problems: Mutex::new(Vec::new()),
+            changed: Notify::new(),
+            ended: latest::Sender::new(None),
+        });
+        Ok((inner, settings))
+    }
+
+    /// Ends the hub; the first reason counts.
+    pub(crate) fn end(&self, reason: &'static str) {
+        self.ended.send_if_modified(|ended| {
+            let first = ended.is_none();
+            ended.get_or_insert(reason);
+            first
+        });
+    }
+
+    /// Has every file read again, soon.
+    pub(crate) fn reload(&self) {
+        self.changed.notify_one();
+    }
+
+    /// What is wrong at the moment.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        self.problems
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    pub(crate) fn set_problems(&self, problems: Vec<String>) {
+        *self.problems.lock().unwrap_or_else(PoisonError::into_inner) = problems;
+    }
+
+    /// What is wrong with the settings as their layers are now; a hub keeps
+    /// those it started with.
+    pub(crate) fn settings_problem(&self) -> Option<String> {
+        let flags: Vec<(&str, String)> = self
+            .flags
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.clone()))
+            .collect();
+        let error = Settings::load(&self.home, &self.environment, &flags).err()?;
+        Some(format!(
+            "the next start will fail: {} ({})",
+            chain(&error),
+            error.hint()
+        ))
+    }
+}
+
+fn bind(address: SocketAddr) -> Result<TcpListener, CliError> {
+    let bound = TcpListener::bind(address).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    });
+    bound.map_err(|error| {
+        CliError::new(Exit::Failed, format!("{address} cannot be listened on: {error}; the hub did not start"))
+            .with_hint("another program may use the port: choose one with --listen, or `listen` in legation.toml")
+    })
+}
+
+fn front_settings(settings: &Settings, no_auth: bool) -> FrontSettings {
+    FrontSettings {
+        no_auth,
+        connections_max: settings.limits.connections,
+        body_max: settings.limits.client_message_bytes,
+        header_timeout: settings.limits.request_read,
+        body_timeout: settings.limits.request_read,
+        ..FrontSettings::default()
+    }
+}
+
+/// Every client is a socket, and every server three pipes.
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+}
+
+fn run_flusher(tasks: &TaskSet, ledger: &Arc<Ledger>, cancel: &Cancel) {
+    let (ledger, cancel) = (Arc::clone(ledger), cancel.clone());
+    tasks.spawn(
+        "ledger flusher",
+        async move { ledger.run_flusher(cancel).await },
+    );
+}
+
+/// Reads the files again whenever one of them, or the folders that clients
+/// work in, changed.
+fn run_reloads(tasks: &TaskSet, inner: &Arc<Inner>, watch: Option<Watch>) {
+    let inner = Arc::clone(inner);
+    tasks.spawn("reload", async move {
+        let mut folders = inner.host.folders();
+        loop {
+            let alive = tokio::select! {
+                () = inner.changed.notified() => true,
+                changed = folders.changed() => changed.is_ok(),
+            };
+            if !alive {
+                return;
+            }
+            if let Some(watch) = &watch {
+                watch.set_files(reload::files(&inner));
+            }
+            reload::everything(&inner).await;
+        }
+    });
+}
+
+fn run_idle_exit(tasks: &TaskSet, inner: &Arc<Inner>, front: &Arc<Front>, limit: Duration) {
+    let (inner, front) = (Arc::clone(inner), Arc::clone(front));
+    tasks.spawn("idle exit", async move {
+        let mut since = inner.clock.now();
+        loop {
+            tokio::time::sleep(IDLE_LOOK.min(limit)).await;
+            let now = inner.clock.now();
+            if front.clients() > 0 {
+                since = now;
+            } else if now.duration_since(since) >= limit {
+                return inner.end("no client was there for long");
+            }
+        }
+    });
+}
+
+fn watch_files(inner: &Arc<Inner>) -> Option<Watch> {
+    let told = Arc::downgrade(inner);
+    let started = Watch::start(watch::home_files(&inner.home), move |_| {
+        if let Some(inner) = told.upgrade() {
+            inner.reload();
+        }
+    });
+    match started {
+        Ok(watch) => Some(watch),
+        Err(error) => {
+            tracing::warn!(error = %chain(&error), "changed files take effect at `legation mcp reload` only");
+            None
+        }
+    }
+}
