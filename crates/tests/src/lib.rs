@@ -7,3 +7,4 @@
 pub mod e2e;
 pub mod fixture;
 pub mod harness;
+pub mod hostile;
