@@ -26,6 +26,8 @@ pub struct Plan {
     pub tool: String,
     /// What to say to it.
     pub text: String,
+    /// Whether a connection that breaks ends its calls without an error; the server is to be killed.
+    pub tolerant: bool,
 }
 
 /// What one connection came to.
@@ -86,9 +88,11 @@ async fn drive(mut client: Client, dialect: Dialect, plan: Plan, begin: Instant)
         let text = format!("{}-{id}", plan.text);
         let body = dialect.call(id, &plan.tool, &text);
         let sent = sys::now();
-        let answer = client
-            .request("tools/call", Some(&plan.tool), &body)
-            .await?;
+        let answer = match client.request("tools/call", Some(&plan.tool), &body).await {
+            Ok(answer) => answer,
+            Err(_) if plan.tolerant => return Ok(tally),
+            Err(error) => return Err(error),
+        };
         let came = sys::now();
         tally.count(answer, id, &text, (sent, came), (begin, end));
         if came >= end {

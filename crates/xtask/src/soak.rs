@@ -1,14 +1,71 @@
-//! `cargo xtask soak`.
+//! `cargo xtask soak`: campaigns too long for `test`.
+//!
+//! Two of them: the hub killed and started again under load, and random input against its faces.
+//! Both print their seed, and end after so many cycles or minutes, whichever comes first.
 
+mod crash;
+mod fuzz;
+mod random;
+
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+
+use crate::bench::programs::Programs;
+use crate::sys;
 
 /// Options of `cargo xtask soak`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// How often the hub is killed.
+    #[arg(long, default_value_t = 50)]
+    cycles: usize,
+    /// How long each campaign may take, in minutes.
+    #[arg(long, default_value_t = 5.0)]
+    minutes: f64,
+    /// The seed of a run to repeat.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Only one campaign.
+    #[arg(long, value_enum)]
+    only: Option<Campaign>,
+    /// Use the programs of this folder instead of building them.
+    #[arg(long, value_name = "DIR")]
+    programs: Option<PathBuf>,
+}
 
-/// Runs it.
-pub(crate) fn run(_args: &Args) -> Result<ExitCode> {
-    anyhow::bail!("not built yet")
+/// A campaign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Campaign {
+    /// Kill the hub under load, again and again.
+    Crash,
+    /// Send random input to the HTTP and socket faces.
+    Fuzz,
+}
+
+/// Runs the campaigns.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let programs = match &args.programs {
+        Some(folder) => Programs::in_folder(folder)?,
+        None => Programs::build()?,
+    };
+    let seed = args.seed.unwrap_or_else(random::fresh_seed);
+    let limit = Duration::try_from_secs_f64(args.minutes * 60.0)?;
+    sys::say(&format!("seed {seed}; repeat with --seed {seed}"));
+    let wanted = |campaign| args.only.is_none_or(|only| only == campaign);
+    if wanted(Campaign::Crash) {
+        crash::run(&programs, seed, args.cycles, deadline(limit))
+            .with_context(|| format!("crash campaign, seed {seed}"))?;
+    }
+    if wanted(Campaign::Fuzz) {
+        fuzz::run(&programs, seed, deadline(limit))
+            .with_context(|| format!("fuzz campaign, seed {seed}"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn deadline(limit: Duration) -> Instant {
+    sys::now() + limit
 }

@@ -78,6 +78,9 @@ struct RunArgs {
     /// What to say to it.
     #[arg(long, default_value = "hello")]
     text: String,
+    /// End quietly where the server goes away, and report the calls answered until then.
+    #[arg(long)]
+    tolerant: bool,
     /// A stdio server to start and load instead.
     #[arg(last = true)]
     command: Vec<String>,
@@ -142,6 +145,7 @@ fn main() -> Result<()> {
                 measured: Duration::try_from_secs_f64(args.seconds)?,
                 tool: args.tool.clone(),
                 text: args.text.clone(),
+                tolerant: args.tolerant,
             };
             let dialect = args.speech.dialect()?;
             let report = if args.command.is_empty() {

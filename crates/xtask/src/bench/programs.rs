@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,9 @@ use serde_json::Value;
 
 use super::Effort;
 use crate::sys;
+
+/// How much of a server's talk is kept.
+const MAX_KEPT: usize = 1 << 20;
 
 /// Paths of the programs.
 #[derive(Debug, Clone)]
@@ -25,6 +29,7 @@ pub(crate) struct Running {
     pub(crate) child: Child,
     /// `HOST:PORT`.
     pub(crate) authority: String,
+    said: Arc<Mutex<Vec<u8>>>,
 }
 
 /// What the load generator reports.
@@ -152,6 +157,7 @@ impl Running {
         let mut running = Self {
             child,
             authority: String::new(),
+            said: Arc::default(),
         };
         let mut talk = BufReader::new(stderr);
         let mut said = String::new();
@@ -167,8 +173,23 @@ impl Running {
             said.push_str(&line);
         }
         // Whoever is not read blocks once the pipe is full. The thread ends with the pipe.
-        std::thread::spawn(move || std::io::copy(&mut talk, &mut std::io::sink()));
+        let kept = Arc::clone(&running.said);
+        std::thread::spawn(move || {
+            for line in talk.split(b'\n').map_while(Result::ok) {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                if kept.len() < MAX_KEPT {
+                    kept.extend_from_slice(&line);
+                    kept.push(b'\n');
+                }
+            }
+        });
         Ok(running)
+    }
+
+    /// What it said on standard error since it listened.
+    pub(crate) fn said(&self) -> String {
+        let kept = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept).into_owned()
     }
 
     /// The endpoint at `path`.
