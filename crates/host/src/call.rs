@@ -3,11 +3,12 @@
 //! A call runs wholly in its caller's task. Dropping it drops the exchange,
 //! and with that the request is cancelled at the server.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use futures_util::future::BoxFuture;
+use futures_util::future::{AbortHandle, Abortable, BoxFuture};
 use futures_util::stream::FuturesUnordered;
 use legation_core::OpContext;
 use legation_gate::policy::{DefinitionHash, Permitted};
@@ -61,15 +62,20 @@ pub(crate) struct Conversation {
     limit: Duration,
 }
 
-/// The answers of a client, under way.
-type Asking = FuturesUnordered<BoxFuture<'static, (Where, Result<Raw, ErrorObject>)>>;
-
 /// Whom an answer goes to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Where {
     /// A question of the exchange.
     Exchange(AskKey),
     /// A question of the connection.
     Connection(AskKey),
+}
+
+/// The questions of one exchange that its client has not answered.
+#[derive(Default)]
+struct Asking {
+    answers: FuturesUnordered<BoxFuture<'static, (Where, Option<Result<Raw, ErrorObject>>)>>,
+    handles: BTreeMap<Where, AbortHandle>,
 }
 
 // === impl Conversation ===
@@ -243,7 +249,7 @@ impl Conversation {
     ) -> Result<Result<Raw, ErrorObject>, CallFailure> {
         let live = Arc::clone(&self.live);
         let mut exchange = live.port.open(order);
-        let mut asking = Asking::new();
+        let mut asking = Asking::default();
         let limit = self.time_left();
         let timer = tokio::time::sleep(limit);
         tokio::pin!(timer);
@@ -260,22 +266,23 @@ impl Conversation {
                     }
                     CallEvent::Log(params) => self.log(params),
                     CallEvent::Ask { key, method, params } => {
-                        let answer = ask::ask(&self.peer, method, params);
-                        asking.push(Box::pin(async { (Where::Exchange(key), answer.await) }));
+                        asking.put(&self.peer, Where::Exchange(key), method, params);
                     }
+                    CallEvent::AskWithdrawn(key) => asking.withdraw(&Where::Exchange(key)),
                     ended => return Err(self.ended(ended)),
                 },
-                Some((to, answer)) = asking.next(), if !asking.is_empty() => {
+                Some((to, answer)) = asking.answers.next(), if !asking.is_empty() => {
                     timer.as_mut().reset(tokio::time::Instant::now() + limit);
-                    match to {
-                        Where::Exchange(key) => exchange.answer(key, answer),
-                        Where::Connection(key) => live.port.answer(key, answer),
+                    asking.handles.remove(&to);
+                    match (to, answer) {
+                        (Where::Exchange(key), Some(answer)) => exchange.answer(key, answer),
+                        (Where::Connection(key), Some(answer)) => live.port.answer(key, answer),
+                        (_, None) => {}
                     }
                 }
                 asked = next_loose(&mut self.flight) => {
                     let LooseAsk { key, method, params } = asked;
-                    let answer = ask::ask(&self.peer, method, params);
-                    asking.push(Box::pin(async { (Where::Connection(key), answer.await) }));
+                    asking.put(&self.peer, Where::Connection(key), method, params);
                 }
                 reason = self.context.cancel.cancelled() => {
                     return Err(CallFailure::Cancelled(reason));
@@ -306,6 +313,7 @@ impl Conversation {
             CallEvent::Progress(_)
             | CallEvent::Log(_)
             | CallEvent::Ask { .. }
+            | CallEvent::AskWithdrawn(_)
             | CallEvent::Done(_) => CallFailure::Protocol {
                 server,
                 reason: "the exchange ended without an answer".to_owned(),
@@ -325,6 +333,27 @@ impl Conversation {
         };
         let left = deadline.saturating_duration_since(self.common.clock.now());
         left.min(self.limit)
+    }
+}
+
+// === impl Asking ===
+
+impl Asking {
+    fn put(&mut self, peer: &Arc<dyn Peer>, to: Where, method: Box<str>, params: Option<Raw>) {
+        let (handle, registration) = AbortHandle::new_pair();
+        let answer = Abortable::new(ask::ask(peer, method, params), registration);
+        self.handles.insert(to.clone(), handle);
+        self.answers.push(Box::pin(async { (to, answer.await.ok()) }));
+    }
+
+    fn withdraw(&mut self, to: &Where) {
+        if let Some(handle) = self.handles.remove(to) {
+            handle.abort();
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.answers.is_empty()
     }
 }
 

@@ -116,11 +116,6 @@ impl List {
         self.items.get(*self.index.get(name)?)
     }
 
-    /// The place of a name in the server's order.
-    pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        self.index.get(name).copied()
-    }
-
     /// The items in the server's order.
     pub(crate) fn items(&self) -> &[Item] {
         &self.items

@@ -307,3 +307,6 @@ fn versions(roster: &Roster, name: &ServerName) -> [Vec<u64>; 4] {
             .collect()
     })
 }
+
+#[cfg(test)]
+mod tests;

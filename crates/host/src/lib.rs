@@ -25,6 +25,9 @@ mod status;
 mod supervisor;
 mod tasks;
 mod template;
+pub mod transport;
+#[cfg(test)]
+mod testing;
 
 pub use host::{Host, NoServer};
 pub use status::{ServerStatus, State, Summary};

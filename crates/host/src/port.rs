@@ -13,7 +13,6 @@ use legation_wire::caps::ClientCapabilities;
 use legation_wire::json::{Object, Raw};
 use legation_wire::message::ErrorObject;
 use legation_wire::revision::Revision;
-use tokio::sync::mpsc;
 
 /// Opens connections.
 pub(crate) trait Dialer: Send + Sync + fmt::Debug {
@@ -49,8 +48,8 @@ pub(crate) struct Face {
 pub(crate) struct Ready {
     /// The connection.
     pub(crate) port: Arc<dyn Port>,
-    /// What the server does unasked. Ends when the connection does.
-    pub(crate) events: mpsc::Receiver<PortEvent>,
+    /// What the server does unasked.
+    pub(crate) events: Box<dyn EventSource>,
     /// What the server said of itself.
     pub(crate) about: About,
     /// The child process, if there is one.
@@ -100,10 +99,17 @@ pub(crate) trait Port: Send + Sync + fmt::Debug {
     fn stop(&self) -> BoxFuture<'static, ()>;
 }
 
+/// What a server does outside every call.
+pub(crate) trait EventSource: Send + fmt::Debug {
+    /// The next event; `None` when the connection has ended. May be dropped and
+    /// called again.
+    fn next(&mut self) -> BoxFuture<'_, Option<PortEvent>>;
+}
+
 /// One request under way.
 pub(crate) trait Exchange: Send {
-    /// The next thing that happens in it. Not called again after `Done` or
-    /// `Lost`.
+    /// The next thing that happens in it. May be dropped and called again, but
+    /// not after an end.
     fn next(&mut self) -> BoxFuture<'_, CallEvent>;
 
     /// Answers a question of this exchange.
@@ -150,6 +156,8 @@ pub(crate) enum CallEvent {
         /// Its params.
         params: Option<Raw>,
     },
+    /// The server took a question back.
+    AskWithdrawn(AskKey),
     /// The answer.
     Done(Result<Raw, ErrorObject>),
     /// The server broke the protocol in a way that ends this exchange.
@@ -250,7 +258,7 @@ pub(crate) async fn request(
             CallEvent::Ask { key, .. } => {
                 exchange.answer(key, Err(crate::ask::unsupported()));
             }
-            CallEvent::Progress(_) | CallEvent::Log(_) => {}
+            CallEvent::Progress(_) | CallEvent::Log(_) | CallEvent::AskWithdrawn(_) => {}
         }
     }
 }

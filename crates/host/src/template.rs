@@ -9,7 +9,7 @@
 
 /// Whether `uri` could be an expansion of `template`.
 #[must_use]
-pub fn matches(template: &str, uri: &str) -> bool {
+pub(crate) fn matches(template: &str, uri: &str) -> bool {
     let uri = uri.as_bytes();
     let mut reached = vec![false; uri.len() + 1];
     reached[0] = true;

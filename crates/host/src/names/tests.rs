@@ -34,6 +34,15 @@ fn flat_names_read_as_server_and_item() {
         })
         .collect();
     expect![[r#"
+        files read_file = files-read_file
+        my server read.file = my_server-read_file
+        größe 名前 = xn--gre-6ka8i-xn--ldr85b
+        team/files read = team_files-read
+        everything a_tool_with_a_name_that_goes_on_and_on_and_on = everything-a_tool_with_a_name_that_goe-668d0528b4
+        fixture test.simple text = test.simple text
+        a b-c = a-b-c
+        a-b c = a-b-c-695274f6b8
+        x a-b-c = a-b-c-b70fb1d417
     "#]]
     .assert_eq(&text);
 }

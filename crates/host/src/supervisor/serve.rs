@@ -20,7 +20,7 @@ use crate::common::Common;
 use crate::definitions::{self, FetchError, List};
 use crate::instance::{Instance, Key, Live, LooseAsk, Phase};
 use crate::level;
-use crate::port::{self, AskKey, ListenWish, PortEvent};
+use crate::port::{self, AskKey, EventSource, ListenWish, PortEvent};
 use crate::server::Server;
 use crate::tasks;
 
@@ -91,7 +91,7 @@ pub(super) async fn serve(
 }
 
 impl Session<'_> {
-    async fn run(&mut self, mut events: tokio::sync::mpsc::Receiver<PortEvent>) -> End {
+    async fn run(&mut self, mut events: Box<dyn EventSource>) -> End {
         let idle = self.idle_limit();
         let look = idle.map_or(Duration::from_secs(3_600), |limit| limit / IDLE_LOOKS);
         let mut looks = tokio::time::interval(look.max(Duration::from_millis(1)));
@@ -101,7 +101,7 @@ impl Session<'_> {
             tokio::select! {
                 biased;
                 _ = self.instance.stop.cancelled() => return End::Done,
-                event = events.recv() => match event {
+                event = events.next() => match event {
                     Some(PortEvent::Closed(reason)) => return End::Lost(reason),
                     None => return End::Lost("the connection ended".to_owned()),
                     Some(PortEvent::ListChanged(kind)) => {

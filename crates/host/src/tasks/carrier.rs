@@ -156,6 +156,13 @@ impl Carrier {
         self.state().result.clone()
     }
 
+    fn withdraw(&self, withdrawn: &AskKey) {
+        let mut state = self.state();
+        state.asked.retain(|_, (_, to)| match to {
+            To::Exchange(key) | To::Connection(key) => key != withdrawn,
+        });
+    }
+
     fn send(&self, to: To, answer: Result<Raw, ErrorObject>) {
         match to {
             To::Connection(key) => self.port.answer(key, answer),
@@ -195,6 +202,7 @@ async fn carry(
                 CallEvent::Ask { key, method, params } => {
                     carrier.ask(To::Exchange(key), &method, params.as_ref());
                 }
+                CallEvent::AskWithdrawn(key) => carrier.withdraw(&key),
                 CallEvent::Progress(_) | CallEvent::Log(_) => {}
                 CallEvent::Broken(_) | CallEvent::Lost(_) | CallEvent::NeedsAuth => break None,
             },

@@ -1,0 +1,7 @@
+//! The host over scripted servers, as the gate and the fronts use it.
+
+mod calls;
+mod catalogue;
+mod instances;
+mod lifecycle;
+mod tasks;
