@@ -1,0 +1,150 @@
+//! Why there is no connection, or no answer.
+
+use std::time::Duration;
+
+use legation_core::process::SpawnError;
+use legation_wire::upstream::LinkError;
+
+/// A server that could not be connected.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Its process was not started.
+    #[error("the server's process was not started")]
+    Spawn {
+        /// Why.
+        #[source]
+        source: SpawnError,
+    },
+    /// Its process could be started, but the two sides found no common ground,
+    /// or it ended before they had.
+    #[error("the handshake failed{}", ended.as_deref().map(|ended| format!(": {ended}")).unwrap_or_default())]
+    Handshake {
+        /// What the protocol says.
+        #[source]
+        source: LinkError,
+        /// How the process ended, if it did.
+        ended: Option<String>,
+    },
+    /// Its URL could not be reached, or spoke no HTTP that is understood.
+    #[error("the server could not be reached")]
+    Http {
+        /// Why.
+        #[source]
+        source: HttpError,
+    },
+    /// It answered 401 or 403.
+    #[error("the server wants a sign-in (HTTP status {status})")]
+    NeedsAuth {
+        /// The status.
+        status: u16,
+        /// `WWW-Authenticate`, if it was sent (RFC 9728).
+        challenge: Option<String>,
+    },
+    /// It was stopped, or went away, before it was ready.
+    #[error("{reason}")]
+    Closed {
+        /// What ended it.
+        reason: String,
+    },
+}
+
+/// An HTTP exchange without a usable answer.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    /// The URL is none that can be used.
+    #[error("{problem}")]
+    Url {
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// No connection.
+    #[error("no connection to {origin}")]
+    Connect {
+        /// Scheme, host and port.
+        origin: String,
+        /// The system's own words.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Something took too long.
+    #[error("{what} took more than {} s", after.as_secs())]
+    Timeout {
+        /// What was waited for.
+        what: &'static str,
+        /// How long.
+        after: Duration,
+    },
+    /// The connection broke.
+    #[error("the connection broke before the answer was complete")]
+    Broken {
+        /// The client's own words.
+        #[source]
+        source: hyper::Error,
+    },
+    /// A redirect to somewhere else, where the request's secrets do not belong.
+    #[error("the server redirects to {target}, which is another origin")]
+    Redirect {
+        /// Where to, without query.
+        target: String,
+    },
+    /// A redirect that is none, or one too many.
+    #[error("the server redirects in a way that cannot be followed")]
+    BadRedirect,
+    /// A compressed body, which was not asked for.
+    #[error("the server sent a body with Content-Encoding, which was not asked for")]
+    Encoded,
+    /// A body that is neither JSON nor an event stream.
+    #[error("the server answered with content type {found:?}")]
+    ContentType {
+        /// What it sent.
+        found: String,
+    },
+    /// A body or event over the limit.
+    #[error("the server's answer is larger than {limit} bytes")]
+    TooLarge {
+        /// The limit.
+        limit: usize,
+    },
+}
+
+// === impl StartError ===
+
+impl StartError {
+    /// What the server's owner can do about it.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Spawn { source } => source.hint(),
+            Self::Handshake { source, .. } => source.hint(),
+            Self::Http { source } => source.hint(),
+            Self::NeedsAuth { .. } => "sign in, or add an Authorization header to the server",
+            Self::Closed { .. } => "look at the server's log with `legation mcp logs`",
+        }
+    }
+}
+
+// === impl HttpError ===
+
+impl HttpError {
+    /// What the server's owner can do about it.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Url { .. } => "write an http:// or https:// URL",
+            Self::Connect { .. } => "check that the server runs and that the URL is right",
+            Self::Timeout { .. } | Self::Broken { .. } => "check the server and the network to it",
+            Self::Redirect { .. } | Self::BadRedirect => {
+                "configure the URL that the server redirects to, if you trust it"
+            }
+            Self::Encoded | Self::ContentType { .. } => {
+                "check that the URL is the server's MCP endpoint"
+            }
+            Self::TooLarge { .. } => "raise the limit on message size, or ask for less",
+        }
+    }
+
+    /// Whether nothing listens there, as opposed to a passing trouble.
+    pub(super) fn is_refused(&self) -> bool {
+        matches!(self, Self::Connect { source, .. } if source.kind() == std::io::ErrorKind::ConnectionRefused)
+    }
+}

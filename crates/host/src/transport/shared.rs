@@ -1,0 +1,494 @@
+//! The link, its lock, and the road of every effect.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use legation_core::TaskSet;
+use legation_wire::codes;
+use legation_wire::json::Limits;
+use legation_wire::listen::ListenFilter;
+use legation_wire::message::{ErrorObject, Id, Message, Parsed, Response};
+use legation_wire::revision::Revision;
+use legation_wire::upstream::{
+    self, CallKey, Effect, Link, LinkConfig, LinkError, Ready, StrayKind,
+};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::call::{CallEvent, Slot};
+use super::error::StartError;
+use super::events::{Event, Queue};
+use super::http::Http;
+use super::stdio::Writer;
+use super::{CallOrder, LineSink};
+
+/// Deepest nesting accepted from a server of the user's own.
+const DEPTH: usize = 512;
+/// The first strays of a connection are told one by one, the rest by count.
+const STRAYS_TOLD: u64 = 10;
+/// The pause before a modern server is asked to listen again, doubled up to
+/// the second.
+const RELISTEN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+
+/// What all parts of one connection share.
+pub(super) struct Shared {
+    inner: Mutex<Inner>,
+    pub(super) events: Arc<Queue>,
+    pub(super) limits: Limits,
+    note: LineSink,
+    /// Where the connection's own tasks and pipes live.
+    runtime: Handle,
+    /// Taken out when the connection is dropped, which ends the tasks.
+    tasks: Mutex<Option<TaskSet>>,
+    strays: AtomicU64,
+    pub(super) revision: OnceLock<Revision>,
+    /// Somebody asked for the end.
+    pub(super) stopping: CancellationToken,
+    /// Everything has ended.
+    pub(super) stopped: CancellationToken,
+}
+
+/// What the lock guards. Messages are handed on while it is held, so that they
+/// leave in the order in which the link made them; nothing in here waits.
+struct Inner {
+    link: Link,
+    slots: HashMap<CallKey, Arc<Slot>>,
+    next_call: u64,
+    carrier: Carrier,
+    starting: Option<oneshot::Sender<Result<Ready, StartError>>>,
+    /// Set before the link is told, so that calls end as lost and not refused.
+    ended: Option<Arc<str>>,
+    respawn: bool,
+    /// The request of the call being made over HTTP, which its own stream sends.
+    outgoing: Option<Message>,
+    /// What a modern server is to report, to ask again when it ends.
+    wish: ListenFilter,
+    relisten: Duration,
+    relistener: Option<AbortHandle>,
+}
+
+/// How messages leave.
+pub(super) enum Carrier {
+    /// Nothing is connected yet, or any more.
+    None,
+    /// To a process.
+    Stdio(Arc<Writer>),
+    /// To a URL.
+    Http(Arc<Http>),
+}
+
+// === impl Shared ===
+
+impl Shared {
+    pub(super) fn new(
+        config: LinkConfig,
+        max_message: usize,
+        note: LineSink,
+        starting: oneshot::Sender<Result<Ready, StartError>>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            inner: Mutex::new(Inner {
+                link: Link::new(config),
+                slots: HashMap::new(),
+                next_call: 1,
+                carrier: Carrier::None,
+                starting: Some(starting),
+                ended: None,
+                respawn: false,
+                outgoing: None,
+                wish: ListenFilter::default(),
+                relisten: RELISTEN.0,
+                relistener: None,
+            }),
+            events: Arc::default(),
+            limits: Limits {
+                bytes: max_message,
+                depth: DEPTH,
+            },
+            note,
+            runtime: Handle::current(),
+            tasks: Mutex::new(Some(TaskSet::new())),
+            strays: AtomicU64::new(0),
+            revision: OnceLock::new(),
+            stopping: CancellationToken::new(),
+            stopped: CancellationToken::new(),
+        })
+    }
+
+    /// Tells the link something and carries out what it wants done.
+    pub(super) fn drive<T>(self: &Arc<Self>, tell: impl FnOnce(&mut Link) -> T) -> T {
+        let mut inner = self.lock();
+        let told = tell(&mut inner.link);
+        while let Some(effect) = inner.link.next_effect() {
+            inner.carry_out(self, effect);
+        }
+        told
+    }
+
+    /// Registers a call and makes its request. Over stdio it is sent before
+    /// this returns; over HTTP it is returned, for the call's stream to send.
+    pub(super) fn call(
+        self: &Arc<Self>,
+        order: CallOrder,
+    ) -> (CallKey, Arc<Slot>, Option<Message>) {
+        let mut inner = self.lock();
+        let key = CallKey(inner.next_call);
+        inner.next_call += 1;
+        let slot = Arc::new(Slot::default());
+        inner.slots.insert(key, Arc::clone(&slot));
+        inner.link.call(key, order.request);
+        while let Some(effect) = inner.link.next_effect() {
+            inner.carry_out(self, effect);
+        }
+        (key, slot, inner.outgoing.take())
+    }
+
+    pub(super) fn cancel(self: &Arc<Self>, key: CallKey, reason: &str) {
+        self.drive(|link| link.cancel(key, reason));
+        self.lock().slots.remove(&key);
+    }
+
+    /// Takes text that came from the server, on the stream of a call if `via`.
+    /// Returns the ids of the answers in it.
+    pub(super) fn feed(self: &Arc<Self>, text: Bytes, via: Option<CallKey>) -> Vec<Id> {
+        let shown = text.clone();
+        let mut answered = Vec::new();
+        let messages = match Message::parse(text, &self.limits) {
+            Ok(Parsed::One(message)) => vec![Ok(message)],
+            Ok(Parsed::Batch(messages)) => messages,
+            Err(error) => vec![Err(error)],
+        };
+        for message in messages {
+            match message {
+                Ok(message) => {
+                    if let Message::Response(Response { id: Some(id), .. }) = &message {
+                        answered.push(id.clone());
+                    }
+                    self.drive(|link| link.received(message, via));
+                }
+                Err(error) => {
+                    self.stray(|| {
+                        let start = String::from_utf8_lossy(&shown[..shown.len().min(120)]);
+                        format!("text that is no message ({error}): {start}")
+                    });
+                    self.drive(|link| link.garbled(error.id.as_ref(), &error.to_string()));
+                }
+            }
+        }
+        answered
+    }
+
+    /// Ends a call whose exchange brought no answer.
+    pub(super) fn fail_call(self: &Arc<Self>, key: CallKey, code: i64, why: &str) {
+        let body = Err(ErrorObject::new(code, why));
+        let message = Message::Response(Response { id: None, body });
+        self.drive(|link| link.http_failed(Some(key), 0, Some(message)));
+    }
+
+    /// Ends a call in words of this crate's own.
+    pub(super) fn end_call(self: &Arc<Self>, key: CallKey, end: CallEvent) {
+        // First the slot, which keeps only the first end.
+        if let Some(slot) = self.lock().slots.remove(&key) {
+            slot.push(end);
+        }
+        self.fail_call(key, codes::SERVER_UNAVAILABLE, "the call was not done");
+    }
+
+    /// The connection is gone: whoever waits is told why.
+    pub(super) fn closed(self: &Arc<Self>, why: &str) -> After {
+        {
+            let mut inner = self.lock();
+            inner.ended.get_or_insert_with(|| why.into());
+            inner.carrier = Carrier::None;
+        }
+        self.drive(Link::closed);
+        let mut inner = self.lock();
+        if std::mem::take(&mut inner.respawn) {
+            inner.ended = None;
+            return After::Respawn;
+        }
+        if let Some(starting) = inner.starting.take() {
+            let reason = why.to_owned();
+            let _unheard = starting.send(Err(StartError::Closed { reason }));
+        }
+        drop(inner);
+        self.events.push(Event::Closed(why.to_owned()));
+        After::Over
+    }
+
+    /// The connection cannot be made.
+    pub(super) fn start_failed(&self, error: StartError) {
+        if let Some(starting) = self.lock().starting.take() {
+            let _unheard = starting.send(Err(error));
+        }
+    }
+
+    /// The connection is made.
+    pub(super) fn started(&self, ready: Ready) {
+        if let Some(starting) = self.lock().starting.take() {
+            let _unheard = starting.send(Ok(ready));
+        }
+    }
+
+    pub(super) fn is_starting(&self) -> bool {
+        self.lock().starting.is_some()
+    }
+
+    pub(super) fn set_carrier(&self, carrier: Carrier) {
+        self.lock().carrier = carrier;
+    }
+
+    pub(super) fn listen(self: &Arc<Self>, wish: ListenFilter) {
+        {
+            let mut inner = self.lock();
+            inner.wish.clone_from(&wish);
+            inner.relisten = RELISTEN.0;
+            if let Some(waiting) = inner.relistener.take() {
+                waiting.abort();
+            }
+        }
+        self.drive(|link| link.listen(wish));
+    }
+
+    /// Runs something of the connection's own, where its pipes live.
+    pub(super) fn spawn<F>(&self, name: &'static str, future: F) -> Option<AbortHandle>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        tasks.as_ref()?.spawn_on(&self.runtime, name, future)
+    }
+
+    /// Runs something on the runtime of whoever asks, with whose reactor its
+    /// sockets are registered.
+    pub(super) fn spawn_here<F>(&self, name: &'static str, future: F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tasks) = tasks.as_ref() {
+            tasks.spawn(name, future);
+        }
+    }
+
+    pub(super) fn take_tasks(&self) -> Option<TaskSet> {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        tasks.take()
+    }
+
+    pub(super) fn note(&self, line: &str) {
+        (self.note)(line);
+    }
+
+    /// Counts something the server should not have sent, and tells the first.
+    pub(super) fn stray(&self, what: impl FnOnce() -> String) {
+        let count = self.strays.fetch_add(1, Ordering::Relaxed) + 1;
+        if count <= STRAYS_TOLD {
+            self.note(&what());
+        } else if count.is_power_of_two() {
+            self.note(&format!(
+                "{count} messages that do not belong were left out"
+            ));
+        }
+    }
+
+    /// Messages that did not belong, so far.
+    pub(super) fn strays(&self) -> u64 {
+        self.strays.load(Ordering::Relaxed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared")
+            .field("revision", &self.revision.get())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What follows the end of a byte stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum After {
+    /// The probe broke the server: start it again.
+    Respawn,
+    /// Nothing.
+    Over,
+}
+
+// === impl Inner ===
+
+impl Inner {
+    fn carry_out(&mut self, shared: &Arc<Shared>, effect: Effect) {
+        match effect {
+            Effect::Send { message, call } => self.send(shared, message, call),
+            // The stream that carried the call is dropped by its owner.
+            Effect::Abort(_) => {}
+            Effect::DropRequest { id } => {
+                if let Carrier::Http(http) = &self.carrier {
+                    http.drop_request(&id);
+                }
+            }
+            Effect::ProbeTimer(ms) => {
+                let weak = Arc::downgrade(shared);
+                shared.spawn("probe timer", async move {
+                    tokio::time::sleep(Duration::from_millis(ms)).await;
+                    if let Some(shared) = weak.upgrade() {
+                        shared.drive(Link::probe_timed_out);
+                    }
+                });
+            }
+            Effect::Ready(ready) => self.ready(shared, ready),
+            Effect::Failed(error) => self.failed(error),
+            Effect::Respawn => self.respawn = true,
+            Effect::Call(key, event) => self.call_event(key, event),
+            Effect::AskIdle {
+                key,
+                method,
+                params,
+            } => shared.events.push(Event::Ask {
+                key,
+                method,
+                params,
+            }),
+            Effect::AskWithdrawn { key, call: None } => {
+                shared.events.push(Event::AskWithdrawn(key));
+            }
+            Effect::AskWithdrawn {
+                key,
+                call: Some(call),
+            } => {
+                if let Some(slot) = self.slots.get(&call) {
+                    slot.push(CallEvent::AskWithdrawn(key));
+                }
+            }
+            Effect::ListChanged(kind) => shared.events.push(Event::ListChanged(kind)),
+            Effect::ResourceUpdated { uri } => {
+                shared.events.push(Event::ResourceUpdated { uri });
+            }
+            Effect::TaskStatus(params) => shared.events.push(Event::TaskStatus(params)),
+            Effect::ElicitationComplete(params) => {
+                shared.events.push(Event::ElicitationComplete(params));
+            }
+            Effect::ListenAcknowledged(agreed) => {
+                self.relisten = RELISTEN.0;
+                shared.events.push(Event::ListenAcknowledged(agreed));
+            }
+            Effect::ListenEnded(error) => self.listen_ended(shared, error),
+            Effect::Unattributed { notification } => {
+                shared.events.push(Event::Unattributed(notification));
+            }
+            Effect::Stray(kind) => stray(shared, &kind),
+        }
+    }
+
+    fn send(&mut self, shared: &Arc<Shared>, message: Message, call: Option<CallKey>) {
+        match &self.carrier {
+            // What is said to a connection that is gone is not heard; the end
+            // itself has told everybody.
+            Carrier::None => {}
+            Carrier::Stdio(writer) => writer.send(&message),
+            Carrier::Http(_) if call.is_some() => self.outgoing = Some(message),
+            Carrier::Http(http) => http.enqueue(shared, message),
+        }
+    }
+
+    fn ready(&mut self, shared: &Arc<Shared>, ready: Ready) {
+        let _set_once = shared.revision.set(ready.revision);
+        match &self.carrier {
+            // What was sent before has to arrive before the first call does.
+            Carrier::Http(http) => http.enqueue_ready(shared, ready),
+            Carrier::None | Carrier::Stdio(_) => {
+                if let Some(starting) = self.starting.take() {
+                    let _unheard = starting.send(Ok(ready));
+                }
+            }
+        }
+    }
+
+    fn failed(&mut self, source: LinkError) {
+        if let Some(starting) = self.starting.take() {
+            let ended = self.ended.as_deref().map(str::to_owned);
+            let _unheard = starting.send(Err(StartError::Handshake { source, ended }));
+        }
+    }
+
+    fn call_event(&mut self, key: CallKey, event: upstream::CallEvent) {
+        let event = match event {
+            upstream::CallEvent::Progress(params) => CallEvent::Progress(params),
+            upstream::CallEvent::Log(params) => CallEvent::Log(params),
+            upstream::CallEvent::Ask {
+                key,
+                method,
+                params,
+            } => CallEvent::Ask {
+                key,
+                method,
+                params,
+            },
+            upstream::CallEvent::Done(body) => {
+                let end = match (body, &self.ended) {
+                    (Err(_), Some(why)) => CallEvent::Lost(why.to_string()),
+                    (body, _) => CallEvent::Done(body),
+                };
+                if let Some(slot) = self.slots.remove(&key) {
+                    slot.push(end);
+                }
+                return;
+            }
+        };
+        if let Some(slot) = self.slots.get(&key) {
+            slot.push(event);
+        }
+    }
+
+    fn listen_ended(&mut self, shared: &Arc<Shared>, error: Option<ErrorObject>) {
+        // A server that does not know the method will not learn it.
+        let final_word = error
+            .as_ref()
+            .is_some_and(|error| error.code == codes::METHOD_NOT_FOUND);
+        shared.events.push(Event::ListenEnded(error));
+        if final_word || self.wish.is_empty() || self.ended.is_some() {
+            return;
+        }
+        let pause = self.relisten;
+        self.relisten = (pause * 2).min(RELISTEN.1);
+        let weak = Arc::downgrade(shared);
+        self.relistener = shared.spawn("listen again", async move {
+            tokio::time::sleep(pause).await;
+            if let Some(shared) = weak.upgrade() {
+                let wish = shared.lock().wish.clone();
+                shared.drive(|link| link.listen(wish));
+            }
+        });
+    }
+}
+
+fn stray(shared: &Shared, kind: &StrayKind) {
+    match kind {
+        // Told with its text where it was read.
+        StrayKind::Garbage { .. } => {}
+        // An answer that crossed a cancellation is nobody's fault.
+        StrayKind::AfterCancel { id } => tracing::debug!(?id, "answer after cancellation"),
+        kind => shared.stray(|| format!("a message that does not belong: {kind:?}")),
+    }
+}
+
+impl fmt::Debug for Carrier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "None",
+            Self::Stdio(_) => "Stdio",
+            Self::Http(_) => "Http",
+        })
+    }
+}
