@@ -1,0 +1,313 @@
+//! Calls: tools, resources, prompts and completions.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use legation_core::{Cancel, CancelReason, OpContext};
+use legation_gate::{CallFailure, Item, Outcome, Peer, Refusal, Request, Retry, TaskWish};
+use legation_wire::codes;
+use legation_wire::json::{Kind, Object, Raw};
+use legation_wire::message::ErrorObject;
+use legation_wire::translate;
+
+use super::{Inquiry, finish, invalid};
+use crate::method::Method;
+use crate::parking::{self, Binding, Body, Parked, Resumed, Store, no_randomness};
+use crate::peer::{LegacyPeer, ModernPeer, Step};
+use crate::session::Session;
+use crate::shared::{Shared, count};
+use crate::speaker::{Modern, Speaker, missing_capability};
+
+/// How long a call that was called off may take to say so, for its record.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A call on its way.
+type Running = BoxFuture<'static, Result<Outcome, Refusal>>;
+
+/// What a request's params held beside what goes to the server.
+#[derive(Debug, Default)]
+struct Aside {
+    token: Option<Raw>,
+    task: Option<Raw>,
+    responses: Option<Raw>,
+    state: Option<Raw>,
+}
+
+/// Makes a call and brings it to its end, or to a question.
+pub(super) async fn call(inquiry: &Inquiry) -> Body {
+    count(&inquiry.shared.counters.calls);
+    let mut params = inquiry.request.params_object();
+    let aside = take_aside(inquiry, &mut params);
+    let item = item(inquiry.method, &params)?;
+    if params.get("arguments").is_some_and(Raw::is_null) {
+        params.remove("arguments");
+    }
+    if inquiry.method == Method::CallTool
+        && params.get("arguments").is_some_and(|arguments| arguments.kind() != Kind::Object)
+    {
+        return Err(invalid("arguments must be an object"));
+    }
+    match &inquiry.speaker {
+        Speaker::Legacy(session) => legacy(inquiry, session, item, params, aside).await,
+        Speaker::Modern(modern) => modern_call(inquiry, modern, item, params, aside).await,
+    }
+}
+
+/// Takes out of the params what is of the client's era, not of the call.
+fn take_aside(inquiry: &Inquiry, params: &mut Object) -> Aside {
+    let method = &inquiry.request.method;
+    let token = translate::take_progress_token(params);
+    let task = (inquiry.method == Method::CallTool).then(|| params.remove("task")).flatten();
+    match &inquiry.speaker {
+        Speaker::Legacy(_) => Aside { token, task, ..Aside::default() },
+        Speaker::Modern(_) => {
+            let left = translate::params_for_legacy(method, params);
+            Aside { token, task: None, responses: left.input_responses, state: left.request_state }
+        }
+    }
+}
+
+async fn legacy(
+    inquiry: &Inquiry,
+    session: &Arc<Session>,
+    item: Item,
+    params: Object,
+    aside: Aside,
+) -> Body {
+    let task = match (&aside.task, inquiry.speaker.revision().as_str()) {
+        (Some(task), "2025-11-25") => TaskWish::Requested {
+            ttl: task
+                .get("ttl")
+                .and_then(|ttl| ttl.to_i64())
+                .and_then(|ttl| u64::try_from(ttl).ok())
+                .map(Duration::from_millis),
+        },
+        _ => TaskWish::Never,
+    };
+    let peer = LegacyPeer::new(session, &inquiry.outbox, aside.token);
+    let request = Request {
+        endpoint: inquiry.endpoint.clone(),
+        item,
+        params,
+        retry: None,
+        task,
+        peer: Arc::new(peer),
+    };
+    let end = run(&inquiry.shared, &inquiry.context, request).await;
+    finish::legacy(inquiry, session, end)
+}
+
+async fn modern_call(
+    inquiry: &Inquiry,
+    modern: &Modern,
+    item: Item,
+    params: Object,
+    aside: Aside,
+) -> Body {
+    if let Item::Tool(name) = &item {
+        check_task_support(inquiry, modern, name)?;
+    }
+    let responses = match &aside.responses {
+        None => None,
+        Some(raw) => Some(raw.to_object().ok_or_else(|| invalid("inputResponses must be an object"))?),
+    };
+    let Some(state) = aside.state else {
+        let given = responses.clone().unwrap_or_default();
+        let retry = responses.map(|responses| Retry { responses, state: None });
+        return first(inquiry, modern, (item, params), aside.token, given, retry).await;
+    };
+    let binding = bind(inquiry);
+    match inquiry.shared.parking.resume(&state, &binding, aside.responses.as_ref())? {
+        Resumed::Again(result) => Ok(result.to_raw()),
+        Resumed::Before(before) => parking::stored(before).await,
+        Resumed::Live(call, store) => {
+            call.peer.moved(&inquiry.outbox, aside.token);
+            let body = go_on(inquiry, &call).await;
+            Ok(keep(store, body)?)
+        }
+        Resumed::Upstream(state, store) => {
+            let retry = Retry { responses: responses.unwrap_or_default(), state };
+            let given = Object::new();
+            let body = first(inquiry, modern, (item, params), aside.token, given, Some(retry)).await;
+            keep(store, body)
+        }
+    }
+}
+
+fn keep(store: Store, body: Body) -> Body {
+    store.put(&body);
+    body
+}
+
+/// A tool that only works as a task is refused to a client that knows none
+/// (tasks extension, capability negotiation).
+fn check_task_support(inquiry: &Inquiry, modern: &Modern, name: &str) -> Result<(), ErrorObject> {
+    if modern.capabilities.tasks_ext {
+        return Ok(());
+    }
+    let shared = &inquiry.shared;
+    let fact = shared.facts.tool(shared.servers(), &inquiry.context.caller, &inquiry.endpoint, name);
+    if fact.is_some_and(|fact| fact.task_required) {
+        return Err(missing_capability(
+            "the extension io.modelcontextprotocol/tasks",
+            Raw::from_static(r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#),
+        ));
+    }
+    Ok(())
+}
+
+/// Makes the call, and parks it when its server asks something.
+async fn first(
+    inquiry: &Inquiry,
+    modern: &Modern,
+    (item, params): (Item, Object),
+    token: Option<Raw>,
+    given: Object,
+    retry: Option<Retry>,
+) -> Body {
+    let task = if modern.capabilities.tasks_ext && inquiry.method == Method::CallTool {
+        TaskWish::Accepts
+    } else {
+        TaskWish::Never
+    };
+    let peer = Arc::new(ModernPeer::new(modern.clone(), &inquiry.outbox, token, given));
+    let request = Request {
+        endpoint: inquiry.endpoint.clone(),
+        item,
+        params,
+        retry,
+        task,
+        peer: Arc::clone(&peer) as Arc<dyn Peer>,
+    };
+    let mut running = run(&inquiry.shared, &inquiry.context, request);
+    tokio::select! {
+        biased;
+        end = &mut running => return modern_end(inquiry, end),
+        () = peer.queue.asked() => {}
+    }
+    // Servers that ask several things at once send several requests.
+    tokio::select! {
+        biased;
+        end = &mut running => return modern_end(inquiry, end),
+        () = peer.queue.settled() => {}
+    }
+    let call = Arc::new(Parked { peer: Arc::clone(&peer), cancel: inquiry.context.cancel.clone() });
+    let shared = Arc::clone(&inquiry.shared);
+    shared.tasks.spawn("parked call", async move { peer.queue.done(running.await) });
+    go_on(inquiry, &call).await
+}
+
+/// Waits for the next step of a call that runs beside this request. When the
+/// client goes away meanwhile, the call is called off.
+async fn go_on(inquiry: &Inquiry, call: &Arc<Parked>) -> Body {
+    let mut away = CallOff { cancel: Some(call.cancel.clone()) };
+    let step = tokio::select! {
+        step = call.peer.queue.next() => step,
+        reason = inquiry.context.cancel.cancelled() => {
+            call.cancel.cancel(reason);
+            call.peer.queue.next().await
+        }
+    };
+    away.cancel = None;
+    match step {
+        Step::Done(end) => modern_end(inquiry, end),
+        Step::Asked(questions) => inquiry
+            .shared
+            .parking
+            .park(&bind(inquiry), Arc::clone(call), questions)
+            .map_err(|_| no_randomness()),
+    }
+}
+
+/// Calls a call off when dropped, unless told otherwise.
+struct CallOff {
+    cancel: Option<Cancel>,
+}
+
+impl Drop for CallOff {
+    fn drop(&mut self) {
+        if let Some(cancel) = self.cancel.take() {
+            cancel.cancel(CancelReason::ClientCancelled);
+        }
+    }
+}
+
+fn modern_end(inquiry: &Inquiry, end: Result<Outcome, Refusal>) -> Body {
+    match end {
+        Ok(Outcome::InputRequired(asked)) => inquiry
+            .shared
+            .parking
+            .pass(&bind(inquiry), asked.result, asked.state)
+            .map_err(|_| no_randomness()),
+        end => finish::modern(inquiry, end),
+    }
+}
+
+fn bind(inquiry: &Inquiry) -> Binding {
+    Binding::new(
+        &inquiry.context.caller.principal.client,
+        &inquiry.endpoint,
+        &inquiry.request.method,
+        inquiry.request.params.as_ref(),
+    )
+}
+
+/// The call through the gate. One that was called off gets a moment to end in
+/// good order, then it is dropped, which ends it too.
+pub(super) fn run(shared: &Arc<Shared>, context: &OpContext, request: Request) -> Running {
+    let gate = Arc::clone(&shared.gate);
+    let context = context.clone();
+    Box::pin(async move {
+        let cancel = context.cancel.clone();
+        tokio::select! {
+            biased;
+            end = gate.call(&context, request) => end,
+            reason = called_off(&cancel) => Ok(Outcome::Failed(CallFailure::Cancelled(reason))),
+        }
+    })
+}
+
+/// Some time after the cancellation.
+pub(super) async fn called_off(cancel: &Cancel) -> CancelReason {
+    let reason = cancel.cancelled().await;
+    tokio::time::sleep(GRACE).await;
+    reason
+}
+
+fn item(method: Method, params: &Object) -> Result<Item, ErrorObject> {
+    let text = |member: &str| {
+        params
+            .get(member)
+            .and_then(|value| value.to_str().map(Box::<str>::from))
+            .ok_or_else(|| invalid(&format!("params.{member} must be a string")))
+    };
+    match method {
+        Method::CallTool => text("name").map(Item::Tool),
+        Method::GetPrompt => text("name").map(Item::Prompt),
+        Method::ReadResource => text("uri").map(Item::Resource),
+        _ => completed(params),
+    }
+}
+
+/// What a completion is for (`ref`).
+fn completed(params: &Object) -> Result<Item, ErrorObject> {
+    let reference = params
+        .get("ref")
+        .and_then(Raw::to_object)
+        .ok_or_else(|| invalid("params.ref must be an object"))?;
+    let text = |member: &str| {
+        reference.get(member).and_then(|value| value.to_str().map(Box::<str>::from))
+    };
+    let found = match text("type").as_deref() {
+        Some("ref/prompt") => text("name").map(Item::PromptArgument),
+        Some("ref/resource") => text("uri").map(Item::ResourceArgument),
+        _ => None,
+    };
+    found.ok_or_else(|| {
+        ErrorObject::new(
+            codes::INVALID_PARAMS,
+            "params.ref must be a ref/prompt with a name or a ref/resource with a uri",
+        )
+    })
+}

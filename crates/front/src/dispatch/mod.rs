@@ -1,0 +1,112 @@
+//! From a request of either era to the gate, and back in the shape the client
+//! reads.
+
+mod call;
+mod describe;
+mod errors;
+mod finish;
+mod lists;
+mod page;
+mod tasks;
+
+use std::sync::Arc;
+
+use legation_core::OpContext;
+use legation_gate::Endpoint;
+use legation_wire::codes;
+use legation_wire::json::Raw;
+use legation_wire::message::{ErrorObject, Request};
+
+use crate::level::Level;
+use crate::method::Method;
+use crate::outbox::Outbox;
+use crate::parking::Body;
+use crate::shared::Shared;
+use crate::speaker::Speaker;
+use crate::watch::{listen, resource_owner};
+
+pub(crate) use self::describe::initialize_result;
+pub(crate) use self::errors::{method_not_found, refused};
+
+/// One request, with everything around it.
+#[derive(Debug)]
+pub(crate) struct Inquiry {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) context: OpContext,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) speaker: Speaker,
+    /// Where notifications and questions of this request go.
+    pub(crate) outbox: Arc<Outbox>,
+    pub(crate) method: Method,
+    pub(crate) request: Request,
+}
+
+/// Answers a request. `initialize` is not answered here: it makes a session.
+pub(crate) async fn answer(inquiry: &Inquiry) -> Body {
+    match inquiry.method {
+        Method::Initialize => Err(method_not_found(&inquiry.request.method)),
+        Method::Ping => Ok(Raw::empty_object()),
+        Method::Discover => describe::discover(inquiry),
+        Method::SetLevel => set_level(inquiry),
+        Method::List(kind) => lists::list(inquiry, kind),
+        Method::CallTool | Method::ReadResource | Method::GetPrompt | Method::Complete => {
+            call::call(inquiry).await
+        }
+        Method::Subscribe => subscribe(inquiry).await,
+        Method::Unsubscribe => unsubscribe(inquiry),
+        Method::Listen => listen(inquiry).await,
+        Method::TaskGet => tasks::get(inquiry).await,
+        Method::TaskResult => tasks::result(inquiry).await,
+        Method::TaskList => tasks::list(inquiry).await,
+        Method::TaskUpdate => tasks::update(inquiry).await,
+        Method::TaskCancel => tasks::cancel(inquiry).await,
+    }
+}
+
+fn set_level(inquiry: &Inquiry) -> Body {
+    let level = inquiry.request.params_object().get("level").and_then(Level::from_raw);
+    let level = level.ok_or_else(|| invalid("level must be one of the eight severities of RFC 5424"))?;
+    if let Speaker::Legacy(session) = &inquiry.speaker {
+        session.set_level(level);
+    }
+    Ok(Raw::empty_object())
+}
+
+async fn subscribe(inquiry: &Inquiry) -> Body {
+    let Speaker::Legacy(session) = &inquiry.speaker else {
+        return Err(method_not_found(&inquiry.request.method));
+    };
+    let uri = text(inquiry, "uri")?;
+    let guard = inquiry
+        .shared
+        .gate
+        .subscribe(&inquiry.context, &inquiry.endpoint, &uri)
+        .await
+        .map_err(|refusal| errors::refused_item(inquiry, &refusal))?;
+    let owner = resource_owner(&inquiry.shared, inquiry, &uri);
+    session.subscribe(&uri, owner, guard)?;
+    Ok(Raw::empty_object())
+}
+
+fn unsubscribe(inquiry: &Inquiry) -> Body {
+    let uri = text(inquiry, "uri")?;
+    if let Speaker::Legacy(session) = &inquiry.speaker {
+        session.unsubscribe(&uri);
+    }
+    Ok(Raw::empty_object())
+}
+
+/// A string among a request's params.
+fn text(inquiry: &Inquiry, member: &str) -> Result<Box<str>, ErrorObject> {
+    inquiry
+        .request
+        .params
+        .as_ref()
+        .and_then(|params| params.get(member))
+        .and_then(|value| value.to_str().map(Into::into))
+        .ok_or_else(|| invalid(&format!("{} needs {member}, a string", inquiry.request.method)))
+}
+
+fn invalid(message: &str) -> ErrorObject {
+    ErrorObject::new(codes::INVALID_PARAMS, message)
+}

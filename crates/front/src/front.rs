@@ -1,0 +1,104 @@
+//! The front as a whole: what it is made of, and how it ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use legation_core::{BootId, Cancel, CancelReason, SharedClock, TaskSet};
+use legation_gate::Gate;
+
+use crate::access::{AdminHandler, Authenticator};
+use crate::parking::Parking;
+use crate::settings::FrontSettings;
+use crate::shared::Shared;
+use crate::watch;
+
+/// How long calls in flight may take to end when the hub stops.
+const STOP_LIMIT: Duration = Duration::from_secs(5);
+/// How often sessions, seats and waiting calls are looked through.
+const SWEEP_EVERY: Duration = Duration::from_secs(15);
+
+/// What a front needs of the rest of the hub.
+#[derive(Debug)]
+pub struct FrontParts {
+    /// Where every call goes.
+    pub gate: Arc<Gate>,
+    /// Who a credential belongs to.
+    pub authenticator: Arc<dyn Authenticator>,
+    /// What answers the owner's commands.
+    pub admin: Arc<dyn AdminHandler>,
+    /// Limits and times.
+    pub settings: FrontSettings,
+    /// The time.
+    pub clock: SharedClock,
+    /// The hub's version.
+    pub version: Box<str>,
+    /// This start of the hub.
+    pub boot: BootId,
+}
+
+/// Serves clients over HTTP and the Unix socket.
+#[derive(Debug)]
+pub struct Front {
+    pub(crate) shared: Arc<Shared>,
+}
+
+// === impl Front ===
+
+impl Front {
+    /// A front that serves nobody yet. To be called on the hub's main runtime,
+    /// where it tells clients of events and looks after what has expired.
+    ///
+    /// # Errors
+    /// When the operating system has no randomness to give.
+    pub fn new(parts: FrontParts) -> Result<Arc<Self>, getrandom::Error> {
+        let parking = Parking::new(&parts.boot, Arc::clone(&parts.clock), &parts.settings)?;
+        let shared = Arc::new(Shared {
+            started: parts.clock.now(),
+            server_info: Shared::server_info(&parts.version),
+            gate: parts.gate,
+            authenticator: parts.authenticator,
+            admin: parts.admin,
+            settings: parts.settings,
+            clock: parts.clock,
+            version: parts.version,
+            boot: parts.boot,
+            parking,
+            seats: crate::seats::Seats::default(),
+            watchers: watch::Watchers::default(),
+            sessions: crate::sessions::Sessions::default(),
+            facts: crate::facts::FactCache::default(),
+            counters: crate::shared::Counters::default(),
+            tasks: TaskSet::new(),
+            cancel: Cancel::new(),
+        });
+        shared.tasks.spawn("events to clients", watch::run(Arc::clone(&shared)));
+        shared.tasks.spawn("expiry", sweep(Arc::clone(&shared)));
+        Ok(Arc::new(Self { shared }))
+    }
+
+    /// Stops: no new connection is taken, calls in flight are told and have a
+    /// few seconds to end, then everything is cut off.
+    pub async fn shutdown(&self) {
+        let shared = &self.shared;
+        shared.cancel.cancel(CancelReason::Shutdown);
+        shared.sessions.close_all(shared, CancelReason::Shutdown);
+        let until = tokio::time::Instant::now() + STOP_LIMIT;
+        while !shared.tasks.is_empty() && tokio::time::Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        shared.tasks.shutdown().await;
+    }
+}
+
+/// Ends what nobody came back to.
+async fn sweep(shared: Arc<Shared>) {
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(SWEEP_EVERY) => {}
+            _ = shared.cancel.cancelled() => return,
+        }
+        shared.parking.sweep();
+        shared.sessions.sweep(&shared, shared.settings.session_idle);
+        shared.seats.sweep(shared.servers(), shared.clock.now(), shared.settings.seat_idle);
+    }
+}

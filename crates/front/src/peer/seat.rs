@@ -1,0 +1,54 @@
+//! A modern client between its calls: it is known, and cannot be asked.
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use legation_gate::{Ask, Peer};
+use legation_wire::caps::ClientCapabilities;
+use legation_wire::codes;
+use legation_wire::json::{Object, Raw};
+use legation_wire::message::ErrorObject;
+use legation_wire::revision::Revision;
+
+use crate::speaker::Modern;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct SeatPeer(pub(crate) Modern);
+
+impl Peer for SeatPeer {
+    fn revision(&self) -> Revision {
+        self.0.revision
+    }
+
+    fn capabilities(&self) -> &ClientCapabilities {
+        &self.0.capabilities
+    }
+
+    fn client_info(&self) -> Option<Raw> {
+        self.0.info.clone()
+    }
+
+    fn takes_input_required(&self) -> bool {
+        true
+    }
+
+    fn log_level(&self) -> Option<Box<str>> {
+        None
+    }
+
+    fn wants_progress(&self) -> bool {
+        false
+    }
+
+    fn progress(&self, _params: Object) {}
+
+    fn log(&self, _params: Raw) {}
+
+    fn ask(&self, ask: Ask) -> BoxFuture<'static, Result<Raw, ErrorObject>> {
+        let error = ErrorObject::new(
+            codes::METHOD_NOT_FOUND,
+            &format!("{} can be asked during a call only: the client has no handshake", ask.method),
+        );
+        futures_util::future::ready(Err(error)).boxed()
+    }
+}

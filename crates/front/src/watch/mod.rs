@@ -1,0 +1,258 @@
+//! Who is told of what servers do unasked: each event to those it is for, and
+//! to nobody else.
+
+mod listen;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use legation_core::{Caller, ServerName};
+use legation_gate::{Audience, Endpoint, HubEvent, ListKind};
+use legation_wire::json::{Object, Raw};
+use legation_wire::message::Message;
+use legation_wire::translate::{Task, task_outcome};
+use tokio::sync::broadcast::error::RecvError;
+
+pub(crate) use self::listen::{Listen, listen, require_tasks, resource_owner};
+use crate::outbox::{Outbox, Weight};
+use crate::session::Session;
+use crate::shared::Shared;
+
+/// How long list changes are gathered: servers that start together change the
+/// lists together, and a client reads a list again for every word of it.
+const GATHER: Duration = Duration::from_millis(50);
+
+/// Someone who may be told things.
+#[derive(Debug)]
+pub(crate) struct Watcher {
+    pub(crate) caller: Caller,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) outbox: Arc<Outbox>,
+    pub(crate) interest: Interest,
+}
+
+/// What they want to hear.
+#[derive(Debug)]
+pub(crate) enum Interest {
+    /// A handshake session: changes of lists, what it subscribed to, its logs
+    /// and tasks.
+    Session(Arc<Session>),
+    /// `subscriptions/listen`: what its filter names.
+    Listen(Listen),
+}
+
+/// Everyone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Watchers {
+    table: Arc<Mutex<Table>>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    last: u64,
+    by_number: BTreeMap<u64, Arc<Watcher>>,
+}
+
+/// A place among the watchers, until dropped.
+#[derive(Debug)]
+pub(crate) struct WatchGuard {
+    watchers: Watchers,
+    number: u64,
+}
+
+/// A change of a list that was not told yet.
+#[derive(Debug, PartialEq, Eq)]
+struct Change {
+    server: ServerName,
+    kind: ListKind,
+    audience: Audience,
+}
+
+// === impl Watchers ===
+
+impl Watchers {
+    pub(crate) fn add(&self, watcher: Watcher) -> WatchGuard {
+        let mut table = self.lock();
+        table.last += 1;
+        let number = table.last;
+        table.by_number.insert(number, Arc::new(watcher));
+        WatchGuard { watchers: self.clone(), number }
+    }
+
+    fn all(&self) -> Vec<Arc<Watcher>> {
+        self.lock().by_number.values().cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl WatchGuard ===
+
+impl Drop for WatchGuard {
+    fn drop(&mut self) {
+        let gone = self.watchers.lock().by_number.remove(&self.number);
+        drop(gone);
+    }
+}
+
+/// Tells everyone, until the servers are gone or the hub stops.
+pub(crate) async fn run(shared: Arc<Shared>) {
+    let mut events = shared.servers().events();
+    // Bounded by the number of servers, lists and seats: equal changes are one.
+    let mut changes: Vec<Change> = Vec::new();
+    let mut due: Option<tokio::time::Instant> = None;
+    loop {
+        let gathered = async {
+            match due {
+                Some(due) => tokio::time::sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = shared.cancel.cancelled() => return,
+            () = gathered => {
+                due = None;
+                tell_changes(&shared, &std::mem::take(&mut changes));
+            }
+            event = events.recv() => match event {
+                Ok(HubEvent::ListChanged { server, kind, audience }) => {
+                    let change = Change { server, kind, audience };
+                    if !changes.contains(&change) {
+                        changes.push(change);
+                    }
+                    due = due.or_else(|| tokio::time::Instant::now().checked_add(GATHER));
+                }
+                Ok(event) => tell(&shared, &event),
+                Err(RecvError::Lagged(missed)) => {
+                    tracing::warn!(missed, "events came faster than they were told; every client is told to read its lists again");
+                    for watcher in shared.watchers.all() {
+                        ListKind::ALL.into_iter().for_each(|kind| watcher.list_changed(kind));
+                    }
+                }
+                Err(RecvError::Closed) => return,
+            },
+        }
+    }
+}
+
+fn tell_changes(shared: &Shared, changes: &[Change]) {
+    for watcher in shared.watchers.all() {
+        // Templates are told of as resources, so they are one with them here.
+        let kinds = [
+            (ListKind::Tools, ListKind::Tools),
+            (ListKind::Resources, ListKind::Templates),
+            (ListKind::Prompts, ListKind::Prompts),
+        ];
+        for (kind, also) in kinds {
+            let concerned = changes.iter().any(|change| {
+                (change.kind == kind || change.kind == also)
+                    && watcher.sees(shared, &change.server, &change.audience)
+            });
+            if concerned {
+                watcher.list_changed(kind);
+            }
+        }
+    }
+}
+
+fn tell(shared: &Shared, event: &HubEvent) {
+    match event {
+        HubEvent::ResourceUpdated { server, uri, params, audience } => {
+            for watcher in shared.watchers.all() {
+                if watcher.sees(shared, server, audience) {
+                    watcher.resource_updated(server, uri, params);
+                }
+            }
+        }
+        HubEvent::Logged { server, params, audience } => {
+            for watcher in shared.watchers.all() {
+                if watcher.sees(shared, server, audience) {
+                    watcher.logged(params);
+                }
+            }
+        }
+        HubEvent::TaskChanged { client, task } => {
+            for watcher in shared.watchers.all() {
+                if watcher.caller.principal.client == *client {
+                    watcher.task_changed(task);
+                }
+            }
+        }
+        HubEvent::ListChanged { .. } | HubEvent::StatusChanged { .. } => {}
+    }
+}
+
+// === impl Watcher ===
+
+impl Watcher {
+    fn sees(&self, shared: &Shared, server: &ServerName, audience: &Audience) -> bool {
+        let meant = match audience {
+            Audience::All => true,
+            Audience::Seat(seat) => self.caller.seat == *seat,
+            Audience::Workspace(folder) => self.caller.workspace.as_ref() == Some(folder),
+        };
+        meant && shared.servers().covers(&self.caller, &self.endpoint, server)
+    }
+
+    fn list_changed(&self, kind: ListKind) {
+        let method = match kind {
+            ListKind::Tools => "notifications/tools/list_changed",
+            ListKind::Resources | ListKind::Templates => "notifications/resources/list_changed",
+            ListKind::Prompts => "notifications/prompts/list_changed",
+        };
+        match &self.interest {
+            Interest::Session(session) if session.is_ready() => self.send(method, None),
+            Interest::Listen(listen) if listen.wants_list(kind) => {
+                self.send(method, Some(listen.tag(Object::new())));
+            }
+            Interest::Session(_) | Interest::Listen(_) => {}
+        }
+    }
+
+    fn resource_updated(&self, server: &ServerName, uri: &str, params: &Object) {
+        const METHOD: &str = "notifications/resources/updated";
+        match &self.interest {
+            Interest::Session(session) if session.subscribes(uri, server) => {
+                self.send(METHOD, Some(params.to_raw()));
+            }
+            Interest::Listen(listen) if listen.wants_resource(uri, server) => {
+                self.send(METHOD, Some(listen.tag(params.clone())));
+            }
+            Interest::Session(_) | Interest::Listen(_) => {}
+        }
+    }
+
+    /// Listeners hear no logs (2026-07-28): those belong to requests.
+    fn logged(&self, params: &Raw) {
+        if let Interest::Session(session) = &self.interest
+            && session.is_ready()
+            && session.level().is_some_and(|level| level.lets(params))
+        {
+            self.send("notifications/message", Some(params.clone()));
+        }
+    }
+
+    fn task_changed(&self, task: &Object) {
+        let handle = task.get("taskId").and_then(|id| id.to_str().map(|id| id.into_owned()));
+        let Some(handle) = handle else { return };
+        match &self.interest {
+            Interest::Session(session) if session.knows_task(&handle) => {
+                let Ok(mut task) = Task::parse(&task.to_raw()) else { return };
+                // The result is fetched with tasks/result; here is only the state.
+                drop(task_outcome(&mut task));
+                self.send("notifications/tasks/status", Some(task.to_legacy().to_raw()));
+            }
+            Interest::Listen(listen) if listen.wants_task(&handle) => {
+                self.send("notifications/tasks", Some(listen.tag(task.clone())));
+            }
+            Interest::Session(_) | Interest::Listen(_) => {}
+        }
+    }
+
+    fn send(&self, method: &str, params: Option<Raw>) {
+        self.outbox.push(Message::notification(method, params).to_bytes(), Weight::Droppable);
+    }
+}
