@@ -1,3 +1,10 @@
 //! The tests of the hub from outside, and of the fixtures they stand on.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod bad_input;
+mod crowd;
+mod fidelity;
 mod fixture;
+mod hostile;
+mod leftovers;
