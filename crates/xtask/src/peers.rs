@@ -1,22 +1,407 @@
-//! `cargo xtask peers`.
+//! `cargo xtask peers`: the proxies the benchmark compares with, from their registries.
+//!
+//! Each is installed under the target folder by its own ecosystem's client, at a pinned version. A
+//! peer that cannot be installed or does not answer is skipped with its reason; nothing else fails.
+//! They forward and do not govern: no policy, no ledger, and no authentication is switched on.
 
-use std::process::ExitCode;
+mod install;
 
-use anyhow::Result;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
 
-use crate::bench::{Effort, programs::Programs, table::Table};
+use anyhow::{Context as _, Result, bail, ensure};
+
+use crate::bench::Effort;
+use crate::bench::programs::{Load, Programs, Running, median, resident_kib};
+use crate::bench::table::{Row, Table, Target};
+use crate::sys;
 
 /// Options of `cargo xtask peers`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
-
-/// Runs it.
-pub(crate) fn run(_args: &Args) -> Result<ExitCode> {
-    anyhow::bail!("not built yet")
+pub(crate) struct Args {
+    /// Only peers whose name contains this.
+    #[arg(long)]
+    only: Option<String>,
 }
 
+/// One proxy.
+#[derive(Debug, Clone, Copy)]
+struct Peer {
+    name: &'static str,
+    registry: Registry,
+    package: &'static str,
+    version: &'static str,
+    hop: Hop,
+    /// The path of its endpoint.
+    path: &'static str,
+    /// The name under which it lists the echo server's `echo`.
+    tool: &'static str,
+    /// Makes the command that serves on a port.
+    command: fn(&Place<'_>) -> Result<Command>,
+}
+
+/// Where a peer comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Registry {
+    Cargo,
+    PyPi,
+    Npm,
+}
+
+/// What a peer carries calls from and to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hop {
+    HttpToStdio,
+    HttpToHttp,
+}
+
+/// What a peer's command is made from.
+#[derive(Debug, Clone, Copy)]
+struct Place<'a> {
+    /// The folder it is installed in; scratch files may be put there.
+    folder: &'a Path,
+    port: u16,
+    /// The echo server's program.
+    echo: &'a Path,
+    /// The echo server's endpoint over HTTP.
+    url: &'a str,
+}
+
+const PEERS: &[Peer] = &[
+    Peer {
+        name: "mcp-proxy (Rust)",
+        registry: Registry::Cargo,
+        package: "mcp-proxy",
+        version: "0.6.0",
+        hop: Hop::HttpToHttp,
+        path: "/",
+        tool: "up_echo",
+        command: rust_http,
+    },
+    Peer {
+        name: "mcp-proxy (Rust)",
+        registry: Registry::Cargo,
+        package: "mcp-proxy",
+        version: "0.6.0",
+        hop: Hop::HttpToStdio,
+        path: "/",
+        tool: "up_echo",
+        command: rust_stdio,
+    },
+    Peer {
+        name: "mcp-proxy (Python)",
+        registry: Registry::PyPi,
+        package: "mcp-proxy",
+        version: "0.13.0",
+        hop: Hop::HttpToStdio,
+        path: "/mcp",
+        tool: "echo",
+        command: python_stdio,
+    },
+    Peer {
+        name: "fastmcp",
+        registry: Registry::PyPi,
+        package: "fastmcp",
+        version: "4.1.2",
+        hop: Hop::HttpToHttp,
+        path: "/mcp",
+        tool: "echo",
+        command: fastmcp_http,
+    },
+    Peer {
+        name: "supergateway",
+        registry: Registry::Npm,
+        package: "supergateway",
+        version: "4.0.0",
+        hop: Hop::HttpToStdio,
+        path: "/mcp",
+        tool: "echo",
+        command: supergateway_stdio,
+    },
+    Peer {
+        name: "mcp-proxy (Node)",
+        registry: Registry::Npm,
+        package: "mcp-proxy",
+        version: "6.7.19",
+        hop: Hop::HttpToStdio,
+        path: "/mcp",
+        tool: "echo",
+        command: node_stdio,
+    },
+];
+
+/// How long a peer may take until it answers.
+const START: Duration = Duration::from_secs(30);
+
+/// Installs the peers.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let wanted = |peer: &&Peer| {
+        args.only
+            .as_deref()
+            .is_none_or(|only| peer.name.contains(only))
+    };
+    let mut code = ExitCode::SUCCESS;
+    for peer in PEERS.iter().filter(wanted) {
+        match install::ensure(peer.registry, peer.package, peer.version) {
+            Ok(folder) => sys::put(&format!("{}: {}", peer.title(), folder.display())),
+            Err(error) => {
+                sys::put(&format!("{}: {error:#}", peer.title()));
+                code = ExitCode::FAILURE;
+            }
+        }
+    }
+    Ok(code)
+}
+
+/// Loads every peer that can be had, like the hub.
 pub(crate) fn measure(programs: &Programs, effort: Effort, table: &mut Table) -> Result<()> {
-    let _unused = (programs, effort);
-    table.skip("peers");
+    let echo = programs.echo_http("both")?;
+    for peer in PEERS {
+        sys::say(&format!("peer {}", peer.title()));
+        if let Err(error) = peer.measure(programs, &echo, effort, table) {
+            table.skip(format!("{}: {error:#}", peer.title()));
+        }
+    }
     Ok(())
+}
+
+// === impl Peer ===
+
+impl Peer {
+    fn title(&self) -> String {
+        let hop = match self.hop {
+            Hop::HttpToStdio => "HTTP → stdio",
+            Hop::HttpToHttp => "HTTP → HTTP",
+        };
+        format!("{} {}, {hop}", self.name, self.version)
+    }
+
+    /// Installs, starts and loads it; alternates with direct rounds as the hub's rounds do.
+    fn measure(
+        &self,
+        programs: &Programs,
+        echo: &Running,
+        effort: Effort,
+        table: &mut Table,
+    ) -> Result<()> {
+        let folder = install::ensure(self.registry, self.package, self.version)?;
+        let port = free_port()?;
+        let upstream = echo.url("/mcp");
+        let place = Place {
+            folder: &folder,
+            port,
+            echo: &programs.echo,
+            url: &upstream,
+        };
+        let proxy = Proxy::start((self.command)(&place)?)?;
+        let direct = load(&upstream, "echo");
+        let through = load(&format!("http://127.0.0.1:{port}{}", self.path), self.tool);
+        proxy.ready(programs, &through, effort)?;
+        let (mut share, mut per_second, mut p50, mut p99) = (vec![], vec![], vec![], vec![]);
+        for _ in 0..effort.rounds.min(3) {
+            let bare = programs.load(
+                &Load {
+                    connections: 32,
+                    ..direct.clone()
+                },
+                effort,
+            )?;
+            let crowd = programs.load(
+                &Load {
+                    connections: 32,
+                    ..through.clone()
+                },
+                effort,
+            )?;
+            let one = programs.load(&direct, effort)?;
+            let alone = programs.load(&through, effort)?;
+            share.push(100.0 * crowd.per_second / bare.per_second);
+            per_second.push(crowd.per_second / 1000.0);
+            p50.push(alone.p50_us - one.p50_us);
+            p99.push(alone.p99_us - one.p99_us);
+        }
+        let resident = resident_kib(proxy.child.id())? as f64 / 1024.0;
+        for (what, value, unit) in [
+            ("32 clients", median(&per_second), "k/s"),
+            ("share of direct", median(&share), "%"),
+            ("added p50", median(&p50), "µs"),
+            ("added p99", median(&p99), "µs"),
+            ("resident after", resident, "MiB"),
+        ] {
+            let name = format!("peer {}: {what}", self.title());
+            table.push(Row::new(name, value, unit, Target::None));
+        }
+        Ok(())
+    }
+}
+
+/// A started peer; its whole process group ends when this is dropped.
+#[derive(Debug)]
+struct Proxy {
+    child: std::process::Child,
+}
+
+// === impl Proxy ===
+
+impl Proxy {
+    fn start(mut command: Command) -> Result<Self> {
+        use std::os::unix::process::CommandExt as _;
+        command.process_group(0);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let child = command
+            .spawn()
+            .with_context(|| format!("cannot start {command:?}"))?;
+        Ok(Self { child })
+    }
+
+    /// Waits until a call through it is answered.
+    fn ready(&self, programs: &Programs, through: &Load<'_>, effort: Effort) -> Result<()> {
+        let quick = Effort {
+            rounds: 1,
+            seconds: 0.05,
+            warm_up: 0.0,
+            ..effort
+        };
+        let deadline = sys::now() + START;
+        loop {
+            match programs.load(through, quick) {
+                Ok(_) => return Ok(()),
+                Err(error) if sys::now() > deadline => {
+                    return Err(error.context(format!("it does not answer within {START:?}")));
+                }
+                Err(_) => std::thread::sleep(Duration::from_millis(200)),
+            }
+        }
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        // Whether it was still there does not matter.
+        rustix::process::kill_process_group(pid, rustix::process::Signal::KILL).ok();
+        drop(self.child.wait());
+    }
+}
+
+/// One client of a server in the legacy era, which every peer speaks.
+fn load(url: &str, tool: &str) -> Load<'static> {
+    Load {
+        url: Some(url.to_owned()),
+        era: "legacy",
+        tool: tool.to_owned(),
+        connections: 1,
+        token: None,
+        more: Vec::new(),
+    }
+}
+
+/// A port that is free now; the peers cannot say which one they chose.
+fn free_port() -> Result<u16> {
+    Ok(std::net::TcpListener::bind(("127.0.0.1", 0))?
+        .local_addr()?
+        .port())
+}
+
+fn rust_http(place: &Place<'_>) -> Result<Command> {
+    rust(
+        place,
+        &format!("transport = \"http\"\nurl = \"{}\"\n", place.url),
+    )
+}
+
+fn rust_stdio(place: &Place<'_>) -> Result<Command> {
+    let echo = place.echo.display();
+    rust(
+        place,
+        &format!("transport = \"stdio\"\ncommand = \"{echo}\"\nargs = []\n"),
+    )
+}
+
+fn rust(place: &Place<'_>, backend: &str) -> Result<Command> {
+    let port = place.port;
+    let text = format!(
+        "[proxy]\nname = \"bench\"\nseparator = \"_\"\n\n[proxy.listen]\nhost = \"127.0.0.1\"\n\
+         port = {port}\n\n[[backends]]\nname = \"up\"\n{backend}"
+    );
+    let path = place.folder.join(format!("bench-{port}.toml"));
+    std::fs::write(&path, text)?;
+    let mut command = sys::command(place.folder.join("bin/mcp-proxy"));
+    command.arg("--config").arg(path);
+    Ok(command)
+}
+
+fn python_stdio(place: &Place<'_>) -> Result<Command> {
+    let mut command = sys::command(place.folder.join("bin/mcp-proxy"));
+    command
+        .args([
+            "--port",
+            &place.port.to_string(),
+            "--log-level",
+            "ERROR",
+            "--",
+        ])
+        .arg(place.echo);
+    Ok(command)
+}
+
+fn fastmcp_http(place: &Place<'_>) -> Result<Command> {
+    let mut command = sys::command(place.folder.join("bin/fastmcp"));
+    command.args([
+        "run",
+        place.url,
+        "--transport",
+        "http",
+        "--port",
+        &place.port.to_string(),
+    ]);
+    command.args(["--no-banner", "--log-level", "ERROR"]);
+    Ok(command)
+}
+
+fn supergateway_stdio(place: &Place<'_>) -> Result<Command> {
+    let mut command = node(place, "supergateway")?;
+    command
+        .arg("--stdio")
+        .arg(place.echo)
+        .args(["--port", &place.port.to_string()]);
+    command.args([
+        "--outputTransport",
+        "streamableHttp",
+        "--stateful",
+        "--logLevel",
+        "none",
+    ]);
+    Ok(command)
+}
+
+fn node_stdio(place: &Place<'_>) -> Result<Command> {
+    let mut command = node(place, "mcp-proxy")?;
+    command
+        .args([
+            "--host",
+            "127.0.0.1",
+            "--port",
+            &place.port.to_string(),
+            "--",
+        ])
+        .arg(place.echo);
+    Ok(command)
+}
+
+/// A program of an npm package, run by the pinned Node.
+fn node(place: &Place<'_>, program: &str) -> Result<Command> {
+    let program = place.folder.join("node_modules/.bin").join(program);
+    let node: PathBuf = install::node()?;
+    if !program.exists() {
+        bail!("there is no {}", program.display());
+    }
+    ensure!(node.is_file(), "there is no {}", node.display());
+    let mut command = sys::command(node);
+    command.arg(program);
+    Ok(command)
 }
