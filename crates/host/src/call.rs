@@ -157,7 +157,7 @@ impl Conversation {
         if matches!(call.item, Item::Tool(_)) {
             let published = self.live.published.load();
             let tool = published.definitions.list(ListKind::Tools).get(name);
-            order.definition = tool.map(|tool| tool.raw.clone());
+            order.declared = tool.and_then(|tool| tool.declared.clone());
             let support = tool.map_or(TaskSupport::Forbidden, |tool| tool.task_support);
             if let Some(task) = self.task_param(call.task, support) {
                 order.params.set("task", task);
@@ -309,7 +309,6 @@ impl Conversation {
                 CallFailure::Lost { server, reason }
             }
             CallEvent::NeedsAuth => CallFailure::NeedsAuth { server },
-            CallEvent::Broken(reason) => CallFailure::Protocol { server, reason },
             CallEvent::Progress(_)
             | CallEvent::Log(_)
             | CallEvent::Ask { .. }

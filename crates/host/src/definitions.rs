@@ -5,9 +5,11 @@
 //! what this build does not know.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use legation_gate::ListKind;
 use legation_gate::policy::DefinitionHash;
+use legation_wire::headers::{BadDeclaration, ParamHeaders};
 use legation_wire::json::{Object, Raw};
 use legation_wire::revision::Revision;
 use sha2::{Digest as _, Sha256};
@@ -16,10 +18,10 @@ use crate::port::About;
 
 mod fetch;
 
-pub(crate) use fetch::{FetchError, capability, fetch, fetch_all};
+pub(crate) use fetch::{Bounds, FetchError, capability, fetch, fetch_all};
 
 /// One tool, resource, template or prompt.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Item {
     /// The server's own name, URI or URI template for it.
     pub(crate) name: Box<str>,
@@ -31,6 +33,8 @@ pub(crate) struct Item {
     pub(crate) read_only_hint: bool,
     /// `execution.taskSupport` of a tool.
     pub(crate) task_support: TaskSupport,
+    /// Parameters of a tool that are mirrored in headers, if any.
+    pub(crate) declared: Option<Arc<ParamHeaders>>,
 }
 
 /// Whether a tool can run as a task (revision 2025-11-25, `execution`).
@@ -84,8 +88,23 @@ impl Item {
             hash: DefinitionHash(Sha256::digest(raw.sha256_input()).into()),
             read_only_hint,
             task_support,
+            declared: None,
             raw,
         })
+    }
+
+    /// Reads which parameters of a modern server's tool are mirrored in
+    /// headers.
+    ///
+    /// # Errors
+    /// The declaration is not legal, in which case a client must not use the
+    /// tool (2026-07-28, transports, custom headers).
+    pub(crate) fn declare(&mut self) -> Result<(), BadDeclaration> {
+        if let Some(schema) = self.raw.get("inputSchema") {
+            let declared = ParamHeaders::from_schema(&schema)?;
+            self.declared = (!declared.is_empty()).then(|| Arc::new(declared));
+        }
+        Ok(())
     }
 }
 

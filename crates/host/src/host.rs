@@ -5,12 +5,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
-use legation_config::{Instance as Mode, Problem, ServerSpec, Settings};
-use legation_core::{Caller, ServerName, SharedClock};
+use legation_config::{Environment, Instance as Mode, Problem, ServerSpec, Settings};
+use legation_core::process::GuardPath;
+use legation_core::{Caller, Home, ServerName, SharedClock};
 use legation_gate::{HubEvent, ListKind};
 use legation_store::Store;
 use tokio::sync::watch;
 
+use crate::adapter::Transports;
 use crate::catalogue::Catalogue;
 use crate::common::{Common, Times};
 use crate::instance::Phase;
@@ -49,6 +51,27 @@ struct Wanted {
     switched: HashMap<ServerName, bool>,
 }
 
+/// What a host is made of.
+#[derive(Debug)]
+pub struct HostParts {
+    /// The data directory.
+    pub home: Home,
+    /// The settings in force.
+    pub settings: Settings,
+    /// What references in configurations mean.
+    pub environment: Environment,
+    /// Where definitions and tasks are remembered.
+    pub store: Arc<Store>,
+    /// The time.
+    pub clock: SharedClock,
+    /// What guards child processes.
+    pub guard: GuardPath,
+    /// The hub's version, for servers.
+    pub version: &'static str,
+    /// Where connections are kept up; calls run wherever they are polled.
+    pub runtime: tokio::runtime::Handle,
+}
+
 /// There is no server of that name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no server named {name:?}; nothing was changed")]
@@ -70,6 +93,22 @@ impl NoServer {
 // === impl Host ===
 
 impl Host {
+    /// A host without servers; [`Host::apply`] gives it some.
+    #[must_use]
+    pub fn new(parts: HostParts) -> Arc<Self> {
+        let transports = Transports {
+            environment: parts.environment,
+            env_mode: parts.settings.env_value_mode,
+            guard: parts.guard,
+            home: parts.home,
+            version: parts.version,
+            max_message: parts.settings.limits.upstream_message_bytes,
+        };
+        let times = Times::default();
+        let (store, clock, runtime) = (parts.store, parts.clock, parts.runtime);
+        Self::with_dialer(Arc::new(transports), store, clock, parts.settings, runtime, times)
+    }
+
     /// A host with its own way to open connections.
     pub(crate) fn with_dialer(
         dialer: Arc<dyn Dialer>,

@@ -5,6 +5,7 @@
 //! server is called only with a `Permitted`, and a connection is opened only
 //! through the port that `transport` puts real transports behind.
 
+mod adapter;
 mod ask;
 mod call;
 mod catalogue;
@@ -29,5 +30,5 @@ pub mod transport;
 #[cfg(test)]
 mod testing;
 
-pub use host::{Host, NoServer};
+pub use host::{Host, HostParts, NoServer};
 pub use status::{ServerStatus, State, Summary};

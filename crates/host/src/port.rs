@@ -10,6 +10,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use legation_gate::{ListKind, Retry};
 use legation_wire::caps::ClientCapabilities;
+use legation_wire::headers::ParamHeaders;
 use legation_wire::json::{Object, Raw};
 use legation_wire::message::ErrorObject;
 use legation_wire::revision::Revision;
@@ -132,8 +133,9 @@ pub(crate) struct Order {
     pub(crate) face: Option<Face>,
     /// Answers to an earlier `input_required` of a modern server.
     pub(crate) retry: Option<Retry>,
-    /// The tool's definition, for `x-mcp-header` parameters.
-    pub(crate) definition: Option<Raw>,
+    /// Parameters that the tool's schema wants mirrored in headers
+    /// (`x-mcp-header`, revision 2026-07-28).
+    pub(crate) declared: Option<Arc<ParamHeaders>>,
 }
 
 /// Names one open question of a server's.
@@ -160,8 +162,6 @@ pub(crate) enum CallEvent {
     AskWithdrawn(AskKey),
     /// The answer.
     Done(Result<Raw, ErrorObject>),
-    /// The server broke the protocol in a way that ends this exchange.
-    Broken(String),
     /// The connection is gone.
     Lost(String),
     /// The server answered 401 or 403.
@@ -220,7 +220,7 @@ impl Order {
             log_level: None,
             face: None,
             retry: None,
-            definition: None,
+            declared: None,
         }
     }
 }
@@ -251,9 +251,7 @@ pub(crate) async fn request(
         match exchange.next().await {
             CallEvent::Done(Ok(result)) => return Ok(result),
             CallEvent::Done(Err(error)) => return Err(AskError::Refused(error)),
-            CallEvent::Broken(reason) | CallEvent::Lost(reason) => {
-                return Err(AskError::NoAnswer(reason));
-            }
+            CallEvent::Lost(reason) => return Err(AskError::NoAnswer(reason)),
             CallEvent::NeedsAuth => return Err(AskError::NeedsAuth),
             CallEvent::Ask { key, .. } => {
                 exchange.answer(key, Err(crate::ask::unsupported()));

@@ -40,6 +40,15 @@ pub(crate) enum FetchError {
     },
 }
 
+/// How a list is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    /// Most items kept.
+    pub(crate) items_max: usize,
+    /// Whether it is a modern server's, whose tools may declare headers.
+    pub(crate) modern: bool,
+}
+
 /// Which of a server's tools its configuration lets through.
 pub(crate) type Allow<'a> = &'a (dyn Fn(&str) -> bool + Send + Sync);
 
@@ -52,13 +61,17 @@ pub(crate) async fn fetch_all(
     allow: Allow<'_>,
     items_max: usize,
 ) -> Result<(Definitions, Vec<String>), FetchError> {
+    let bounds = Bounds {
+        items_max,
+        modern: about.revision.is_modern(),
+    };
     let mut definitions = Definitions::new(about);
     let mut warnings = Vec::new();
     for kind in ListKind::ALL {
         if !definitions.declares(capability(kind)) {
             continue;
         }
-        let list = fetch(port, kind, allow, items_max, &mut warnings).await?;
+        let list = fetch(port, kind, allow, bounds, &mut warnings).await?;
         definitions.set(kind, list);
     }
     Ok((definitions, warnings))
@@ -70,12 +83,13 @@ pub(crate) async fn fetch(
     port: &dyn Port,
     kind: ListKind,
     allow: Allow<'_>,
-    items_max: usize,
+    bounds: Bounds,
     warnings: &mut Vec<String>,
 ) -> Result<List, FetchError> {
     let method = kind.method();
     let mut reading = Reading {
-        items_max: items_max.min(ITEMS_MAX),
+        items_max: bounds.items_max.min(ITEMS_MAX),
+        modern: bounds.modern,
         ..Reading::default()
     };
     let mut cursor: Option<Raw> = None;
@@ -133,6 +147,9 @@ struct Reading {
     bytes: usize,
     nameless: usize,
     doubled: Vec<Box<str>>,
+    /// Whether it is a modern server's list.
+    modern: bool,
+    refused: Vec<String>,
     cut: Option<String>,
 }
 
@@ -149,11 +166,19 @@ impl Reading {
                 self.cut(format!("it is longer than {} MiB", BYTES_MAX >> 20));
                 return false;
             }
-            let Some(item) = Item::read(kind, raw) else {
+            let Some(mut item) = Item::read(kind, raw) else {
                 self.nameless += 1;
                 continue;
             };
             if kind == ListKind::Tools && !allow(&item.name) {
+                continue;
+            }
+            if kind == ListKind::Tools
+                && self.modern
+                && let Err(error) = item.declare()
+            {
+                let name = &item.name;
+                self.refused.push(format!("tool {name:?} was left out: {error}"));
                 continue;
             }
             let name = item.name.clone();
@@ -169,7 +194,8 @@ impl Reading {
     }
 
     fn warnings(&mut self, method: &str) -> Vec<String> {
-        let mut warnings = Vec::new();
+        let mut warnings = std::mem::take(&mut self.refused);
+        warnings.truncate(NAMES_SHOWN);
         if let Some(why) = self.cut.take() {
             let kept = self.list.items().len();
             warnings.push(format!("{method} was cut off after {kept} entries: {why}"));

@@ -17,7 +17,7 @@ use legation_wire::meta;
 use super::{Connection, End, audience, publish};
 use crate::ask;
 use crate::common::Common;
-use crate::definitions::{self, FetchError, List};
+use crate::definitions::{self, Bounds, FetchError, List};
 use crate::instance::{Instance, Key, Live, LooseAsk, Phase};
 use crate::level;
 use crate::port::{self, AskKey, EventSource, ListenWish, PortEvent};
@@ -154,11 +154,14 @@ impl Session<'_> {
             }
             let live = Arc::clone(&self.live);
             let spec = Arc::clone(&self.server.spec);
-            let items_max = self.common.settings.limits.tools_per_server;
+            let bounds = Bounds {
+                items_max: self.common.settings.limits.tools_per_server,
+                modern: self.live.about.revision.is_modern(),
+            };
             self.chores.push(Box::pin(async move {
                 let mut warnings = Vec::new();
                 let allow = |tool: &str| spec.offers(tool);
-                let read = definitions::fetch(&*live.port, kind, &allow, items_max, &mut warnings);
+                let read = definitions::fetch(&*live.port, kind, &allow, bounds, &mut warnings);
                 Done::Read(kind, read.await, warnings)
             }));
         }

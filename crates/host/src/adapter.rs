@@ -1,0 +1,315 @@
+//! The real transports behind the port.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use http::{HeaderName, HeaderValue};
+use legation_config::{EnvMode, Environment, Resolved, ResolvedHttp};
+use legation_core::Home;
+use legation_core::error::chain;
+use legation_core::process::{ChildSpec, GuardPath};
+use legation_gate::ListKind;
+use legation_wire::caps::ServerCapabilities;
+use legation_wire::json::{Object, Raw};
+use legation_wire::listen::ListenFilter;
+use legation_wire::message::ErrorObject;
+use legation_wire::revision::Revision;
+use legation_wire::translate::{InputAnswers, put_input_answers};
+use legation_wire::upstream::{self, CallRequest, EraChoice, LinkConfig};
+
+use crate::names::sanitise;
+use crate::port::{
+    About, AskKey, CallEvent, DialError, Dialer, EventSource, Exchange, Face, ListenWish, Order,
+    Plan, Port, PortEvent, Ready,
+};
+use crate::transport::{
+    self, CallOrder, CallStream, Connection, Event, Events, HttpSpec, LineSink, StartError,
+    StartSpec, StdioSpec, TransportSpec,
+};
+
+/// How long a process may take to end by itself before it is made to.
+const STOP_GRACE: Duration = Duration::from_secs(2);
+/// How long reaching a URL may take.
+const REACH: Duration = Duration::from_secs(30);
+
+/// Opens real connections.
+#[derive(Debug)]
+pub(crate) struct Transports {
+    /// What references in configurations mean.
+    pub(crate) environment: Environment,
+    /// How `env` is read where an entry does not say.
+    pub(crate) env_mode: EnvMode,
+    /// What guards child processes.
+    pub(crate) guard: GuardPath,
+    /// Where logs of servers go.
+    pub(crate) home: Home,
+    /// The hub's own version.
+    pub(crate) version: &'static str,
+    /// Largest message accepted from a server, in bytes.
+    pub(crate) max_message: usize,
+}
+
+#[derive(Debug)]
+struct Connected {
+    connection: Connection,
+    face: Face,
+    /// Which changes the server says it tells of.
+    tells: ListenFilter,
+}
+
+#[derive(Debug)]
+struct Unasked(Events);
+
+struct Stream(CallStream);
+
+impl Dialer for Transports {
+    fn dial(&self, plan: Plan) -> BoxFuture<'static, Result<Ready, DialError>> {
+        let spec = match self.start_spec(&plan) {
+            Ok(spec) => spec,
+            Err(error) => return Box::pin(std::future::ready(Err(error))),
+        };
+        Box::pin(async move {
+            let started = Connection::start(spec).await.map_err(dial_error)?;
+            let ready = started.ready;
+            let capabilities = ready.capabilities;
+            let connected = Connected {
+                connection: started.connection,
+                face: plan.face,
+                tells: tells(&capabilities),
+            };
+            Ok(Ready {
+                port: Arc::new(connected),
+                events: Box::new(Unasked(started.events)),
+                about: About {
+                    revision: ready.revision,
+                    capabilities: capabilities.raw,
+                    server_info: ready.server_info,
+                    instructions: ready.instructions.map(String::from),
+                },
+                pid: started.pid,
+            })
+        })
+    }
+}
+
+impl Transports {
+    fn start_spec(&self, plan: &Plan) -> Result<StartSpec, DialError> {
+        let resolved = plan.spec.resolve(&self.environment, self.env_mode);
+        let resolved = resolved.map_err(|error| DialError::Failed(chain(&error)))?;
+        let log = Arc::clone(&plan.log);
+        let note: LineSink = Arc::new(move |line: &str| log.note(line));
+        let transport = match resolved {
+            Resolved::Stdio(stdio) => {
+                let log = Arc::clone(&plan.log);
+                let folder = plan.folder.as_deref().map(PathBuf::from);
+                TransportSpec::Stdio(StdioSpec {
+                    child: ChildSpec {
+                        name: plan.spec.name.to_string(),
+                        program: stdio.command,
+                        args: stdio.args,
+                        cwd: folder.or(stdio.cwd),
+                        env: stdio.env,
+                        guard: self.guard.clone(),
+                    },
+                    stderr: Arc::new(move |line: &str| log.stderr(line)),
+                    log_file: Some(self.log_file(plan)),
+                    stop_grace: STOP_GRACE,
+                })
+            }
+            Resolved::Http(http) => TransportSpec::Http(http_spec(&http)?),
+        };
+        let info = plan.face.info.clone().unwrap_or_else(|| {
+            Object::new()
+                .with("name", Raw::from_static(r#""legation""#))
+                .with("version", Raw::str(self.version))
+                .to_raw()
+        });
+        Ok(StartSpec {
+            link: LinkConfig {
+                era: match plan.spec.era {
+                    legation_config::EraChoice::Auto => EraChoice::Auto,
+                    legation_config::EraChoice::Legacy => EraChoice::Legacy,
+                    legation_config::EraChoice::Modern => EraChoice::Modern,
+                },
+                http: matches!(transport, TransportSpec::Http(_)),
+                client_info: info,
+                offered: (*plan.face.capabilities).clone(),
+                legacy_revision: Revision::LATEST_LEGACY,
+            },
+            transport,
+            max_message: self.max_message,
+            note,
+        })
+    }
+
+    fn log_file(&self, plan: &Plan) -> PathBuf {
+        let name = sanitise(plan.spec.name.as_str());
+        self.home.logs().join(format!("server-{name}.log"))
+    }
+}
+
+fn http_spec(http: &ResolvedHttp) -> Result<HttpSpec, DialError> {
+    let mut headers = Vec::with_capacity(http.headers.len());
+    for (name, value) in &http.headers {
+        let parsed = HeaderName::from_bytes(name.as_bytes()).ok();
+        let value = HeaderValue::from_str(value.reveal()).ok();
+        let (Some(parsed), Some(mut value)) = (parsed, value) else {
+            return Err(DialError::Failed(format!("headers.{name} is no HTTP header")));
+        };
+        value.set_sensitive(true);
+        headers.push((parsed, value));
+    }
+    Ok(HttpSpec {
+        url: http.url.reveal().to_owned(),
+        headers,
+        connect_timeout: REACH,
+    })
+}
+
+fn dial_error(error: StartError) -> DialError {
+    match error {
+        StartError::NeedsAuth { .. } => DialError::NeedsAuth,
+        other => DialError::Failed(format!("{}; {}", chain(&other), other.hint())),
+    }
+}
+
+fn tells(capabilities: &ServerCapabilities) -> ListenFilter {
+    ListenFilter {
+        tools: capabilities.tools_list_changed,
+        prompts: capabilities.prompts_list_changed,
+        resources: capabilities.resources_list_changed,
+        ..ListenFilter::default()
+    }
+}
+
+// === impl Connected ===
+
+impl Port for Connected {
+    fn open(&self, order: Order) -> Box<dyn Exchange> {
+        let mut params = order.params;
+        if let Some(retry) = order.retry {
+            let state = retry.state.as_ref().and_then(Raw::to_str);
+            let answers = InputAnswers {
+                responses: retry.responses,
+                request_state: state.map(Into::into),
+            };
+            put_input_answers(&mut params, &answers);
+        }
+        let face = order.face.as_ref().unwrap_or(&self.face);
+        let call = CallOrder {
+            request: CallRequest {
+                method: order.method.into(),
+                params,
+                caps: (*face.capabilities).clone(),
+                client_info: face.info.clone(),
+                log_level: order.log_level,
+                want_progress: order.progress,
+            },
+            declared: order.declared,
+        };
+        Box::new(Stream(self.connection.call(call)))
+    }
+
+    fn notify(&self, method: &'static str, params: Option<Raw>) {
+        self.connection.notify(method, params);
+    }
+
+    fn listen(&self, wish: ListenWish) {
+        let filter = ListenFilter {
+            uris: wish.resources,
+            task_ids: wish.tasks,
+            ..self.tells.clone()
+        };
+        self.connection.listen(filter);
+    }
+
+    fn answer(&self, key: AskKey, answer: Result<Raw, ErrorObject>) {
+        self.connection.answer(upstream::AskKey(key.0), answer);
+    }
+
+    fn stop(&self) -> BoxFuture<'static, ()> {
+        let connection = self.connection.clone();
+        Box::pin(async move { connection.stop().await })
+    }
+}
+
+// === impl Stream ===
+
+impl Exchange for Stream {
+    fn next(&mut self) -> BoxFuture<'_, CallEvent> {
+        Box::pin(async {
+            match self.0.next().await {
+                transport::CallEvent::Progress(params) => CallEvent::Progress(params),
+                transport::CallEvent::Log(params) => CallEvent::Log(params),
+                transport::CallEvent::Ask {
+                    key,
+                    method,
+                    params,
+                } => CallEvent::Ask {
+                    key: AskKey(key.0),
+                    method,
+                    params,
+                },
+                transport::CallEvent::AskWithdrawn(key) => CallEvent::AskWithdrawn(AskKey(key.0)),
+                transport::CallEvent::Done(answer) => CallEvent::Done(answer),
+                transport::CallEvent::Lost(reason) => CallEvent::Lost(reason),
+                transport::CallEvent::NeedsAuth { .. } => CallEvent::NeedsAuth,
+            }
+        })
+    }
+
+    fn answer(&mut self, key: AskKey, answer: Result<Raw, ErrorObject>) {
+        self.0.answer(upstream::AskKey(key.0), answer);
+    }
+}
+
+// === impl Unasked ===
+
+impl EventSource for Unasked {
+    fn next(&mut self) -> BoxFuture<'_, Option<PortEvent>> {
+        Box::pin(async {
+            loop {
+                let event = self.0.recv().await?;
+                if let Some(event) = port_event(event) {
+                    return Some(event);
+                }
+            }
+        })
+    }
+}
+
+fn port_event(event: Event) -> Option<PortEvent> {
+    match event {
+        Event::ListChanged(kind) => Some(PortEvent::ListChanged(match kind {
+            upstream::ListKind::Tools => ListKind::Tools,
+            upstream::ListKind::Resources => ListKind::Resources,
+            upstream::ListKind::Prompts => ListKind::Prompts,
+        })),
+        Event::ResourceUpdated { uri } => {
+            let params = Object::new().with("uri", Raw::str(&uri));
+            Some(PortEvent::ResourceUpdated { uri, params })
+        }
+        Event::TaskStatus(params) => Some(PortEvent::Task(params)),
+        Event::Ask {
+            key,
+            method,
+            params,
+        } => Some(PortEvent::Ask {
+            key: AskKey(key.0),
+            method,
+            params,
+        }),
+        Event::AskWithdrawn(key) => Some(PortEvent::AskWithdrawn(AskKey(key.0))),
+        Event::Closed(reason) => Some(PortEvent::Closed(reason)),
+        Event::Unattributed(notification) if &*notification.method == "notifications/message" => {
+            notification.params.map(PortEvent::Logged)
+        }
+        // The rest is bookkeeping of the connection's, or of no meaning here.
+        Event::Unattributed(_)
+        | Event::ElicitationComplete(_)
+        | Event::ListenAcknowledged(_)
+        | Event::ListenEnded(_) => None,
+    }
+}
