@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod bad_input;
+mod bridge;
+mod clients;
 mod crowd;
 mod fidelity;
 mod fixture;
