@@ -22,12 +22,10 @@ async fn hub() -> anyhow::Result<Hub> {
 }
 
 async fn echoes(peer: &Peer, what: &str) -> anyhow::Result<()> {
-    let answer = peer.call("fixture-echo", json!({"what": what})).await?;
-    anyhow::ensure!(
-        answer.first_text() == json!({"what": what}).to_string(),
-        "{}",
-        answer.text
-    );
+    let arguments = json!({"what": what});
+    let expected = arguments.to_string();
+    let answer = peer.call("fixture-echo", arguments).await?;
+    anyhow::ensure!(answer.first_text() == expected, "{}", answer.text);
     Ok(())
 }
 

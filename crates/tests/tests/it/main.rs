@@ -10,3 +10,5 @@ mod fidelity;
 mod fixture;
 mod hostile;
 mod leftovers;
+mod patience;
+mod sse;
