@@ -1,5 +1,8 @@
 //! What the echo server answers, whatever carries it.
 
+#[cfg(test)]
+mod tests;
+
 use std::borrow::Cow;
 
 use memchr::memmem;

@@ -1,6 +1,9 @@
 //! As much of an HTTP/1.1 client as a load generator needs: one connection, one request at a time,
 //! the request's bytes made in advance.
 
+#[cfg(test)]
+mod tests;
+
 use std::io;
 
 use bytes::{Buf as _, BytesMut};
@@ -87,10 +90,12 @@ impl Connection {
     pub async fn exchange(&mut self, request: &[u8]) -> io::Result<(Head, &[u8])> {
         self.stream.write_all(request).await?;
         let head = loop {
-            self.fill().await?;
-            if let Some(head) = parse_head(&self.buffer)? {
+            if !self.buffer.is_empty()
+                && let Some(head) = parse_head(&self.buffer)?
+            {
                 break head;
             }
+            self.fill().await?;
         };
         self.buffer.advance(head.length);
         self.body.clear();

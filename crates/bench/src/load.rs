@@ -1,5 +1,8 @@
 //! The load itself: so many connections, each with one call in flight, for so long.
 
+#[cfg(test)]
+mod tests;
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,5 +1,8 @@
 //! Latencies and what is said of them.
 
+#[cfg(test)]
+mod tests;
+
 use std::time::Duration;
 
 use serde::Serialize;

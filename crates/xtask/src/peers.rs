@@ -156,6 +156,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 
 /// Loads every peer that can be had, like the hub.
 pub(crate) fn measure(programs: &Programs, effort: Effort, table: &mut Table) -> Result<()> {
+    // Some need a second for their first answers under load.
+    let effort = Effort {
+        seconds: effort.seconds.max(1.5),
+        ..effort
+    };
     let echo = programs.echo_http("both")?;
     for peer in PEERS {
         sys::say(&format!("peer {}", peer.title()));

@@ -1,5 +1,8 @@
 //! Results, their targets, and how they are shown.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt::Write as _;
 
 use serde::Serialize;

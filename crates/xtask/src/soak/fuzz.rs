@@ -3,6 +3,9 @@
 //! Valid exchanges are bent: bytes flipped, cut, doubled, strewn in, lengths and nesting made absurd.
 //! Whatever comes, the hub must go on answering others, must not panic, and its ledger stays intact.
 
+#[cfg(test)]
+mod tests;
+
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
