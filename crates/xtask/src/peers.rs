@@ -5,17 +5,19 @@
 //! They forward and do not govern: no policy, no ledger, and no authentication is switched on.
 
 mod install;
+mod list;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result};
 
 use crate::bench::Effort;
 use crate::bench::programs::{Load, Programs, Running, median, resident_kib};
 use crate::bench::table::{Row, Table, Target};
 use crate::sys;
+use list::PEERS;
 
 /// Options of `cargo xtask peers`.
 #[derive(Debug, clap::Args)]
@@ -67,69 +69,6 @@ struct Place<'a> {
     /// The echo server's endpoint over HTTP.
     url: &'a str,
 }
-
-const PEERS: &[Peer] = &[
-    Peer {
-        name: "mcp-proxy (Rust)",
-        registry: Registry::Cargo,
-        package: "mcp-proxy",
-        version: "0.6.0",
-        hop: Hop::HttpToHttp,
-        path: "/",
-        tool: "up_echo",
-        command: rust_http,
-    },
-    Peer {
-        name: "mcp-proxy (Rust)",
-        registry: Registry::Cargo,
-        package: "mcp-proxy",
-        version: "0.6.0",
-        hop: Hop::HttpToStdio,
-        path: "/",
-        tool: "up_echo",
-        command: rust_stdio,
-    },
-    Peer {
-        name: "mcp-proxy (Python)",
-        registry: Registry::PyPi,
-        package: "mcp-proxy",
-        version: "0.13.0",
-        hop: Hop::HttpToStdio,
-        path: "/mcp",
-        tool: "echo",
-        command: python_stdio,
-    },
-    Peer {
-        name: "fastmcp",
-        registry: Registry::PyPi,
-        package: "fastmcp",
-        version: "4.1.2",
-        hop: Hop::HttpToHttp,
-        path: "/mcp",
-        tool: "echo",
-        command: fastmcp_http,
-    },
-    Peer {
-        name: "supergateway",
-        registry: Registry::Npm,
-        package: "supergateway",
-        version: "4.0.0",
-        hop: Hop::HttpToStdio,
-        path: "/mcp",
-        tool: "echo",
-        command: supergateway_stdio,
-    },
-    Peer {
-        name: "mcp-proxy (Node)",
-        registry: Registry::Npm,
-        package: "mcp-proxy",
-        version: "6.7.19",
-        hop: Hop::HttpToStdio,
-        path: "/mcp",
-        tool: "echo",
-        command: node_stdio,
-    },
-];
 
 /// How long a peer may take until it answers.
 const START: Duration = Duration::from_secs(30);
@@ -310,103 +249,4 @@ fn free_port() -> Result<u16> {
     Ok(std::net::TcpListener::bind(("127.0.0.1", 0))?
         .local_addr()?
         .port())
-}
-
-fn rust_http(place: &Place<'_>) -> Result<Command> {
-    rust(
-        place,
-        &format!("transport = \"http\"\nurl = \"{}\"\n", place.url),
-    )
-}
-
-fn rust_stdio(place: &Place<'_>) -> Result<Command> {
-    let echo = place.echo.display();
-    rust(
-        place,
-        &format!("transport = \"stdio\"\ncommand = \"{echo}\"\nargs = []\n"),
-    )
-}
-
-fn rust(place: &Place<'_>, backend: &str) -> Result<Command> {
-    let port = place.port;
-    let text = format!(
-        "[proxy]\nname = \"bench\"\nseparator = \"_\"\n\n[proxy.listen]\nhost = \"127.0.0.1\"\n\
-         port = {port}\n\n[[backends]]\nname = \"up\"\n{backend}"
-    );
-    let path = place.folder.join(format!("bench-{port}.toml"));
-    std::fs::write(&path, text)?;
-    let mut command = sys::command(place.folder.join("bin/mcp-proxy"));
-    command.arg("--config").arg(path);
-    Ok(command)
-}
-
-fn python_stdio(place: &Place<'_>) -> Result<Command> {
-    let mut command = sys::command(place.folder.join("bin/mcp-proxy"));
-    command
-        .args([
-            "--port",
-            &place.port.to_string(),
-            "--log-level",
-            "ERROR",
-            "--",
-        ])
-        .arg(place.echo);
-    Ok(command)
-}
-
-fn fastmcp_http(place: &Place<'_>) -> Result<Command> {
-    let mut command = sys::command(place.folder.join("bin/fastmcp"));
-    command.args([
-        "run",
-        place.url,
-        "--transport",
-        "http",
-        "--port",
-        &place.port.to_string(),
-    ]);
-    command.args(["--no-banner", "--log-level", "ERROR"]);
-    Ok(command)
-}
-
-fn supergateway_stdio(place: &Place<'_>) -> Result<Command> {
-    let mut command = node(place, "supergateway")?;
-    command
-        .arg("--stdio")
-        .arg(place.echo)
-        .args(["--port", &place.port.to_string()]);
-    command.args([
-        "--outputTransport",
-        "streamableHttp",
-        "--stateful",
-        "--logLevel",
-        "none",
-    ]);
-    Ok(command)
-}
-
-fn node_stdio(place: &Place<'_>) -> Result<Command> {
-    let mut command = node(place, "mcp-proxy")?;
-    command
-        .args([
-            "--host",
-            "127.0.0.1",
-            "--port",
-            &place.port.to_string(),
-            "--",
-        ])
-        .arg(place.echo);
-    Ok(command)
-}
-
-/// A program of an npm package, run by the pinned Node.
-fn node(place: &Place<'_>, program: &str) -> Result<Command> {
-    let program = place.folder.join("node_modules/.bin").join(program);
-    let node: PathBuf = install::node()?;
-    if !program.exists() {
-        bail!("there is no {}", program.display());
-    }
-    ensure!(node.is_file(), "there is no {}", node.display());
-    let mut command = sys::command(node);
-    command.arg(program);
-    Ok(command)
 }

@@ -326,12 +326,15 @@ fn a_sleeping_test_is_found_unless_it_says_why() {
         append(w, "crates/core/src/tests.rs", sleep)
     });
     let mut workspace = clean();
+    let path = "crates/core/src/tests.rs";
     append(
         &mut workspace,
-        "crates/core/src/tests.rs",
+        path,
         "// tidy: the kernel offers no event\n",
     );
-    append(&mut workspace, "crates/core/src/tests.rs", sleep);
+    append(&mut workspace, path, sleep);
+    append(&mut workspace, path, "}\n\n\nwhile !there() {\n");
+    append(&mut workspace, path, sleep);
     assert_eq!(broken(&workspace), []);
 }
 

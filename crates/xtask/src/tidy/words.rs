@@ -10,7 +10,7 @@ use super::workspace::{File, Workspace};
 enum Scope {
     Everywhere,
     Rust,
-    /// Files that hold tests. Fixture servers may be slow on purpose, and the harness holds the one
+    /// Files that hold tests. Fixtures and hostile servers may be slow on purpose, and the harness holds the one
     /// loop that waits, with its deadline.
     Tests,
 }
@@ -61,7 +61,14 @@ const NEEDLES: &[Needle] = &[
     needle(concat!("unsafe", " impl"), Scope::Rust, true, UNSAFE),
     needle(concat!("unsafe", " extern"), Scope::Rust, true, UNSAFE),
     needle(concat!("sleep", "("), Scope::Tests, false, SLEEP),
-    needle(concat!("/wo", "rk/"), Scope::Everywhere, true, MACHINE),
+    needle(concat!("/wo", "rk/main"), Scope::Everywhere, true, MACHINE),
+    needle(
+        concat!("/wo", "rk/shared"),
+        Scope::Everywhere,
+        true,
+        MACHINE,
+    ),
+    needle(concat!("/wo", "rk/.lib"), Scope::Everywhere, true, MACHINE),
     needle(concat!("/ro", "ot/"), Scope::Everywhere, true, MACHINE),
     needle(concat!("/tm", "p/x"), Scope::Everywhere, true, MACHINE),
     needle(concat!("/tm", "p/t/"), Scope::Everywhere, true, MACHINE),
@@ -88,6 +95,11 @@ const NEEDLES: &[Needle] = &[
     ),
 ];
 
+/// What a comment that excuses a sleep begins with.
+const REASON: &str = "// tidy: ";
+/// How many lines above a sleep its loop may begin.
+const LOOK_BACK: usize = 4;
+
 /// Files whose words are cargo's, or the law's.
 const EXEMPT: &[&str] = &["Cargo.lock", "LICENSE"];
 
@@ -100,14 +112,14 @@ pub(super) fn words(workspace: &Workspace) -> Vec<Finding> {
         .filter(|f| !EXEMPT.contains(&f.path.as_str()))
     {
         let needles: Vec<&Needle> = NEEDLES.iter().filter(|n| n.applies(file)).collect();
-        let mut before = "";
-        for (number, line) in file.lines() {
+        let lines: Vec<&str> = file.text.lines().collect();
+        for (index, line) in lines.iter().enumerate() {
+            let before = &lines[index.saturating_sub(LOOK_BACK)..index];
             for needle in needles.iter().filter(|n| n.found(before, line)) {
-                let place = format!("{}:{number}", file.path);
+                let place = format!("{}:{}", file.path, index + 1);
                 let message = format!("`{}`: {}", needle.text, needle.message);
                 findings.push(Finding::error("words", place, message));
             }
-            before = line;
         }
         if file.path.ends_with(".rs") {
             silenced(file, &mut findings);
@@ -149,7 +161,7 @@ impl Needle {
             Scope::Everywhere => true,
             Scope::Rust => file.path.ends_with(".rs"),
             Scope::Tests => {
-                let slow = ["/fixture", "/harness/"]
+                let slow = ["/fixture", "/harness/", "/hostile/"]
                     .iter()
                     .any(|part| file.path.contains(part));
                 file.path.ends_with(".rs") && file.is_test() && !slow
@@ -157,13 +169,22 @@ impl Needle {
         }
     }
 
-    fn found(&self, before: &str, line: &str) -> bool {
-        let excused = self.scope == Scope::Tests
-            && (before.contains("// tidy: ") || line.contains("// tidy: "));
-        !excused
-            && line.match_indices(self.text).any(|(at, _)| {
-                let previous = line[..at].chars().next_back();
-                !self.whole || previous.is_none_or(|c| !c.is_alphanumeric() && !"_.-}/".contains(c))
-            })
+    fn found(&self, before: &[&str], line: &str) -> bool {
+        if self.scope == Scope::Tests && excused(before, line) {
+            return false;
+        }
+        line.match_indices(self.text).any(|(at, _)| {
+            let previous = line[..at].chars().next_back();
+            !self.whole || previous.is_none_or(|c| !c.is_alphanumeric() && !"_.-}/".contains(c))
+        })
     }
+}
+
+/// Whether a sleep decides nothing: it is the pause of a loop that waits for something, or the line
+/// or the one above says why it must be.
+fn excused(before: &[&str], line: &str) -> bool {
+    let said = before.last().is_some_and(|above| above.contains(REASON)) || line.contains(REASON);
+    said || before
+        .iter()
+        .any(|above| above.contains("while ") || above.contains("loop {"))
 }
