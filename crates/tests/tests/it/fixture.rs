@@ -162,3 +162,40 @@ async fn listeners_hear_what_they_asked_for() -> anyhow::Result<()> {
     assert!(peer.heard().iter().all(tagged));
     Ok(())
 }
+
+#[tokio::test]
+async fn tasks_of_2025_11_25() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let peer = stdio(folder.path(), Era::Legacy, PeerEra::Legacy).await?;
+    let start = async |tool: &str, arguments: serde_json::Value| -> anyhow::Result<String> {
+        let params = json!({"name": tool, "arguments": arguments, "task": {"ttl": 60_000}});
+        let created = peer.once("tools/call", params).await?;
+        let id = created.result()?["task"]["taskId"]
+            .as_str()
+            .map(str::to_owned);
+        id.ok_or_else(|| anyhow::anyhow!("no task: {}", created.text))
+    };
+    let refused = peer.call("failing_job", json!({})).await?;
+    assert_eq!(refused.code(), Some(-32601));
+
+    let asking = start("confirm_delete", json!({"filename": "f.txt"})).await?;
+    let state = peer.once("tasks/get", json!({"taskId": asking})).await?;
+    assert_eq!(state.result()?["status"], "input_required");
+    let result = peer.once("tasks/result", json!({"taskId": asking})).await?;
+    assert_eq!(result.first_text(), "Deleted f.txt");
+    let related = &result.result()?["_meta"]["io.modelcontextprotocol/related-task"];
+    assert_eq!(related["taskId"], asking.as_str());
+
+    let slow = start("slow_compute", json!({"seconds": 600})).await?;
+    let listed = peer.list("tasks/list", "tasks").await?;
+    assert_eq!(listed.len(), 2);
+    let cancelled = peer.once("tasks/cancel", json!({"taskId": slow})).await?;
+    assert_eq!(cancelled.result()?["status"], "cancelled");
+    assert_eq!(
+        peer.once("tasks/result", json!({"taskId": slow}))
+            .await?
+            .code(),
+        Some(-32603)
+    );
+    Ok(())
+}

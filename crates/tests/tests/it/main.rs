@@ -6,6 +6,7 @@ mod bad_input;
 mod bridge;
 mod clients;
 mod crowd;
+mod demo;
 mod fidelity;
 mod fixture;
 mod hostile;
