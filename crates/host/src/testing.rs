@@ -109,12 +109,20 @@ impl Scripted {
         self.lists.lock().expect("a lock").insert(kind, entries);
     }
 
+    /// Does something unasked on every connection.
     pub(crate) async fn tell(&self, event: PortEvent) {
         let senders = self.events.lock().expect("a lock").clone();
         for sender in senders {
             // Connections that have ended hear nothing.
             drop(sender.send(event.clone()).await);
         }
+    }
+
+    /// Does something unasked on the newest connection.
+    pub(crate) async fn tell_newest(&self, event: PortEvent) {
+        let newest = self.events.lock().expect("a lock").last().cloned();
+        let sent = newest.expect("a connection").send(event).await;
+        sent.expect("it stands");
     }
 
     pub(crate) fn methods(&self) -> Vec<&'static str> {
