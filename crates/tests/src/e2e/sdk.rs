@@ -1,6 +1,7 @@
 //! The official SDKs and the Inspector through the hub, against five real
 //! servers: what they get must equal what a direct connection gives.
 
+mod compare;
 mod normal;
 mod servers;
 
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::time::timeout;
 
+use self::compare::{equal, same_answer, same_list};
 use self::servers::{Upstream, Workspace};
 use super::report::{Report, say};
 use super::tools::Tools;
@@ -403,65 +405,4 @@ async fn output(mut command: Command) -> anyhow::Result<Value> {
         );
     };
     Ok(value)
-}
-
-/// The entries of one server, in both lists, by what identifies them.
-fn same_list(
-    list: &str,
-    key: &str,
-    server: &str,
-    said: &Value,
-    direct: &Value,
-) -> Result<(), String> {
-    let prefix = if key == "name" && !server.is_empty() {
-        format!("{server}-")
-    } else {
-        String::new()
-    };
-    let entries = |all: &Value| -> HashMap<String, Value> {
-        let all = all[list].as_array().cloned().unwrap_or_default();
-        all.into_iter()
-            .filter_map(|entry| Some((entry[key].as_str()?.to_owned(), entry)))
-            .collect()
-    };
-    let through = entries(said);
-    for (name, mut expected) in entries(direct) {
-        let Some(mut found) = through.get(&format!("{prefix}{name}")).cloned() else {
-            return Err(format!("{name} is not listed"));
-        };
-        found[key] = name.clone().into();
-        normal::meta(&mut found);
-        normal::meta(&mut expected);
-        equal(&found, &expected).map_err(|why| format!("{name}: {why}"))?;
-    }
-    if !prefix.is_empty() {
-        let count = through
-            .keys()
-            .filter(|name| name.starts_with(&prefix))
-            .count();
-        equal(&json!(count), &json!(entries(direct).len()))
-            .map_err(|why| format!("entries: {why}"))?;
-    }
-    Ok(())
-}
-
-fn same_answer(tool: &str, era: &str, said: &Value, direct: &Value) -> Result<(), String> {
-    // This tool runs as a task only. A modern client that declared no tasks is
-    // refused by −32021 (2026-07-28, tasks extension), where 2025-11-25 has −32601.
-    if tool == "simulate-research-query" && era == "modern" {
-        return equal(&said["error"]["code"], &json!(-32021));
-    }
-    equal(&normal::answer(tool, said), &normal::answer(tool, direct))
-}
-
-fn equal(found: &Value, expected: &Value) -> Result<(), String> {
-    if found == expected {
-        return Ok(());
-    }
-    let short = |value: &Value| -> String { value.to_string().chars().take(600).collect() };
-    Err(format!(
-        "got {} instead of {}",
-        short(found),
-        short(expected)
-    ))
 }

@@ -40,6 +40,7 @@ async fn call(peer: &Peer, habit: Habit, id: String, index: usize) -> anyhow::Re
     if habit == Habit::Cancels && index.is_multiple_of(5) {
         let params = json!({"name": "crowd-wait", "arguments": {"id": id, "ms": 600_000}});
         let pending = peer.start("tools/call", params).await?;
+        // tidy: the call may be anywhere on its way when it is cancelled; every outcome is checked
         tokio::time::sleep(Duration::from_millis(5)).await;
         peer.cancel(&pending).await?;
         // Nothing may come; were something to come, it would have to be an error.

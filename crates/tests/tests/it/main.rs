@@ -5,6 +5,7 @@
 mod bad_input;
 mod bridge;
 mod clients;
+mod commands;
 mod crowd;
 mod demo;
 mod fidelity;

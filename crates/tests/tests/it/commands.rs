@@ -1,0 +1,235 @@
+//! The commands against a running hub: servers, calls, records, agents.
+
+use legation_tests::fixture::Era;
+use legation_tests::harness::hub::{Hub, HubOptions};
+use legation_tests::harness::peer::{PeerEra, everything, friendly};
+use legation_tests::harness::process::program;
+use legation_tests::harness::servers::stdio_entry;
+use serde_json::{Value, json};
+
+async fn hub() -> anyhow::Result<Hub> {
+    let servers = json!({"fixture": stdio_entry(Era::Both, "shared")?});
+    let hub = Hub::start(HubOptions {
+        servers,
+        ..HubOptions::default()
+    })
+    .await?;
+    let peer = hub.http(PeerEra::Modern, everything(), friendly()).await?;
+    hub.wait_for_tool(&peer, "fixture-echo").await?;
+    Ok(hub)
+}
+
+/// A command that must end with a code, and what it printed as JSON.
+async fn said(hub: &Hub, arguments: &[&str], code: i32) -> anyhow::Result<Value> {
+    let (found, output, complaint) = hub.run(arguments).await?;
+    anyhow::ensure!(
+        found == code,
+        "{arguments:?} ended with {found}: {output}{complaint}"
+    );
+    Ok(serde_json::from_str(&output).unwrap_or_default())
+}
+
+#[tokio::test]
+async fn servers_are_added_used_and_removed() -> anyhow::Result<()> {
+    let hub = hub().await?;
+    let program = program("fixture-server")?.display().to_string();
+    said(
+        &hub,
+        &[
+            "mcp", "add", "second", "--json", "--", &program, "--era", "legacy",
+        ],
+        0,
+    )
+    .await?;
+    let listed = said(&hub, &["mcp", "list", "--json"], 0).await?;
+    let names: Vec<_> = listed["servers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|server| server["name"].clone())
+        .collect();
+    assert!(
+        names.contains(&json!("fixture")) && names.contains(&json!("second")),
+        "{listed}"
+    );
+    let called = said(
+        &hub,
+        &["mcp", "call", "second/echo", r#"{"a": 1}"#, "--json"],
+        0,
+    )
+    .await?;
+    assert!(called.to_string().contains(r#"{\"a\":1}"#), "{called}");
+    let tools = said(&hub, &["mcp", "tools", "--json"], 0).await?;
+    assert!(
+        tools["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|tool| tool["name"] == "second-echo")
+    );
+    let shown = said(&hub, &["mcp", "show", "second", "--json"], 0).await?;
+    assert_eq!(shown["server"]["status"], "connected", "{shown}");
+    said(&hub, &["mcp", "disable", "second", "--json"], 0).await?;
+    let refused = hub.run(&["mcp", "call", "second-echo", "{}"]).await?;
+    assert_ne!(refused.0, 0, "{refused:?}");
+    said(&hub, &["mcp", "enable", "second", "--json"], 0).await?;
+    said(&hub, &["mcp", "reload", "second", "--json"], 0).await?;
+    said(&hub, &["mcp", "remove", "second", "--json"], 0).await?;
+    let listed = said(&hub, &["mcp", "list", "--json"], 0).await?;
+    assert!(!listed.to_string().contains("second"), "{listed}");
+    let unknown = hub.run(&["mcp", "show", "second"]).await?;
+    assert_ne!(unknown.0, 0);
+    Ok(())
+}
+
+#[tokio::test]
+async fn every_call_has_two_records() -> anyhow::Result<()> {
+    let hub = hub().await?;
+    let before = said(&hub, &["audit", "verify", "--json"], 0).await?;
+    let peer = hub
+        .socket_peer(PeerEra::Legacy, everything(), friendly())
+        .await?;
+    for round in 0..25 {
+        peer.call("fixture-echo", json!({"round": round}))
+            .await?
+            .result()?;
+    }
+    peer.call("fixture-test_error_handling", json!({}))
+        .await?
+        .result()?;
+    let after = said(&hub, &["audit", "verify", "--json"], 0).await?;
+    let grown = |kind: &str| after[kind].as_u64().unwrap() - before[kind].as_u64().unwrap();
+    assert_eq!((grown("intents"), grown("outcomes")), (26, 26), "{after}");
+    assert_eq!(after["intact"], true);
+    let tail = said(&hub, &["audit", "tail", "--json", "-n", "2"], 0).await?;
+    assert_eq!(tail["records"].as_array().unwrap().len(), 2);
+    // A call's arguments are recorded as a commitment, never as they are.
+    let secret = "a-secret-in-an-argument";
+    peer.call("fixture-echo", json!({"secret": secret}))
+        .await?
+        .result()?;
+    let (_, tail, _) = hub.run(&["audit", "tail", "--json", "-n", "4"]).await?;
+    assert!(!tail.contains(secret), "{tail}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_changed_ledger_is_found_out() -> anyhow::Result<()> {
+    let mut hub = hub().await?;
+    let peer = hub.http(PeerEra::Modern, everything(), friendly()).await?;
+    for round in 0..5 {
+        peer.call("fixture-echo", json!({"round": round}))
+            .await?
+            .result()?;
+    }
+    hub.stop().await?;
+    said(&hub, &["audit", "verify", "--json"], 0).await?;
+    let file = hub.home().join("state.db");
+    let bytes = std::fs::read(&file)?;
+    let word = b"fixture-echo";
+    let word: &[u8] = if bytes.windows(word.len()).any(|window| window == word) {
+        word
+    } else {
+        b"echo"
+    };
+    let at = bytes
+        .windows(word.len())
+        .rposition(|window| window == word)
+        .unwrap();
+    let mut changed = bytes.clone();
+    changed[at] ^= 1;
+    std::fs::write(&file, changed)?;
+    let (code, output, _) = hub.run(&["audit", "verify", "--json"]).await?;
+    assert_ne!(code, 0, "{output}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn agents_are_connected_and_disconnected_without_a_trace() -> anyhow::Result<()> {
+    let hub = hub().await?;
+    let existing = [
+        (
+            "claude",
+            ".claude.json",
+            r#"{ "numStartups": 3, "mcpServers": {"mine": {"command": "x"}} }"#,
+        ),
+        (
+            "codex",
+            ".codex/config.toml",
+            "# mine\nmodel = \"m\"\n\n[mcp_servers.mine]\ncommand = \"x\"\n",
+        ),
+        (
+            "gemini",
+            ".gemini/settings.json",
+            "{\n  // a comment\n  \"theme\": \"dark\"\n}\n",
+        ),
+        ("copilot", ".copilot/mcp-config.json", ""),
+        ("vscode", ".config/Code/User/mcp.json", ""),
+        ("jetbrains", ".junie/mcp/mcp.json", ""),
+        ("opencode", ".config/opencode/opencode.json", ""),
+    ];
+    for (agent, file, content) in existing {
+        let file = hub.folder().join(file);
+        std::fs::create_dir_all(file.parent().unwrap())?;
+        if !content.is_empty() {
+            std::fs::write(&file, content)?;
+        }
+        let before = std::fs::read(&file).ok();
+        let planned = said(&hub, &["connect", agent, "--dry-run", "--json"], 0).await?;
+        assert!(
+            planned["diff"].as_str().unwrap().contains("legation"),
+            "{planned}"
+        );
+        assert_eq!(
+            std::fs::read(&file).ok(),
+            before,
+            "{agent}: a dry run changed the file"
+        );
+        said(&hub, &["connect", agent, "--json"], 0).await?;
+        let connected = std::fs::read_to_string(&file)?;
+        assert!(
+            connected.contains("legation")
+                && (content.is_empty() || connected.contains("mine") || connected.contains("dark"))
+        );
+        said(&hub, &["connect", agent, "--undo", "--json"], 0).await?;
+        assert_eq!(
+            std::fs::read(&file).ok(),
+            before,
+            "{agent}: undo left something"
+        );
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn each_command_explains_itself() -> anyhow::Result<()> {
+    let hub = hub().await?;
+    for arguments in [
+        ["config", "list"],
+        ["config", "path"],
+        ["doctor", "--json"],
+        ["status", "--json"],
+        ["completions", "bash"],
+    ] {
+        let (code, output, complaint) = hub.run(&arguments).await?;
+        assert_eq!(code, 0, "{arguments:?}: {output}{complaint}");
+        assert!(!output.is_empty());
+    }
+    let explained = said(&hub, &["config", "explain", "listen", "--json"], 0).await?;
+    assert!(explained["layer"].is_string(), "{explained}");
+    let usage = hub.run(&["mcp", "call", "fixture-echo", "no json"]).await?;
+    assert_eq!(usage.0, 2, "{usage:?}");
+    let unknown = hub.run(&["mcp", "call", "fixture-nothing", "{}"]).await?;
+    assert_eq!(unknown.0, 1, "{unknown:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn without_a_hub_commands_say_so() -> anyhow::Result<()> {
+    let mut hub = hub().await?;
+    hub.stop().await?;
+    let (code, _, complaint) = hub.run(&["status"]).await?;
+    assert_eq!(code, 4, "{complaint}");
+    assert!(complaint.contains("legation serve"), "{complaint}");
+    Ok(())
+}
