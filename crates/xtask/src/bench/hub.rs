@@ -107,7 +107,13 @@ impl Home {
         let mut last = Value::Null;
         while sys::now() < deadline {
             last = output_of(self.legation(&["mcp", "list", "--json"]))?;
-            if last.to_string().matches(r#""connected""#).count() >= count {
+            let servers = last["servers"].as_array().map_or(&[][..], Vec::as_slice);
+            if servers
+                .iter()
+                .filter(|s| s["status"] == "connected")
+                .count()
+                >= count
+            {
                 return Ok(());
             }
             std::thread::sleep(Duration::from_millis(100));
