@@ -1,24 +1,26 @@
 //! `legation connect`: an agent's credential and configuration.
 
 mod client;
+mod credential;
 mod file;
+mod jsonc;
+mod list;
+mod take_back;
 mod undo;
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use legation_core::{Secret, ServerName};
 use serde::Serialize;
 
-use legation_config::clients;
-use legation_core::home::{create_private_dir, write_private};
-use legation_core::{ClientId, Home, Secret};
-
-use crate::table::Table;
 use crate::{CliError, Context, Exit};
 
 use client::{Client, Road};
-use file::{ENTRY, with_entry};
-use undo::{Undo, replace};
+use file::ENTRY;
+use undo::{Note, Notes, mode_of, replace};
+
+pub(crate) use list::problems;
 
 /// Arguments of `legation connect`.
 #[derive(Debug, Args)]
@@ -27,215 +29,159 @@ pub struct ConnectArgs {
     client: Option<Client>,
 
     /// Show what would change, and change nothing.
-    #[arg(long)]
+    #[arg(long, requires = "client")]
     dry_run: bool,
 
     /// Take back what `connect` changed, and revoke the credential.
-    #[arg(long, conflicts_with = "dry_run")]
+    #[arg(long, requires = "client", conflicts_with_all = ["http", "server", "view"])]
     undo: bool,
 
     /// Give the agent HTTP and a token in its file instead of a bridge.
-    #[arg(long)]
+    #[arg(long, requires = "client")]
     http: bool,
 
     /// The agent's configuration file, where it is not the usual one.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "client")]
     file: Option<PathBuf>,
 
     /// Only this server, with its own tool names.
-    #[arg(long, value_name = "NAME", conflicts_with = "view")]
+    #[arg(long, value_name = "NAME", requires = "client", conflicts_with = "view")]
     server: Option<String>,
 
     /// Only this view of legation.toml.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", requires = "client")]
     view: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
 struct Done<'a> {
-    client: &'a str,
+    client: &'static str,
     file: &'a Path,
     changed: bool,
     dry_run: bool,
     diff: String,
 }
 
-#[derive(Debug, Serialize)]
-struct Connected {
-    client: &'static str,
-    title: &'static str,
-    file: Option<PathBuf>,
-    installed: bool,
-    connected: bool,
-}
-
 pub(crate) fn cmd_connect(context: &Context, args: &ConnectArgs) -> Result<(), CliError> {
-    let Some(client) = args.client else {
-        return list(context);
-    };
-    if args.undo {
-        return undo(context, client);
+    match args.client {
+        None => list::cmd_list(context),
+        Some(client) if args.undo => take_back::cmd_undo(context, client, args),
+        Some(client) => connect(context, client, args),
     }
-    connect(context, client, args)
 }
 
 fn connect(context: &Context, client: Client, args: &ConnectArgs) -> Result<(), CliError> {
-    if args.http && !client.takes_http() {
-        return Err(CliError::new(
-            Exit::Usage,
-            format!(
-                "{} cannot keep an HTTP token in its file; nothing was changed",
-                client.title()
-            ),
-        )
-        .with_hint("leave out --http: the bridge works"));
-    }
+    check(context, client, args)?;
     let path = path_of(context, client, args.file.as_deref())?;
     let before = read(&path)?;
-    let token = if args.dry_run {
-        Secret::new("****")
-    } else {
-        mint(context, client)?
+    let text = before.as_deref().unwrap_or_default();
+    let with = |token: &Secret| -> Result<(String, Option<serde_json::Value>), CliError> {
+        let road = road(context, client, args, token)?;
+        let old = file::entry(client, text);
+        let changed = old.and_then(|old| {
+            let entry = file::merged(old.as_ref(), &client.entry(&road));
+            let same = old.as_ref() == Some(&entry);
+            let after = match same {
+                true => text.to_owned(),
+                false => file::with_entry(client, text, Some(&entry))?,
+            };
+            Ok((after, old))
+        });
+        changed.map_err(|error| not_understood(&path, client, Some(&road), &error))
     };
-    let road = road(context, client, args, &token)?;
-    let (after, old_entry) = with_entry(
-        client,
-        before.as_deref().unwrap_or_default(),
-        Some(&client.entry(&road)),
-    )
-    .map_err(|error| not_understood(&path, client, &road, &error))?;
-    let diff = diff(before.as_deref().unwrap_or_default(), &after, &token);
-    let changed = before.as_deref() != Some(after.as_str());
-    if !args.dry_run && changed {
-        let old = Undo::load(&context.home, client.name()).ok().flatten();
-        // Connecting twice must not make the first connection the state to return to.
-        let (before, old_entry) = match old {
-            Some(old) if Some(&old.after) == before.as_ref() => (old.before, old.old_entry),
-            _ => (before, old_entry),
-        };
-        Undo {
-            path: path.clone(),
-            before,
-            after: after.clone(),
-            old_entry,
-        }
-        .save(&context.home, client.name())
-        .map_err(|error| CliError::failed(&error))?;
-        replace(&path, &after, args.http).map_err(|error| CliError::failed(&error))?;
+    // A credential is only made once it is known that the file can take it.
+    let existing = credential::existing(context, client);
+    let (mut after, old_entry) = with(existing.as_ref().unwrap_or(&Secret::new("****")))?;
+    if existing.is_none() && !args.dry_run {
+        after = with(&credential::mint(context, client)?)?.0;
     }
+    let changed = before.as_deref() != Some(after.as_str());
     let done = Done {
         client: client.name(),
         file: &path,
         changed,
         dry_run: args.dry_run,
-        diff,
+        diff: file::diff(client, text, &after),
     };
-    context.output.result(&done, |done| {
-        let end = match (done.dry_run, done.changed) {
-            (true, _) => "nothing was changed (--dry-run)".to_owned(),
-            (false, false) => format!("{} was connected already", client.title()),
-            (false, true) => format!(
-                "{} is connected; restart it. Take it back with `legation connect {} --undo`",
-                client.title(),
-                client.name()
-            ),
+    if !args.dry_run && changed {
+        let note = Note {
+            mode: mode_of(&path),
+            path: path.clone(),
+            before: before.clone(),
+            after: after.clone(),
+            old_entry,
         };
-        format!("{}\n{}{end}\n", done.file.display(), done.diff)
-    })
+        let mode = note.mode.filter(|_| !args.http);
+        remember(context, client, note)?;
+        replace(&path, &after, mode).map_err(|error| CliError::failed(&error))?;
+    }
+    context.output.result(&done, |done| describe(client, done))
 }
 
-fn undo(context: &Context, client: Client) -> Result<(), CliError> {
-    let Some(note) =
-        Undo::load(&context.home, client.name()).map_err(|error| CliError::failed(&error))?
-    else {
+/// What cannot work is said before anything is made.
+fn check(context: &Context, client: Client, args: &ConnectArgs) -> Result<(), CliError> {
+    if args.http && !client.takes_http() {
         return Err(CliError::new(
-            Exit::Failed,
+            Exit::Usage,
             format!(
-                "{} was not connected from here; nothing was changed",
+                "{} cannot be given HTTP; nothing was changed",
                 client.title()
             ),
-        ));
-    };
-    let now = read(&note.path)?;
-    let restored = match (&now, &note.before) {
-        (Some(now), before) if *now == note.after => before.clone(),
-        // Somebody changed the file since: only the hub's own entry is taken out.
-        (Some(now), _) => {
-            let changed = with_entry(client, now, note.old_entry.as_ref());
-            Some(changed.map_err(|error| CliError::failed(&error))?.0)
-        }
-        (None, _) => None,
-    };
-    let diff = diff(
-        now.as_deref().unwrap_or_default(),
-        restored.as_deref().unwrap_or_default(),
-        &Secret::new("****"),
-    );
-    match &restored {
-        Some(text) => {
-            replace(&note.path, text, false).map_err(|error| CliError::failed(&error))?;
-        }
-        None if now.is_some() => {
-            std::fs::remove_file(&note.path).map_err(|error| CliError::failed(&error))?;
-        }
-        None => {}
-    }
-    revoke(context, client)?;
-    Undo::forget(&context.home, client.name()).map_err(|error| CliError::failed(&error))?;
-    let done = Done {
-        client: client.name(),
-        file: &note.path,
-        changed: true,
-        dry_run: false,
-        diff,
-    };
-    context.output.result(&done, |done| {
-        format!(
-            "{}\n{}{} is no longer connected and its credential is revoked\n",
-            done.file.display(),
-            done.diff,
-            client.title()
         )
-    })
+        .with_hint("leave out --http: the bridge works"));
+    }
+    if let Some(server) = &args.server {
+        ServerName::parse(server).map_err(|error| CliError::usage(&error))?;
+    }
+    if let Some(view) = &args.view {
+        let settings = super::config::settings(context)?;
+        if !settings.views.contains_key(view.as_str()) {
+            return Err(CliError::new(
+                Exit::Usage,
+                format!("there is no view `{view}`; nothing was changed"),
+            )
+            .with_hint(format!(
+                "write [views.{view}] in {}",
+                context.home.settings().display()
+            )));
+        }
+    }
+    Ok(())
 }
 
-fn list(context: &Context) -> Result<(), CliError> {
-    let rows: Vec<Connected> = Client::ALL
-        .into_iter()
-        .map(|client| {
-            let file = client.file(&context.environment);
-            let text = file
-                .as_deref()
-                .and_then(|path| std::fs::read_to_string(path).ok());
-            let connected = text.as_deref().is_some_and(|text| {
-                with_entry(client, text, None).is_ok_and(|(_, entry)| entry.is_some())
-            });
-            let installed = file
-                .as_deref()
-                .and_then(Path::parent)
-                .is_some_and(Path::is_dir);
-            Connected {
-                client: client.name(),
-                title: client.title(),
-                file,
-                installed,
-                connected,
-            }
-        })
-        .collect();
-    context.output.result(&rows, |rows| {
-        let mut table = Table::new(&["CLIENT", "CONNECTED", "FILE"]);
-        for row in rows {
-            let file = row.file.as_ref().map(|path| path.display().to_string());
-            let connected = if row.connected { "yes" } else { "no" };
-            table.row([
-                row.client.to_owned(),
-                connected.to_owned(),
-                file.unwrap_or_default(),
-            ]);
-        }
-        table.render() + "\nconnect one with `legation connect CLIENT`\n"
-    })
+/// Notes how to take the change back. Connecting again must not make an
+/// earlier connection the state to return to.
+fn remember(context: &Context, client: Client, mut note: Note) -> Result<(), CliError> {
+    let failed = |error: &dyn std::error::Error| CliError::failed(error);
+    let mut notes = Notes::load(&context.home, client.name()).map_err(|error| failed(&error))?;
+    if let Some(old) = notes.of(&note.path) {
+        note.before = match note.before.take() {
+            Some(now) if now != old.after => Some(
+                file::with_entry(client, &now, old.old_entry.as_ref())
+                    .map_err(|error| not_understood(&note.path, client, None, &error))?,
+            ),
+            _ => old.before.clone(),
+        };
+        note.old_entry = old.old_entry.clone();
+        note.mode = old.mode.or(note.mode);
+    }
+    notes.set(note);
+    notes
+        .save(&context.home, client.name())
+        .map_err(|error| failed(&error))
+}
+
+fn describe(client: Client, done: &Done<'_>) -> String {
+    let end = match (done.dry_run, done.changed) {
+        (true, true) => "nothing was changed (--dry-run)".to_owned(),
+        (_, false) => format!("{} is connected already", client.title()),
+        (false, true) => format!(
+            "{title} is connected; restart it if it runs.\nTake it back with `legation connect {name} --undo`.",
+            title = client.title(),
+            name = client.name()
+        ),
+    };
+    format!("{}\n{}{end}\n", done.file.display(), done.diff)
 }
 
 fn path_of(context: &Context, client: Client, given: Option<&Path>) -> Result<PathBuf, CliError> {
@@ -275,11 +221,11 @@ fn road(
 ) -> Result<Road, CliError> {
     if args.http {
         let path = match (&args.server, &args.view) {
-            (Some(server), _) => format!("/mcp/s/{server}"),
+            (Some(server), _) => format!("/mcp/s/{}", percent_encoded(server)),
             (None, Some(view)) => format!("/mcp/v/{view}"),
             (None, None) => "/mcp".to_owned(),
         };
-        let listen = crate::commands::config::listen_address(context)?;
+        let listen = super::config::listen_address(context)?;
         return Ok(Road::Http {
             url: format!("http://{listen}{path}"),
             authorization: Secret::new(format!("Bearer {}", token.reveal())),
@@ -313,68 +259,46 @@ fn road(
     })
 }
 
-/// A new credential. It is also laid down for the agent's bridge, which has no
-/// other way to show it: neither its arguments nor the agent's file may hold it.
-fn mint(context: &Context, client: Client) -> Result<Secret, CliError> {
-    let failed = |error: &dyn std::error::Error| CliError::failed(error);
-    context.home.create().map_err(|error| failed(&error))?;
-    let now = context.clock.wall();
-    let minted = clients::mint(
-        &context.home,
-        client.name(),
-        client.title(),
-        client.name(),
-        now,
-    )
-    .map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
-    create_private_dir(&context.home.client_tokens()).map_err(|error| failed(&error))?;
-    write_private(
-        &token_file(&context.home, client),
-        minted.token.reveal().as_bytes(),
-    )
-    .map_err(|error| failed(&error))?;
-    Ok(minted.token)
+/// A server's name as a segment of a URL's path (RFC 3986, section 2.1).
+fn percent_encoded(name: &str) -> String {
+    name.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                char::from(byte).to_string()
+            }
+            _ => format!("%{byte:02X}"),
+        })
+        .collect()
 }
 
-fn revoke(context: &Context, client: Client) -> Result<(), CliError> {
-    clients::revoke(
-        &context.home,
-        &ClientId::new(client.name()),
-        context.clock.wall(),
-    )
-    .map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
-    match std::fs::remove_file(token_file(&context.home, client)) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(CliError::failed(&error)),
-        _ => Ok(()),
-    }
-}
-
-fn token_file(home: &Home, client: Client) -> PathBuf {
-    home.client_tokens()
-        .join(format!("{}.token", client.name()))
-}
-
-fn not_understood(path: &Path, client: Client, road: &Road, error: &file::FileError) -> CliError {
+fn not_understood(
+    path: &Path,
+    client: Client,
+    road: Option<&Road>,
+    error: &file::FileError,
+) -> CliError {
     let chain = legation_core::error::chain(error);
     let entry = match road {
-        Road::Bridge { .. } => client.entry(road).to_string(),
-        Road::Http { .. } => "the entry that --dry-run shows".to_owned(),
+        Some(road @ Road::Bridge { .. }) => client.entry(road).to_string(),
+        // An HTTP entry holds the token.
+        Some(Road::Http { .. }) => "the entry that its page in docs/clients shows".to_owned(),
+        None => {
+            return CliError::new(
+                Exit::Failed,
+                format!("{} was not changed: {chain}", path.display()),
+            )
+            .with_hint(format!("take `{ENTRY}` out of it yourself"));
+        }
     };
     CliError::new(
         Exit::Failed,
         format!("{} was not changed: {chain}", path.display()),
     )
     .with_hint(format!(
-        "put this under `{}` as `{ENTRY}` yourself: {entry}",
+        "correct it, or put this under `{}` as `{ENTRY}` yourself: {entry}",
         client.member()
     ))
 }
 
-/// What changes, line by line, without the token.
-fn diff(before: &str, after: &str, token: &Secret) -> String {
-    similar::TextDiff::from_lines(before, after)
-        .unified_diff()
-        .context_radius(3)
-        .to_string()
-        .replace(token.reveal(), "****")
-}
+#[cfg(test)]
+mod tests;

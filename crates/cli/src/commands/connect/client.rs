@@ -144,8 +144,14 @@ impl Client {
     /// Whether the agent can be given HTTP with a bearer token in its file.
     pub(crate) fn takes_http(self) -> bool {
         match self {
-            Self::Claude | Self::Copilot | Self::Vscode | Self::Opencode | Self::Gemini => true,
-            Self::Codex | Self::Jetbrains => false,
+            Self::Claude
+            | Self::Copilot
+            | Self::Codex
+            | Self::Vscode
+            | Self::Opencode
+            | Self::Gemini => true,
+            // Junie starts programs only.
+            Self::Jetbrains => false,
         }
     }
 
@@ -170,9 +176,10 @@ impl Client {
             Road::Http { url, authorization } => {
                 let headers = json!({"Authorization": authorization.reveal()});
                 match self {
-                    Self::Claude | Self::Vscode | Self::Codex | Self::Jetbrains => {
+                    Self::Claude | Self::Vscode | Self::Jetbrains => {
                         json!({"type": "http", "url": url, "headers": headers})
                     }
+                    Self::Codex => json!({"url": url, "http_headers": headers}),
                     Self::Copilot => {
                         json!({"type": "http", "url": url, "headers": headers, "tools": ["*"]})
                     }

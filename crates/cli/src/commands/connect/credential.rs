@@ -1,0 +1,60 @@
+//! An agent's credential.
+
+use std::error::Error;
+use std::path::PathBuf;
+
+use legation_config::clients::{self, ClientsError, Credentials};
+use legation_core::home::{create_private_dir, write_private};
+use legation_core::{ClientId, Home, Secret};
+
+use super::client::Client;
+use crate::{CliError, Context};
+
+/// The credential the client has, if it still works.
+pub(super) fn existing(context: &Context, client: Client) -> Option<Secret> {
+    let text = std::fs::read_to_string(token_file(&context.home, client)).ok()?;
+    let token = Secret::new(text.trim());
+    let credentials = Credentials::load(&context.home).ok()?;
+    let owner = credentials.verify(token.reveal())?;
+    (*owner == id(client)).then_some(token)
+}
+
+/// A new credential. It is also laid down for the agent's bridge, which has no
+/// other way to show it: neither its arguments nor the agent's file may hold it.
+pub(super) fn mint(context: &Context, client: Client) -> Result<Secret, CliError> {
+    let failed = |error: &dyn Error| CliError::failed(error);
+    context.home.create().map_err(|error| failed(&error))?;
+    let minted = clients::mint(
+        &context.home,
+        client.name(),
+        client.title(),
+        client.name(),
+        context.clock.wall(),
+    )
+    .map_err(|error| failed(&error).with_hint(error.hint()))?;
+    create_private_dir(&context.home.client_tokens()).map_err(|error| failed(&error))?;
+    let file = token_file(&context.home, client);
+    write_private(&file, minted.token.reveal().as_bytes()).map_err(|error| failed(&error))?;
+    Ok(minted.token)
+}
+
+/// Ends the credential; one that nobody knows has ended already.
+pub(super) fn revoke(context: &Context, client: Client) -> Result<(), CliError> {
+    match clients::revoke(&context.home, &id(client), context.clock.wall()) {
+        Ok(_) | Err(ClientsError::Unknown { .. }) => {}
+        Err(error) => return Err(CliError::failed(&error).with_hint(error.hint())),
+    }
+    match std::fs::remove_file(token_file(&context.home, client)) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(CliError::failed(&error)),
+        _ => Ok(()),
+    }
+}
+
+fn id(client: Client) -> ClientId {
+    ClientId::new(client.name())
+}
+
+fn token_file(home: &Home, client: Client) -> PathBuf {
+    home.client_tokens()
+        .join(format!("{}.token", client.name()))
+}
