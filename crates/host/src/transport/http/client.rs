@@ -25,7 +25,7 @@ use tokio::runtime::{Handle, Id as RuntimeId};
 use tokio::time::{Instant, timeout};
 
 use super::answer::Answer;
-use super::stream::Stream;
+use super::stream::{Socket, Stream};
 use super::target::Target;
 use super::{lock, tls};
 use crate::transport::error::HttpError;
@@ -62,6 +62,7 @@ pub(super) struct Wire {
     sender: http1::SendRequest<Full<Bytes>>,
     /// `None` once it has ended.
     conn: Option<Conn>,
+    socket: Socket,
     pool: Arc<Pool>,
 }
 
@@ -137,13 +138,15 @@ impl Client {
             // One write per message makes no difference here; a slow TLS
             // handshake does.
             tcp.set_nodelay(true)?;
-            Ok(if target.tls {
-                Stream::Tls(Box::new(tls::connect(&target.host, tcp).await?))
+            let socket = Socket::new(tcp);
+            let stream = if target.tls {
+                Stream::Tls(Box::new(tls::connect(&target.host, socket.clone()).await?))
             } else {
-                Stream::Plain(tcp)
-            })
+                Stream::Plain(socket.clone())
+            };
+            Ok((socket, stream))
         };
-        let stream = timeout(self.connect_timeout, Box::pin(reach))
+        let (socket, stream) = timeout(self.connect_timeout, Box::pin(reach))
             .await
             .map_err(|_| HttpError::Timeout {
                 what: "connecting",
@@ -159,6 +162,7 @@ impl Client {
         Ok(Wire {
             sender,
             conn: Some(Box::pin(conn)),
+            socket,
             pool: Arc::clone(&self.pool),
         })
     }
@@ -179,7 +183,7 @@ impl Pool {
                 here.pop()?.wire
             };
             // A close that has arrived meanwhile is seen here.
-            if wire.ready().await {
+            if wire.is_ready().await {
                 return Some(wire);
             }
         }
@@ -235,9 +239,10 @@ impl Wire {
         }
     }
 
-    /// Whether it can take a request. The connection is polled first: the
-    /// sender does not know of a close that nobody has read.
-    async fn ready(&mut self) -> bool {
+    /// Whether it can take a request now. The connection is polled first: what
+    /// has been heard of while it lay idle belongs to the last exchange. One
+    /// that still has to become ready is not worth the wait.
+    async fn is_ready(&mut self) -> bool {
         poll_fn(|cx| {
             let ended = self
                 .conn
@@ -247,7 +252,8 @@ impl Wire {
                 self.conn = None;
                 return Poll::Ready(false);
             }
-            self.sender.poll_ready(cx).map(|ready| ready.is_ok())
+            let ready = self.sender.poll_ready(cx);
+            Poll::Ready(matches!(ready, Poll::Ready(Ok(()))) && self.socket.is_quiet())
         })
         .await
     }

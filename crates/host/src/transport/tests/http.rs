@@ -472,7 +472,10 @@ fn a_server_that_goes_away_closes_the_connection() {
         });
         let mut started = start(&server).await;
         result(&started.connection, "last", "{}").await;
-        until("the port is closed", || server.is_closed()).await;
+        until("the port and the connection are closed", || {
+            server.is_closed() && server.hang_ups() == 1
+        })
+        .await;
         let end = only_end(&started, "any").await;
         assert!(matches!(end, CallEvent::Lost(_)), "{end:?}");
         let event = started.events.recv().await;
