@@ -11,6 +11,8 @@ mod access;
 mod dispatch;
 mod facts;
 mod front;
+mod http;
+mod intake;
 mod level;
 mod method;
 mod outbox;
@@ -26,4 +28,5 @@ mod watch;
 
 pub use access::{AdminHandler, AdminItem, Authenticator};
 pub use front::{Front, FrontParts};
+pub use http::Workers;
 pub use settings::FrontSettings;

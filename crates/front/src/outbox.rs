@@ -173,6 +173,23 @@ impl Outbox {
         Poll::Ready(Next::Message(number, message))
     }
 
+    /// Whether something is there for a reader at `cursor`; if not, it is woken
+    /// when there is.
+    pub(crate) fn poll_ready(&self, cx: &mut Context<'_>, cursor: u64) -> Poll<()> {
+        let mut inner = self.lock();
+        let end = inner.first + inner.items.len() as u64;
+        if inner.finished || inner.overrun || cursor < end {
+            return Poll::Ready(());
+        }
+        inner.reader = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// Wakes the reader without a message.
+    pub(crate) fn poke(&self) {
+        self.lock().wake();
+    }
+
     /// [`Outbox::poll_next`] as a future.
     pub(crate) async fn next(&self, cursor: &mut u64) -> Next {
         std::future::poll_fn(|cx| self.poll_next(cx, cursor)).await

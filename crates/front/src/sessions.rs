@@ -6,11 +6,9 @@ use std::time::Duration;
 
 use legation_core::{CancelReason, ClientId};
 
-use crate::outbox::Outbox;
 use crate::session::Session;
 use crate::settings::FrontSettings;
 use crate::shared::Shared;
-use crate::watch::WatchGuard;
 
 /// Why no session was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -22,13 +20,7 @@ pub(crate) struct TooMany {
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
-    open: Mutex<HashMap<Box<str>, Open>>,
-}
-
-#[derive(Debug)]
-struct Open {
-    session: Arc<Session>,
-    watch: Option<WatchGuard>,
+    open: Mutex<HashMap<Box<str>, Arc<Session>>>,
 }
 
 // === impl Sessions ===
@@ -44,28 +36,19 @@ impl Sessions {
             return Err(TooMany { limit: settings.sessions_max });
         }
         let client = &session.caller.principal.client;
-        let own = open.values().filter(|one| one.session.caller.principal.client == *client).count();
+        let own = open.values().filter(|one| one.caller.principal.client == *client).count();
         if own >= settings.sessions_per_client {
             return Err(TooMany { limit: settings.sessions_per_client });
         }
-        open.insert(session.id.clone(), Open { session: Arc::clone(session), watch: None });
+        open.insert(session.id.clone(), Arc::clone(session));
         Ok(())
     }
 
     /// Finds a session of this client's; another's is as unknown as none.
     pub(crate) fn find(&self, id: &str, client: &ClientId) -> Option<Arc<Session>> {
         let open = self.lock();
-        let session = &open.get(id)?.session;
+        let session = open.get(id)?;
         (session.caller.principal.client == *client).then(|| Arc::clone(session))
-    }
-
-    /// Ties a session's place among the watchers to the session.
-    pub(crate) fn watched(&self, id: &str, watch: WatchGuard) {
-        let before = match self.lock().get_mut(id) {
-            Some(open) => open.watch.replace(watch),
-            None => Some(watch),
-        };
-        drop(before);
     }
 
     /// How many are open.
@@ -76,8 +59,8 @@ impl Sessions {
     /// Ends one session; whether it was there.
     pub(crate) fn close(&self, shared: &Shared, id: &str, reason: CancelReason) -> bool {
         let open = self.lock().remove(id);
-        let Some(open) = open else { return false };
-        end(shared, &open.session, reason);
+        let Some(session) = open else { return false };
+        end(shared, &session, reason);
         true
     }
 
@@ -88,8 +71,8 @@ impl Sessions {
         let over: Vec<Box<str>> = self
             .lock()
             .iter()
-            .filter(|(_, open)| {
-                open.session.idle_since().is_some_and(|since| now_ms.saturating_sub(since) >= idle_ms)
+            .filter(|(_, session)| {
+                session.idle_since().is_some_and(|since| now_ms.saturating_sub(since) >= idle_ms)
             })
             .map(|(id, _)| id.clone())
             .collect();
@@ -101,25 +84,19 @@ impl Sessions {
     /// Ends them all.
     pub(crate) fn close_all(&self, shared: &Shared, reason: CancelReason) {
         let all = std::mem::take(&mut *self.lock());
-        for open in all.into_values() {
-            end(shared, &open.session, reason);
+        for session in all.into_values() {
+            end(shared, &session, reason);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, Open>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<Session>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What every session does at its end, whatever carried it.
 pub(crate) fn end(shared: &Shared, session: &Session, reason: CancelReason) {
-    let seated = session.is_greeted();
-    if session.close(reason) && seated {
+    if session.close(reason) && session.is_seated() {
         shared.seats.release(shared.servers(), &session.caller);
     }
-}
-
-/// What is said outside every call of an HTTP session is kept for a while.
-pub(crate) fn general() -> Outbox {
-    Outbox::kept()
 }

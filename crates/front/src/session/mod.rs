@@ -10,7 +10,7 @@ mod flights;
 mod streams;
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use legation_core::{Cancel, CancelReason, Caller, ServerName};
@@ -28,6 +28,7 @@ use self::flights::Flights;
 use self::streams::Streams;
 use crate::level::Level;
 use crate::outbox::Outbox;
+use crate::watch::WatchGuard;
 
 /// Most resources one session subscribes to.
 const SUBSCRIPTIONS_MAX: usize = 1000;
@@ -47,6 +48,17 @@ enum Phase {
     Closed,
 }
 
+/// What carries a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Carrier {
+    /// Streamable HTTP: any number of connections.
+    Http,
+    /// The pair of 2024-11-05: one stream and requests beside it.
+    Pair,
+    /// The Unix socket.
+    Socket,
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Session {
@@ -56,8 +68,14 @@ pub(crate) struct Session {
     pub(crate) caller: Caller,
     /// Which catalogue it looks at.
     pub(crate) endpoint: Endpoint,
+    /// What carries it.
+    pub(crate) carrier: Carrier,
     /// What is said outside every call.
     pub(crate) general: Arc<Outbox>,
+    /// Counts the readers of `general`: the latest has it.
+    readers: AtomicU64,
+    /// Whether the servers know its seat.
+    seated: AtomicBool,
     /// Milliseconds of the front's life at the last request.
     used_ms: AtomicU64,
     state: Mutex<State>,
@@ -75,6 +93,8 @@ struct State {
     streams: Streams,
     subscriptions: HashMap<Box<str>, Subscribed>,
     tasks: VecDeque<Box<str>>,
+    /// Its place among the watchers, which hold the session until it is closed.
+    watch: Option<WatchGuard>,
 }
 
 /// A resource whose changes the client wants to hear of.
@@ -87,12 +107,20 @@ struct Subscribed {
 // === impl Session ===
 
 impl Session {
-    pub(crate) fn new(id: Box<str>, caller: Caller, endpoint: Endpoint, general: Outbox) -> Self {
+    pub(crate) fn new(id: Box<str>, caller: Caller, endpoint: Endpoint, carrier: Carrier) -> Self {
+        // Over HTTP a client may come back for what it has not read.
+        let general = match carrier {
+            Carrier::Http => Outbox::kept(),
+            Carrier::Pair | Carrier::Socket => Outbox::plain(),
+        };
         Self {
             id,
             caller,
             endpoint,
+            carrier,
             general: Arc::new(general),
+            readers: AtomicU64::new(0),
+            seated: AtomicBool::new(false),
             used_ms: AtomicU64::new(0),
             state: Mutex::new(State {
                 phase: Phase::Fresh,
@@ -105,6 +133,7 @@ impl Session {
                 streams: Streams::default(),
                 subscriptions: HashMap::new(),
                 tasks: VecDeque::new(),
+                watch: None,
             }),
         }
     }
@@ -278,6 +307,38 @@ impl Session {
         self.lock().tasks.iter().any(|known| **known == *handle)
     }
 
+    /// Ties a place among the watchers to the session.
+    pub(crate) fn watched(&self, guard: WatchGuard) {
+        let mut state = self.lock();
+        let before = if state.phase == Phase::Closed {
+            Some(guard)
+        } else {
+            state.watch.replace(guard)
+        };
+        drop(state);
+        drop(before);
+    }
+
+    /// Notes that the servers know the seat; whether they did before.
+    pub(crate) fn seat_taken(&self) -> bool {
+        self.seated.swap(true, Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_seated(&self) -> bool {
+        self.seated.load(Ordering::Relaxed)
+    }
+
+    /// Makes the caller the one reader of [`Session::general`].
+    pub(crate) fn reader_taken(&self) -> u64 {
+        let reader = self.readers.fetch_add(1, Ordering::Relaxed) + 1;
+        self.general.poke();
+        reader
+    }
+
+    pub(crate) fn is_reader(&self, reader: u64) -> bool {
+        self.readers.load(Ordering::Relaxed) == reader
+    }
+
     /// Gives a resumable stream a number.
     pub(crate) fn stream_opened(&self, outbox: &Arc<Outbox>) -> u64 {
         self.lock().streams.open(outbox)
@@ -305,7 +366,7 @@ impl Session {
     /// Ends the session: its calls are called off, its questions fail, its
     /// subscriptions end. Whether it was open.
     pub(crate) fn close(&self, reason: CancelReason) -> bool {
-        let (flights, asks, subscriptions) = {
+        let (flights, asks, subscriptions, watch) = {
             let mut state = self.lock();
             if state.phase == Phase::Closed {
                 return false;
@@ -315,10 +376,11 @@ impl Session {
                 std::mem::take(&mut state.flights),
                 std::mem::take(&mut state.asks),
                 std::mem::take(&mut state.subscriptions),
+                state.watch.take(),
             )
         };
         flights.cancel_all(reason);
-        drop((asks, subscriptions));
+        drop((asks, subscriptions, watch));
         self.general.finish();
         true
     }

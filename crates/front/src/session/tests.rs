@@ -6,8 +6,7 @@ use legation_wire::json::{Limits, Object, Raw};
 use legation_wire::message::{Id, Response};
 use legation_wire::revision::Revision;
 
-use super::{Question, Session};
-use crate::outbox::Outbox;
+use super::{Carrier, Question, Session};
 
 fn session() -> Arc<Session> {
     let caller = Caller {
@@ -15,7 +14,7 @@ fn session() -> Arc<Session> {
         seat: SeatId::new("seat"),
         workspace: None,
     };
-    Arc::new(Session::new("s".into(), caller, Endpoint::All, Outbox::plain()))
+    Arc::new(Session::new("s".into(), caller, Endpoint::All, Carrier::Socket))
 }
 
 fn params(text: &'static str) -> Object {

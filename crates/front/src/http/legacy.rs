@@ -1,0 +1,144 @@
+//! Sessions over Streamable HTTP (2025-03-26 to 2025-11-25).
+
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use http::{HeaderValue, StatusCode};
+use legation_core::{CancelReason, Caller, SeatId};
+use legation_gate::Endpoint;
+use legation_wire::headers;
+use legation_wire::message::{Message, Parsed, Request};
+use legation_wire::revision::Revision;
+
+use super::guard::{self, sole};
+use super::mcp::{Posted, shared};
+use super::reply::{self, Reply};
+use super::route::Asked;
+use super::stream::{Answer, EventStream, Exchange, Lost, Resumable};
+use crate::intake::{self, Intake};
+use crate::outbox::Outbox;
+use crate::session::{Carrier, Session};
+
+/// `POST`: a message of a session's, or the one that begins it.
+pub(super) async fn post(asked: Asked<'_>, posted: Posted, parsed: Parsed) -> Reply {
+    if let Parsed::One(Message::Request(request)) = &parsed
+        && &*request.method == "initialize"
+    {
+        return initialize(&asked, &posted, request);
+    }
+    let shared = shared(&asked);
+    let session = match session(&asked, &posted.endpoint) {
+        Ok(session) => session,
+        Err(reply) => return reply,
+    };
+    let outbox = Arc::new(Outbox::kept());
+    match intake::parsed(&shared, &session, &outbox, Ok(parsed)) {
+        Intake::Nothing => reply::empty(StatusCode::ACCEPTED),
+        Intake::Reply(message) => reply::json(StatusCode::OK, message),
+        Intake::Run(run) => {
+            let answer = run.map(|message| Answer { status: StatusCode::OK, message });
+            Exchange::new(&shared, answer.boxed(), &outbox, Lost::Survive)
+                .respond(posted.accepts, Some(&session))
+                .await
+        }
+    }
+}
+
+/// `initialize`: a session begins if it succeeds.
+fn initialize(asked: &Asked<'_>, posted: &Posted, request: &Request) -> Reply {
+    let shared = shared(asked);
+    let (Ok(id), Ok(seat)) = (legation_core::id::random_hex(), SeatId::random()) else {
+        return reply::refuse(StatusCode::INTERNAL_SERVER_ERROR, "the system gave no random bytes");
+    };
+    let caller = Caller { principal: asked.principal.clone(), seat, workspace: None };
+    let session = Session::new(id.into(), caller, posted.endpoint.clone(), Carrier::Http);
+    let session = Arc::new(session);
+    session.touch(shared.now_ms());
+    let body = intake::initialize(&shared, &session, request);
+    let begun = body.is_ok();
+    if begun && let Err(error) = shared.sessions.insert(&session, &shared.settings) {
+        return reply::refuse(StatusCode::SERVICE_UNAVAILABLE, &error.to_string());
+    }
+    let message = Message::response(request.id.clone(), body).to_bytes();
+    let mut reply = reply::json(StatusCode::OK, message);
+    if begun && let Ok(id) = HeaderValue::from_str(&session.id) {
+        reply.headers_mut().insert(headers::SESSION_ID, id);
+    }
+    reply
+}
+
+/// `GET`: what is said outside every call, or the rest of a stream that broke.
+pub(super) fn listen(asked: &Asked<'_>, endpoint: &Endpoint) -> Reply {
+    match guard::accept(&asked.head.headers) {
+        Ok(accepts) if accepts.events => {}
+        _ => return reply::refuse(StatusCode::NOT_ACCEPTABLE, "the client must accept text/event-stream"),
+    }
+    // Clients of 2026-07-28 have no such stream, and no session.
+    if sole(&asked.head.headers, &headers::SESSION_ID) == Ok(None) {
+        return reply::not_allowed("POST");
+    }
+    let session = match session(asked, endpoint) {
+        Ok(session) => session,
+        Err(reply) => return reply,
+    };
+    let shared = &asked.connection.shared;
+    let last = match sole(&asked.head.headers, &headers::LAST_EVENT_ID) {
+        Ok(last) => last.filter(|id| !id.is_empty()),
+        Err(()) => return reply::refuse(StatusCode::BAD_REQUEST, "the Last-Event-ID header is doubled or unreadable"),
+    };
+    let (number, outbox, cursor) = match last {
+        None => (0, Arc::clone(&session.general), session.general.unread_from()),
+        Some(id) => {
+            let found = Resumable::parse(id)
+                .and_then(|(number, next)| Some((number, session.stream(number)?, next)));
+            match found {
+                Some(found) => found,
+                None => {
+                    return reply::refuse(StatusCode::BAD_REQUEST, "no stream of this session has that event");
+                }
+            }
+        }
+    };
+    reply::events(EventStream::over(shared, &session, number, &outbox, cursor, last.is_none()))
+}
+
+/// `DELETE`: the session ends.
+pub(super) fn end(asked: &Asked<'_>, endpoint: &Endpoint) -> Reply {
+    let session = match session(asked, endpoint) {
+        Ok(session) => session,
+        Err(reply) => return reply,
+    };
+    let shared = &asked.connection.shared;
+    shared.sessions.close(shared, &session.id, CancelReason::ClientCancelled);
+    reply::empty(StatusCode::NO_CONTENT)
+}
+
+/// The session a request names: this client's, at this path. Another's is as
+/// unknown as none.
+fn session(asked: &Asked<'_>, endpoint: &Endpoint) -> Result<Arc<Session>, Reply> {
+    let headers = &asked.head.headers;
+    let bad = |message| reply::refuse(StatusCode::BAD_REQUEST, message);
+    let id = sole(headers, &headers::SESSION_ID)
+        .map_err(|()| bad("the Mcp-Session-Id header is doubled or unreadable"))?
+        .ok_or_else(|| {
+            bad("no Mcp-Session-Id: send initialize first, or every request with its _meta (2026-07-28)")
+        })?;
+    let shared = &asked.connection.shared;
+    let session = shared
+        .sessions
+        .find(id, &asked.principal.client)
+        .filter(|session| session.carrier == Carrier::Http && session.endpoint == *endpoint)
+        .ok_or_else(|| {
+            reply::refuse(StatusCode::NOT_FOUND, "there is no such session; send initialize again")
+        })?;
+    // Some clients leave the header out; what stands there must make sense.
+    let version = sole(headers, &headers::PROTOCOL_VERSION)
+        .map_err(|()| bad("the MCP-Protocol-Version header is doubled or unreadable"))?;
+    if version.is_some_and(|version| {
+        Revision::parse(version).is_none_or(Revision::is_modern)
+    }) {
+        return Err(bad("the MCP-Protocol-Version header names no revision of this session"));
+    }
+    session.touch(shared.now_ms());
+    Ok(session)
+}

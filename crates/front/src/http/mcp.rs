@@ -1,0 +1,99 @@
+//! `/mcp` and its kin: Streamable HTTP of every revision at one path.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Method, StatusCode};
+use hyper::body::Incoming;
+use legation_gate::Endpoint;
+use legation_wire::headers;
+use legation_wire::json::{Limits, Raw};
+use legation_wire::message::{Message, MessageError, Parsed};
+use legation_wire::meta;
+use legation_wire::revision::Revision;
+
+use super::guard::Accepts;
+use super::reply::{self, Reply};
+use super::route::Asked;
+use super::{body, guard, legacy, modern};
+
+/// A message that was read, with what its answer must look like.
+#[derive(Debug)]
+pub(super) struct Posted {
+    pub(super) endpoint: Endpoint,
+    pub(super) accepts: Accepts,
+    /// `MCP-Protocol-Version`, if it stands there once.
+    pub(super) version: Option<Box<str>>,
+}
+
+/// Answers one request.
+pub(super) async fn answer(asked: Asked<'_>, body: Incoming, endpoint: Endpoint) -> Reply {
+    match asked.head.method {
+        Method::POST => {}
+        Method::GET => return legacy::listen(&asked, &endpoint),
+        Method::DELETE => return legacy::end(&asked, &endpoint),
+        _ => return reply::not_allowed("GET, POST, DELETE"),
+    }
+    let accepts = match guard::accept(&asked.head.headers) {
+        Ok(accepts) => accepts,
+        Err(rejected) => return rejected.into(),
+    };
+    if let Err(rejected) = guard::content(&asked.head.headers) {
+        return rejected.into();
+    }
+    let settings = &asked.connection.shared.settings;
+    let body = match body::read(body, settings).await {
+        Ok(body) => body,
+        Err(error) => return error.reply(),
+    };
+    let Ok(version) = guard::sole(&asked.head.headers, &headers::PROTOCOL_VERSION) else {
+        return reply::refuse(StatusCode::BAD_REQUEST, "the MCP-Protocol-Version header is doubled or unreadable");
+    };
+    let posted = Posted { endpoint, accepts, version: version.map(Into::into) };
+    let limits = Limits { bytes: settings.body_max, ..Limits::CLIENT };
+    match Message::parse(body, &limits) {
+        Ok(Parsed::One(Message::Request(request))) if is_modern(&posted, &request.method, request.params.as_ref()) => {
+            modern::request(asked, posted, request).await
+        }
+        Ok(Parsed::One(message)) if posted.is_modern() => modern::other(&message),
+        Ok(parsed) => legacy::post(asked, posted, parsed).await,
+        Err(error) => malformed(&error),
+    }
+}
+
+/// The answer to a text that is no message.
+pub(super) fn malformed(error: &MessageError) -> Reply {
+    let body: Bytes = match &error.id {
+        Some(_) => error.to_response().to_bytes(),
+        None => crate::intake::bare_error(&error.to_error()),
+    };
+    reply::json(StatusCode::BAD_REQUEST, body)
+}
+
+// === impl Posted ===
+
+impl Posted {
+    /// Whether the header names a revision without a handshake.
+    fn is_modern(&self) -> bool {
+        self.revision().is_some_and(Revision::is_modern)
+    }
+
+    pub(super) fn revision(&self) -> Option<Revision> {
+        self.version.as_deref().and_then(Revision::parse)
+    }
+}
+
+/// Whether a request is of the modern era: its body says so, or its header
+/// does. `initialize` without metadata is the handshake whatever the header
+/// says, because some clients send the newest version they know with it.
+fn is_modern(posted: &Posted, method: &str, params: Option<&Raw>) -> bool {
+    let claims = params
+        .and_then(|params| params.get(meta::META))
+        .is_some_and(|meta| meta.get(meta::PROTOCOL_VERSION).is_some());
+    claims || method == "server/discover" || (posted.is_modern() && method != "initialize")
+}
+
+/// Keeps an `Arc` of what a connection shares.
+pub(super) fn shared(asked: &Asked<'_>) -> Arc<crate::shared::Shared> {
+    Arc::clone(&asked.connection.shared)
+}

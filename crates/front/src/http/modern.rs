@@ -1,0 +1,171 @@
+//! Requests that say everything themselves (2026-07-28): no session, no stream
+//! but the answer's own.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use http::StatusCode;
+use legation_core::{Caller, OpContext, SeatId};
+use legation_wire::caps::ClientCapabilities;
+use legation_wire::codes;
+use legation_wire::headers;
+use legation_wire::json::{Object, Raw};
+use legation_wire::message::{ErrorObject, Message, Request};
+
+use super::connection::Recent;
+use super::mcp::{Posted, shared};
+use super::reply::{self, Reply};
+use super::route::Asked;
+use super::stream::{Answer, Exchange, Lost};
+use crate::dispatch::{self, Inquiry, method_not_found};
+use crate::facts::ToolFact;
+use crate::method::Method;
+use crate::outbox::Outbox;
+use crate::parking::{Body, digest};
+use crate::peer::SeatPeer;
+use crate::speaker::{Claim, Modern, Speaker};
+
+/// What is not a request: notifications are taken, answers are not, because
+/// nothing is asked that way.
+pub(super) fn other(message: &Message) -> Reply {
+    match message {
+        Message::Notification(_) => reply::empty(StatusCode::ACCEPTED),
+        Message::Request(_) | Message::Response(_) => reply::refuse(
+            StatusCode::BAD_REQUEST,
+            "questions are answered in the retry of the request (2026-07-28, multi-round-trip requests)",
+        ),
+    }
+}
+
+/// Answers a request.
+pub(super) async fn request(asked: Asked<'_>, posted: Posted, request: Request) -> Reply {
+    let id = request.id.clone();
+    let inquiry = match admit(&asked, &posted, request) {
+        Ok(inquiry) => inquiry,
+        Err(error) => {
+            let status = status_of(&error, true);
+            return reply::json(status, Message::response(id, Err(error)).to_bytes());
+        }
+    };
+    let shared = shared(&asked);
+    let outbox = Arc::clone(&inquiry.outbox);
+    let lost = Lost::CallOff(inquiry.context.cancel.clone());
+    let answer = async move {
+        let body = dispatch::answer(&inquiry).await;
+        let status = status(&body);
+        Answer { status, message: Some(Message::response(inquiry.request.id, body).to_bytes()) }
+    };
+    Exchange::new(&shared, answer.boxed(), &outbox, lost).respond(posted.accepts, None).await
+}
+
+/// The checks in the order in which their answers matter: what the request
+/// says of itself, whether headers agree, whether the revision is spoken here,
+/// whether the method exists.
+fn admit(asked: &Asked<'_>, posted: &Posted, request: Request) -> Result<Inquiry, ErrorObject> {
+    let shared = shared(asked);
+    let params = request.params_object();
+    let claim = Claim::read(&params)?;
+    let seated = seat(asked, &claim, posted);
+    let caller = Caller {
+        principal: asked.principal.clone(),
+        seat: seated.seat.clone(),
+        workspace: None,
+    };
+    let fact = mirrored(&shared, &caller, posted, &request, &params);
+    headers::validate(
+        &asked.head.headers,
+        &request.method,
+        &params,
+        fact.as_ref().map(|fact| &fact.headers),
+    )
+    .map_err(|mismatch| mismatch.to_error())?;
+    let revision = claim.revision()?;
+    let method =
+        Method::find(&request.method, revision).ok_or_else(|| method_not_found(&request.method))?;
+    let modern = claim.modern(revision, Arc::clone(&seated.capabilities));
+    let peer = || -> Arc<dyn legation_gate::Peer> { Arc::new(SeatPeer(modern.clone())) };
+    shared.seats.touch(shared.servers(), &caller, peer, shared.clock.now());
+    Ok(inquiry(shared, caller, posted, modern, method, request))
+}
+
+fn inquiry(
+    shared: Arc<crate::shared::Shared>,
+    caller: Caller,
+    posted: &Posted,
+    modern: Modern,
+    method: Method,
+    request: Request,
+) -> Inquiry {
+    let cancel = shared.cancel.child();
+    Inquiry {
+        context: OpContext::new(caller, cancel),
+        endpoint: posted.endpoint.clone(),
+        speaker: Speaker::Modern(modern),
+        outbox: Arc::new(Outbox::plain()),
+        shared,
+        method,
+        request,
+    }
+}
+
+/// The headers a tool wants its arguments mirrored in.
+fn mirrored(
+    shared: &crate::shared::Shared,
+    caller: &Caller,
+    posted: &Posted,
+    request: &Request,
+    params: &Object,
+) -> Option<Arc<ToolFact>> {
+    if &*request.method != "tools/call" {
+        return None;
+    }
+    let name = params.get("name")?.to_str()?;
+    shared.facts.tool(shared.servers(), caller, &posted.endpoint, &name)
+}
+
+/// The seat of a client that has no connection of its own: its credential and
+/// what it declares. The same declaration is read once per connection.
+fn seat(asked: &Asked<'_>, claim: &Claim, posted: &Posted) -> Recent {
+    let client = &asked.principal.client;
+    if let Some(recent) = asked.connection.recent()
+        && recent.client == *client
+        && recent.declared == claim.capabilities
+    {
+        return recent;
+    }
+    let revision = posted.revision().unwrap_or(legation_wire::revision::Revision::LATEST);
+    let digest = digest(&[client.as_str().as_bytes(), claim.capabilities.sha256_input()]);
+    let recent = Recent {
+        client: client.clone(),
+        declared: detached(&claim.capabilities),
+        capabilities: Arc::new(ClientCapabilities::from_raw(&claim.capabilities, revision)),
+        seat: SeatId::new(legation_core::id::hex(&digest[..16])),
+    };
+    asked.connection.set_recent(recent.clone());
+    recent
+}
+
+/// A copy that does not keep the whole request in memory.
+fn detached(raw: &Raw) -> Raw {
+    raw.to_object().map_or_else(Raw::empty_object, |object| object.to_raw())
+}
+
+fn status(body: &Body) -> StatusCode {
+    match body {
+        Ok(_) => StatusCode::OK,
+        Err(error) => status_of(error, false),
+    }
+}
+
+/// The HTTP status of an error (2026-07-28, Streamable HTTP); `early` when it
+/// is the front's own word on the request.
+fn status_of(error: &ErrorObject, early: bool) -> StatusCode {
+    match error.code {
+        codes::HEADER_MISMATCH | codes::MISSING_CAPABILITY | codes::UNSUPPORTED_VERSION => {
+            StatusCode::BAD_REQUEST
+        }
+        codes::METHOD_NOT_FOUND if early => StatusCode::NOT_FOUND,
+        _ if early => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    }
+}

@@ -1,0 +1,376 @@
+//! One request's answer on its way out: as JSON when nothing but the answer is
+//! to be said, as an event stream as soon as something else comes first.
+//!
+//! The call is driven by whoever waits for its answer, the connection itself;
+//! no task is started for it. Only a call whose connection is lost before its
+//! end moves into a task: a legacy one to its end, because a client may come
+//! back for it, a modern one to be called off in good order.
+
+use std::fmt;
+use std::future::Future as _;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http::StatusCode;
+use legation_core::{Cancel, CancelReason};
+use legation_wire::sse::{Event, write_comment};
+use tokio::time::Sleep;
+
+use super::guard::Accepts;
+use super::reply::{self, Reply};
+use crate::outbox::{Next, Outbox, Weight};
+use crate::session::Session;
+use crate::shared::Shared;
+
+/// A chunk is filled with waiting messages up to this many bytes.
+const CHUNK: usize = 16 * 1024;
+/// What a client is told to wait before it comes back, in milliseconds.
+const RETRY_MS: u64 = 1000;
+/// How long a call that was called off may take to end.
+const CALL_OFF: Duration = Duration::from_secs(5);
+
+/// How a request ends.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    /// `None` when the client called the request off.
+    pub(super) message: Option<Bytes>,
+}
+
+/// The client did not read for too long.
+#[derive(Debug, thiserror::Error)]
+#[error("the client did not read what was sent to it")]
+pub(super) struct Broken;
+
+/// What becomes of a call whose connection is lost.
+#[derive(Debug)]
+pub(super) enum Lost {
+    /// It is called off.
+    CallOff(Cancel),
+    /// It goes on for its session.
+    Survive,
+}
+
+/// A request that is being answered.
+pub(super) struct Exchange {
+    shared: Arc<Shared>,
+    answer: Option<BoxFuture<'static, Answer>>,
+    outbox: Arc<Outbox>,
+    lost: Lost,
+}
+
+/// What makes a stream one that a client can come back to.
+#[derive(Debug)]
+pub(super) struct Resumable {
+    session: Arc<Session>,
+    number: u64,
+    /// For the session's general stream: which reader this is.
+    reader: Option<u64>,
+}
+
+/// Messages as server-sent events.
+pub(super) struct EventStream {
+    exchange: Exchange,
+    cursor: u64,
+    resumable: Option<Resumable>,
+    head: Option<Bytes>,
+    keepalive: Pin<Box<Sleep>>,
+    closing: Option<Pin<Box<Sleep>>>,
+    /// Ends with the stream (the pair of 2024-11-05).
+    session: Option<Arc<Session>>,
+    over: bool,
+}
+
+// === impl Exchange ===
+
+impl Exchange {
+    pub(super) fn new(
+        shared: &Arc<Shared>,
+        answer: BoxFuture<'static, Answer>,
+        outbox: &Arc<Outbox>,
+        lost: Lost,
+    ) -> Self {
+        Self {
+            shared: Arc::clone(shared),
+            answer: Some(answer),
+            outbox: Arc::clone(outbox),
+            lost,
+        }
+    }
+
+    /// Waits for the answer, or for the first thing to be said before it.
+    /// `session` makes a stream resumable.
+    pub(super) async fn respond(mut self, accepts: Accepts, session: Option<&Arc<Session>>) -> Reply {
+        let answer = if accepts.events { self.first(accepts.json).await } else { self.whole().await };
+        let has_more = !self.outbox.is_empty();
+        if let Some(answer) = answer {
+            let plain = answer.status != StatusCode::OK || !has_more;
+            if (plain && accepts.json) || !accepts.events {
+                return match answer.message {
+                    Some(message) => reply::json(answer.status, message),
+                    None => reply::empty(StatusCode::ACCEPTED),
+                };
+            }
+            self.finish(answer);
+        }
+        let resumable = session.map(|session| Resumable {
+            session: Arc::clone(session),
+            number: session.stream_opened(&self.outbox),
+            reader: None,
+        });
+        reply::events(EventStream::new(self, 0, resumable, true))
+    }
+
+    /// The answer if it comes first; `None` when something is to be said before
+    /// it, or it takes so long that the client should see a sign of life.
+    async fn first(&mut self, json: bool) -> Option<Answer> {
+        if !json {
+            return None;
+        }
+        let keepalive = self.shared.settings.keepalive;
+        let ready = std::future::poll_fn(|cx| {
+            if let Some(answer) = self.answer.as_mut()
+                && let Poll::Ready(answer) = answer.as_mut().poll(cx)
+            {
+                self.answer = None;
+                return Poll::Ready(Some(answer));
+            }
+            self.outbox.poll_ready(cx, 0).map(|()| None)
+        });
+        tokio::select! {
+            biased;
+            answer = ready => answer,
+            () = tokio::time::sleep(keepalive) => None,
+        }
+    }
+
+    async fn whole(&mut self) -> Option<Answer> {
+        let answer = self.answer.as_mut()?.await;
+        self.answer = None;
+        Some(answer)
+    }
+
+    /// Puts the answer behind what was said before it.
+    fn finish(&mut self, answer: Answer) {
+        if let Some(message) = answer.message {
+            self.outbox.push(message, Weight::Answer);
+        }
+        self.outbox.finish();
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        let Some(answer) = self.answer.take() else { return };
+        let limit = match &self.lost {
+            Lost::CallOff(cancel) => {
+                cancel.cancel(CancelReason::ClientCancelled);
+                CALL_OFF
+            }
+            Lost::Survive => self.shared.settings.survive,
+        };
+        // Outside a runtime the process is ending, and the call with it.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let outbox = Arc::clone(&self.outbox);
+        self.shared.tasks.spawn_on(&runtime, "call without its client", async move {
+            if let Ok(answer) = tokio::time::timeout(limit, answer).await
+                && let Some(message) = answer.message
+            {
+                outbox.push(message, Weight::Answer);
+            }
+            outbox.finish();
+        });
+    }
+}
+
+impl fmt::Debug for Exchange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Exchange").field("answered", &self.answer.is_none()).finish_non_exhaustive()
+    }
+}
+
+// === impl Resumable ===
+
+impl Resumable {
+    /// An event's id: the stream, and where to go on after the event.
+    fn id(&self, next: u64) -> Box<str> {
+        format!("{}-{next}", self.number).into()
+    }
+
+    /// Reads [`Resumable::id`].
+    pub(super) fn parse(id: &str) -> Option<(u64, u64)> {
+        let (number, next) = id.split_once('-')?;
+        Some((number.parse().ok()?, next.parse().ok()?))
+    }
+}
+
+// === impl EventStream ===
+
+impl EventStream {
+    /// A stream that begins behind the first `cursor` messages.
+    fn new(exchange: Exchange, cursor: u64, resumable: Option<Resumable>, fresh: bool) -> Self {
+        let settings = &exchange.shared.settings;
+        let polls = resumable.as_ref().is_some_and(|resumable| {
+            resumable.session.revision() >= legation_wire::revision::Revision::V2025_11_25
+        });
+        let head = resumable.as_ref().filter(|_| polls && fresh).map(|resumable| {
+            let priming = Event {
+                id: Some(resumable.id(cursor)),
+                retry_ms: Some(RETRY_MS),
+                ..Event::default()
+            };
+            let mut out = Vec::new();
+            priming.write_to(&mut out);
+            out.into()
+        });
+        let poll_close = settings.poll_close;
+        Self {
+            keepalive: Box::pin(tokio::time::sleep(settings.keepalive)),
+            closing: polls.then(|| Box::pin(tokio::time::sleep(poll_close))),
+            exchange,
+            cursor,
+            resumable,
+            head,
+            session: None,
+            over: false,
+        }
+    }
+
+    /// A stream over an outbox that others fill: a session's general one, or
+    /// one a client comes back to at `cursor`.
+    pub(super) fn over(
+        shared: &Arc<Shared>,
+        session: &Arc<Session>,
+        number: u64,
+        outbox: &Arc<Outbox>,
+        cursor: u64,
+        fresh: bool,
+    ) -> Self {
+        let reader = (number == 0).then(|| session.reader_taken());
+        let exchange = Exchange {
+            shared: Arc::clone(shared),
+            answer: None,
+            outbox: Arc::clone(outbox),
+            lost: Lost::Survive,
+        };
+        let resumable = Resumable { session: Arc::clone(session), number, reader };
+        Self::new(exchange, cursor, Some(resumable), fresh)
+    }
+
+    /// The one stream of a session of 2024-11-05, which ends with it.
+    pub(super) fn pair(shared: &Arc<Shared>, session: &Arc<Session>, head: Bytes) -> Self {
+        let exchange = Exchange {
+            shared: Arc::clone(shared),
+            answer: None,
+            outbox: Arc::clone(&session.general),
+            lost: Lost::Survive,
+        };
+        let mut stream = Self::new(exchange, 0, None, true);
+        stream.head = Some(head);
+        stream.session = Some(Arc::clone(session));
+        stream
+    }
+
+    /// The next piece of the body.
+    pub(super) fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        if let Some(head) = self.head.take() {
+            return Poll::Ready(Some(Ok(head)));
+        }
+        if self.over {
+            return Poll::Ready(None);
+        }
+        if let Some(answer) = self.exchange.answer.as_mut()
+            && let Poll::Ready(answer) = answer.as_mut().poll(cx)
+        {
+            self.exchange.answer = None;
+            self.exchange.finish(answer);
+        }
+        if self.is_superseded() {
+            self.over = true;
+            return Poll::Ready(None);
+        }
+        let mut chunk = Vec::new();
+        while chunk.len() < CHUNK {
+            match self.exchange.outbox.poll_next(cx, &mut self.cursor) {
+                Poll::Ready(Next::Message(number, message)) => self.write(&mut chunk, number, message),
+                Poll::Ready(Next::Finished) => {
+                    self.over = true;
+                    break;
+                }
+                Poll::Ready(Next::Overrun) => {
+                    self.over = true;
+                    return Poll::Ready(Some(Err(Broken)));
+                }
+                Poll::Pending => break,
+            }
+        }
+        if !chunk.is_empty() {
+            let keepalive = self.exchange.shared.settings.keepalive;
+            self.keepalive.as_mut().reset(tokio::time::Instant::now() + keepalive);
+            return Poll::Ready(Some(Ok(chunk.into())));
+        }
+        if self.over {
+            return Poll::Ready(None);
+        }
+        self.poll_timers(cx)
+    }
+
+    fn write(&self, chunk: &mut Vec<u8>, number: u64, message: Bytes) {
+        let event = Event {
+            id: self.resumable.as_ref().map(|resumable| resumable.id(number + 1)),
+            event: Some("message".into()),
+            ..Event::message(message)
+        };
+        event.write_to(chunk);
+    }
+
+    fn poll_timers(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        if let Some(closing) = &mut self.closing
+            && closing.as_mut().poll(cx).is_ready()
+        {
+            self.over = true;
+            return Poll::Ready(None);
+        }
+        if self.keepalive.as_mut().poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        let keepalive = self.exchange.shared.settings.keepalive;
+        self.keepalive.as_mut().reset(tokio::time::Instant::now() + keepalive);
+        let mut comment = Vec::new();
+        write_comment(&mut comment, "");
+        Poll::Ready(Some(Ok(comment.into())))
+    }
+
+    /// Whether another stream has taken the session's general messages over.
+    fn is_superseded(&self) -> bool {
+        self.resumable.as_ref().is_some_and(|resumable| {
+            resumable.reader.is_some_and(|reader| !resumable.session.is_reader(reader))
+        })
+    }
+}
+
+impl Drop for EventStream {
+    fn drop(&mut self) {
+        if let Some(session) = self.session.take() {
+            self.exchange.shared.sessions.close(
+                &self.exchange.shared,
+                &session.id,
+                CancelReason::Disconnected,
+            );
+        }
+    }
+}
+
+impl fmt::Debug for EventStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventStream")
+            .field("exchange", &self.exchange)
+            .field("cursor", &self.cursor)
+            .field("resumable", &self.resumable)
+            .finish_non_exhaustive()
+    }
+}
