@@ -156,7 +156,9 @@ fn http_spec(http: &ResolvedHttp) -> Result<HttpSpec, DialError> {
         let parsed = HeaderName::from_bytes(name.as_bytes()).ok();
         let value = HeaderValue::from_str(value.reveal()).ok();
         let (Some(parsed), Some(mut value)) = (parsed, value) else {
-            return Err(DialError::Failed(format!("headers.{name} is no HTTP header")));
+            return Err(DialError::Failed(format!(
+                "headers.{name} is no HTTP header"
+            )));
         };
         value.set_sensitive(true);
         headers.push((parsed, value));

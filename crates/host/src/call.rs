@@ -71,10 +71,13 @@ enum Where {
     Connection(AskKey),
 }
 
+/// A client's answer to a question; `None` when the question was withdrawn.
+type Answered = (Where, Option<Result<Raw, ErrorObject>>);
+
 /// The questions of one exchange that its client has not answered.
 #[derive(Default)]
 struct Asking {
-    answers: FuturesUnordered<BoxFuture<'static, (Where, Option<Result<Raw, ErrorObject>>)>>,
+    answers: FuturesUnordered<BoxFuture<'static, Answered>>,
     handles: BTreeMap<Where, AbortHandle>,
 }
 
@@ -342,7 +345,8 @@ impl Asking {
         let (handle, registration) = AbortHandle::new_pair();
         let answer = Abortable::new(ask::ask(peer, method, params), registration);
         self.handles.insert(to.clone(), handle);
-        self.answers.push(Box::pin(async { (to, answer.await.ok()) }));
+        self.answers
+            .push(Box::pin(async { (to, answer.await.ok()) }));
     }
 
     fn withdraw(&mut self, to: &Where) {
@@ -389,7 +393,9 @@ pub(crate) fn definition(
             .or_else(|| of(ListKind::Templates))
             .or_else(|| {
                 let templates = definitions.list(ListKind::Templates).items();
-                let found = templates.iter().find(|item| template::matches(&item.name, name));
+                let found = templates
+                    .iter()
+                    .find(|item| template::matches(&item.name, name));
                 found.map(|item| item.hash)
             }),
     }

@@ -83,12 +83,7 @@ impl Catalogue {
     }
 }
 
-fn merge(
-    endpoint: &Endpoint,
-    kind: ListKind,
-    parts: &[Part],
-    view: Option<&View>,
-) -> Vec<Entry> {
+fn merge(endpoint: &Endpoint, kind: ListKind, parts: &[Part], view: Option<&View>) -> Vec<Entry> {
     let mut entries = Vec::new();
     for part in parts {
         let shelf = part.published.shelf(kind);

@@ -8,7 +8,8 @@ pub(crate) fn any(patterns: &[Box<str>], name: &str) -> bool {
 /// Whether a pattern matches the whole name. It goes back to the last star
 /// only, which is enough and takes no more than pattern times name.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     while n < name.len() {

@@ -106,7 +106,14 @@ impl Host {
         };
         let times = Times::default();
         let (store, clock, runtime) = (parts.store, parts.clock, parts.runtime);
-        Self::with_dialer(Arc::new(transports), store, clock, parts.settings, runtime, times)
+        Self::with_dialer(
+            Arc::new(transports),
+            store,
+            clock,
+            parts.settings,
+            runtime,
+            times,
+        )
     }
 
     /// A host with its own way to open connections.
@@ -139,7 +146,8 @@ impl Host {
             let mut wanted = self.wanted();
             let old = std::mem::replace(&mut wanted.specs, specs);
             let changed = |name: &ServerName| {
-                let of = |specs: &[ServerSpec]| specs.iter().find(|spec| spec.name == *name).cloned();
+                let of =
+                    |specs: &[ServerSpec]| specs.iter().find(|spec| spec.name == *name).cloned();
                 of(&old) != of(&wanted.specs)
             };
             let kept = wanted.switched.iter().filter(|(name, _)| !changed(name));
@@ -180,7 +188,10 @@ impl Host {
     }
 
     fn wanted(&self) -> std::sync::MutexGuard<'_, Wanted> {
-        self.inner.wanted.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner
+            .wanted
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn reconcile(&self, again: Option<&ServerName>) {
@@ -242,7 +253,9 @@ impl Host {
             .collect();
         for name in names {
             let (before, after) = (versions(old, name), versions(&new, name));
-            for (kind, (before, after)) in ListKind::ALL.into_iter().zip(before.into_iter().zip(after)) {
+            for (kind, (before, after)) in
+                ListKind::ALL.into_iter().zip(before.into_iter().zip(after))
+            {
                 if before != after {
                     self.inner.common.tell(HubEvent::ListChanged {
                         server: name.clone(),
@@ -261,7 +274,11 @@ impl Host {
     #[must_use]
     pub fn status(&self) -> Vec<ServerStatus> {
         let roster = self.inner.roster.load();
-        roster.all().iter().map(|server| ServerStatus::of(server)).collect()
+        roster
+            .all()
+            .iter()
+            .map(|server| ServerStatus::of(server))
+            .collect()
     }
 
     /// How many servers are how far.
@@ -329,7 +346,10 @@ impl Inner {
     pub(crate) fn of_seat(&self, caller: &Caller) -> Vec<Arc<crate::instance::Instance>> {
         let key = crate::instance::Key::Seat(caller.seat.clone());
         let roster = self.roster.load();
-        let own = roster.all().iter().filter(|server| server.spec.instance == Mode::Client);
+        let own = roster
+            .all()
+            .iter()
+            .filter(|server| server.spec.instance == Mode::Client);
         own.filter_map(|server| server.running(&key)).collect()
     }
 }

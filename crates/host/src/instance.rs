@@ -209,7 +209,9 @@ impl Instance {
     pub(crate) async fn settled(&self) {
         let mut phase = self.phase.subscribe();
         // An error means that the instance is gone, which settles it too.
-        let waited = phase.wait_for(|phase| !matches!(phase, Phase::Starting)).await;
+        let waited = phase
+            .wait_for(|phase| !matches!(phase, Phase::Starting))
+            .await;
         drop(waited);
     }
 
@@ -245,7 +247,12 @@ impl Instance {
     /// Gives it back when none runs.
     pub(crate) fn hand_to_call(&self, ask: LooseAsk) -> Result<(), LooseAsk> {
         let usage = self.usage();
-        let Some(sender) = usage.calls.values().rev().find_map(|call| call.asks.as_ref()) else {
+        let Some(sender) = usage
+            .calls
+            .values()
+            .rev()
+            .find_map(|call| call.asks.as_ref())
+        else {
             return Err(ask);
         };
         sender.try_send(ask).map_err(|refused| match refused {
@@ -257,13 +264,20 @@ impl Instance {
     pub(crate) fn peer(&self) -> Option<Arc<dyn Peer>> {
         let usage = self.usage();
         let newest = usage.calls.values().next_back();
-        newest.map(|call| &call.peer).or(usage.peer.as_ref()).cloned()
+        newest
+            .map(|call| &call.peer)
+            .or(usage.peer.as_ref())
+            .cloned()
     }
 
     /// The client of the newest call, if one runs.
     pub(crate) fn calling_peer(&self) -> Option<Arc<dyn Peer>> {
         let usage = self.usage();
-        usage.calls.values().next_back().map(|call| Arc::clone(&call.peer))
+        usage
+            .calls
+            .values()
+            .next_back()
+            .map(|call| Arc::clone(&call.peer))
     }
 
     /// The seat's client, for the handshake.
@@ -347,7 +361,11 @@ impl Instance {
         drop(tokio::time::timeout(limit, drained).await);
         self.stop.cancel(CancelReason::Shutdown);
         let mut phase = self.phase.subscribe();
-        drop(phase.wait_for(|phase| matches!(phase, Phase::Stopped)).await);
+        drop(
+            phase
+                .wait_for(|phase| matches!(phase, Phase::Stopped))
+                .await,
+        );
     }
 }
 

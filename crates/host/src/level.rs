@@ -53,7 +53,11 @@ mod tests {
             (r#"{"level":"emergency"}"#, None, false),
         ];
         for (params, least, expected) in cases {
-            assert_eq!(passes(&Raw::from_static(params), least), expected, "{params} {least:?}");
+            assert_eq!(
+                passes(&Raw::from_static(params), least),
+                expected,
+                "{params} {least:?}"
+            );
         }
     }
 }

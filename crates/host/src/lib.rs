@@ -26,9 +26,9 @@ mod status;
 mod supervisor;
 mod tasks;
 mod template;
-pub mod transport;
 #[cfg(test)]
 mod testing;
+pub mod transport;
 
 pub use host::{Host, HostParts, NoServer};
 pub use status::{ServerStatus, State, Summary};

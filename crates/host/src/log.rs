@@ -43,7 +43,11 @@ impl ServerLog {
     pub fn tail(&self, count: usize) -> Vec<String> {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let skip = lines.len().saturating_sub(count);
-        lines.iter().skip(skip).map(|line| line.text.to_string()).collect()
+        lines
+            .iter()
+            .skip(skip)
+            .map(|line| line.text.to_string())
+            .collect()
     }
 
     /// The last lines of stderr, for a reason; `None` when there are none.
@@ -67,7 +71,13 @@ impl ServerLog {
         let text: String = line
             .chars()
             .take(LINE_MAX)
-            .map(|c| if c.is_control() && c != '\t' { '\u{fffd}' } else { c })
+            .map(|c| {
+                if c.is_control() && c != '\t' {
+                    '\u{fffd}'
+                } else {
+                    c
+                }
+            })
             .collect();
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.len() == LINES_MAX {

@@ -84,7 +84,9 @@ impl Names {
                 let Some([server, item]) = pair else {
                     continue;
                 };
-                let server = server.to_str().and_then(|name| ServerName::parse(&name).ok());
+                let server = server
+                    .to_str()
+                    .and_then(|name| ServerName::parse(&name).ok());
                 let item = item.to_str().map(|item| Arc::from(item.as_ref()));
                 if let (Some(server), Some(item)) = (server, item) {
                     names
@@ -122,7 +124,13 @@ impl Names {
 
     /// The flat name of an item, given now if it has none yet. An empty prefix
     /// stands for the server's own names.
-    pub fn assign(&mut self, space: Space, server: &ServerName, prefix: &str, item: &str) -> Arc<str> {
+    pub fn assign(
+        &mut self,
+        space: Space,
+        server: &ServerName,
+        prefix: &str,
+        item: &str,
+    ) -> Arc<str> {
         if let Some(plain) = plain(prefix, item)
             && let Some(given) = self.give(space, plain, server, item, false)
         {
@@ -224,11 +232,18 @@ pub fn sanitise(text: &str) -> String {
     } else {
         // Punycode fails only on texts of more than a thousand characters; those
         // are cut and carry a hash anyway.
-        idna::punycode::encode_str(text).map_or_else(|| "xn--".to_owned(), |code| format!("xn--{code}"))
+        idna::punycode::encode_str(text)
+            .map_or_else(|| "xn--".to_owned(), |code| format!("xn--{code}"))
     };
     ascii
         .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '-' {
+                c
+            } else {
+                '_'
+            }
+        })
         .collect()
 }
 

@@ -90,7 +90,10 @@ impl Shelf {
             read_only_hint: item.read_only_hint,
         };
         let items = definitions.list(kind).items();
-        let own: Arc<[Entry]> = items.iter().map(|item| entry(item, item.raw.clone())).collect();
+        let own: Arc<[Entry]> = items
+            .iter()
+            .map(|item| entry(item, item.raw.clone()))
+            .collect();
         let flat = match space(kind) {
             None => Arc::clone(&own),
             Some(space) => items

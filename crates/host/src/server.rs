@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwapOption;
 use legation_config::{Instance as Mode, ServerSpec, Source};
-use legation_core::id::hex;
 use legation_core::Caller;
+use legation_core::id::hex;
 use legation_gate::policy::Origin;
 use legation_gate::{CallFailure, Peer};
 use sha2::{Digest as _, Sha256};
@@ -83,7 +83,9 @@ impl Server {
     }
 
     fn instances(&self) -> MutexGuard<'_, Instances> {
-        self.instances.lock().unwrap_or_else(PoisonError::into_inner)
+        self.instances
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn memory_key(&self) -> String {
@@ -180,7 +182,11 @@ impl Server {
     ) -> Result<Arc<Instance>, CallFailure> {
         let mut instances = self.instances();
         if instances.ended || !self.enabled {
-            let reason = if self.enabled { "it was stopped" } else { "it is disabled" };
+            let reason = if self.enabled {
+                "it was stopped"
+            } else {
+                "it is disabled"
+            };
             return Err(CallFailure::NotConnected {
                 server: self.spec.name.clone(),
                 reason: reason.to_owned(),

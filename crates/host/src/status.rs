@@ -107,7 +107,10 @@ impl ServerStatus {
             },
         };
         let live = worst.and_then(|instance| instance.live());
-        let shown = live.as_ref().map(|live| live.published.load_full()).or(known);
+        let shown = live
+            .as_ref()
+            .map(|live| live.published.load_full())
+            .or(known);
         let count = |kind: ListKind| {
             let list = shown.as_ref().map(|shown| shown.definitions.list(kind));
             list.map_or(0, |list| list.items().len())
@@ -120,7 +123,8 @@ impl ServerStatus {
             since: worst.map(|instance| instance.since()),
             spec: (*server.spec).clone(),
             revision: about.map(|about| about.revision),
-            server_info: about.and_then(|about| about.server_info.as_ref().map(ToString::to_string)),
+            server_info: about
+                .and_then(|about| about.server_info.as_ref().map(ToString::to_string)),
             tools: count(ListKind::Tools),
             resources: count(ListKind::Resources) + count(ListKind::Templates),
             prompts: count(ListKind::Prompts),

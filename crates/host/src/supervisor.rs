@@ -94,7 +94,9 @@ pub(crate) async fn run(common: Arc<Common>, server: Arc<Server>, instance: Arc<
 
 fn lost(common: &Common, server: &Server, instance: &Instance, attempts: &Attempts, reason: &str) {
     let reason = with_stderr(server, reason);
-    server.log.note(&format!("the connection was lost: {reason}"));
+    server
+        .log
+        .note(&format!("the connection was lost: {reason}"));
     tracing::warn!(server = %server.spec.name, reason, "a server went away; it is started again");
     // Calls wait for a server that may well come back at once, and do not wait
     // for one that keeps falling over.

@@ -74,7 +74,10 @@ impl Tasks {
             }
             Err(error) => {
                 let error = legation_core::error::chain(&error);
-                tracing::warn!(error, "tasks could not be recalled; their changes go unreported");
+                tracing::warn!(
+                    error,
+                    "tasks could not be recalled; their changes go unreported"
+                );
             }
         }
         tasks

@@ -59,7 +59,9 @@ fn optional(reached: &[bool], uri: &[u8], operator: u8) -> Vec<bool> {
         }
     }
     let mut next = spread(&begun, uri, |_| true, true);
-    next.iter_mut().zip(reached).for_each(|(next, was)| *next |= was);
+    next.iter_mut()
+        .zip(reached)
+        .for_each(|(next, was)| *next |= was);
     next
 }
 
@@ -83,7 +85,11 @@ mod tests {
         let cases = [
             ("test://template/{id}/data", "test://template/7/data", true),
             ("test://template/{id}/data", "test://template//data", false),
-            ("test://template/{id}/data", "test://template/7/8/data", false),
+            (
+                "test://template/{id}/data",
+                "test://template/7/8/data",
+                false,
+            ),
             ("test://template/{id}/data", "test://template/7/dat", false),
             ("file:///{+path}", "file:///a/b/c.txt", true),
             ("file:///{+path}", "file:///", false),

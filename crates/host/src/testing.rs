@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_util::future::{BoxFuture, FutureExt as _, Shared};
 use legation_config::{EraChoice, Instance, ServerSpec, Settings, Source};
 use legation_core::{
-    Cancel, Caller, ClientId, OpContext, Principal, SeatId, ServerName, SystemClock, Via,
+    Caller, Cancel, ClientId, OpContext, Principal, SeatId, ServerName, SystemClock, Via,
 };
 use legation_gate::policy::{Permitted, Rules, Target};
 use legation_gate::{Ask, Call, Endpoint, HubEvent, Item, ListKind, Outcome, Peer, Resolve};
@@ -210,7 +210,9 @@ impl Port for FakePort {
             events: sender,
             answers: Arc::new(tokio::sync::Mutex::new(answered)),
         };
-        let kind = ListKind::ALL.into_iter().find(|kind| kind.method() == order.method);
+        let kind = ListKind::ALL
+            .into_iter()
+            .find(|kind| kind.method() == order.method);
         let work: BoxFuture<'static, Answer> = match kind {
             Some(kind) => {
                 let lists = server.lists.lock().expect("a lock");
@@ -238,7 +240,11 @@ impl Port for FakePort {
     }
 
     fn answer(&self, key: AskKey, answer: Answer) {
-        self.server.loose.lock().expect("a lock").push((key, answer));
+        self.server
+            .loose
+            .lock()
+            .expect("a lock")
+            .push((key, answer));
     }
 
     fn stop(&self) -> BoxFuture<'static, ()> {
@@ -350,7 +356,10 @@ impl Peer for FakePeer {
     }
 
     fn log(&self, params: Raw) {
-        self.heard.lock().expect("a lock").push(format!("log {params}"));
+        self.heard
+            .lock()
+            .expect("a lock")
+            .push(format!("log {params}"));
     }
 
     fn ask(&self, ask: Ask) -> BoxFuture<'static, Answer> {
@@ -425,6 +434,15 @@ impl Bench {
         Self::with(Settings::defaults(), times())
     }
 
+    /// Over a host of another make.
+    pub(crate) fn make(host: impl FnOnce(Arc<Store>, &Path) -> Arc<Host>) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("state.db");
+        let store = Arc::new(Store::open(&path, StoreOptions::default()).expect("a store"));
+        let host = host(Arc::clone(&store), dir.path());
+        Self::around(host, store, Arc::default(), dir)
+    }
+
     pub(crate) fn with(settings: Settings, times: Times) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("state.db");
@@ -432,12 +450,7 @@ impl Bench {
         Self::over(store, settings, times, dir)
     }
 
-    fn over(
-        store: Arc<Store>,
-        settings: Settings,
-        times: Times,
-        dir: tempfile::TempDir,
-    ) -> Self {
+    fn over(store: Arc<Store>, settings: Settings, times: Times, dir: tempfile::TempDir) -> Self {
         let dialer = Arc::new(FakeDialer::default());
         let host = Host::with_dialer(
             dialer.clone(),
@@ -447,6 +460,15 @@ impl Bench {
             tokio::runtime::Handle::current(),
             times,
         );
+        Self::around(host, store, dialer, dir)
+    }
+
+    fn around(
+        host: Arc<Host>,
+        store: Arc<Store>,
+        dialer: Arc<FakeDialer>,
+        dir: tempfile::TempDir,
+    ) -> Self {
         let rules = Rules::parse(Rules::personal_template(), "rules.toml").expect("rules");
         Self {
             events: host.events(),
@@ -462,7 +484,10 @@ impl Bench {
     pub(crate) async fn restart(self) -> Self {
         self.host.shutdown().await;
         let Self {
-            store, dialer, _dir, ..
+            store,
+            dialer,
+            _dir,
+            ..
         } = self;
         let next = Self::over(store, Settings::defaults(), times(), _dir);
         let servers = dialer.servers.lock().expect("a lock").clone();
@@ -530,8 +555,16 @@ impl Bench {
         self.host.call(Self::context(caller), permitted, call).await
     }
 
-    pub(crate) fn names(&self, caller: &Caller, endpoint: &Endpoint, kind: ListKind) -> Vec<String> {
-        let listing = self.host.listing(caller, endpoint, kind).expect("an endpoint");
+    pub(crate) fn names(
+        &self,
+        caller: &Caller,
+        endpoint: &Endpoint,
+        kind: ListKind,
+    ) -> Vec<String> {
+        let listing = self
+            .host
+            .listing(caller, endpoint, kind)
+            .expect("an endpoint");
         let key = crate::definitions::key(kind);
         let entries = listing.entries.iter();
         entries

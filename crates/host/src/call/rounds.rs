@@ -66,7 +66,8 @@ impl Conversation {
             codes::MISSING_CAPABILITY,
             "this tool only runs as a task, and the client did not declare the tasks extension",
         );
-        let data = r#"{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}"#;
+        let data =
+            r#"{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}"#;
         Some(error.with_data(Raw::from_static(data)))
     }
 

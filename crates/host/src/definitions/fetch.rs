@@ -178,7 +178,8 @@ impl Reading {
                 && let Err(error) = item.declare()
             {
                 let name = &item.name;
-                self.refused.push(format!("tool {name:?} was left out: {error}"));
+                self.refused
+                    .push(format!("tool {name:?} was left out: {error}"));
                 continue;
             }
             let name = item.name.clone();
@@ -202,10 +203,16 @@ impl Reading {
         }
         if self.nameless > 0 {
             let count = self.nameless;
-            warnings.push(format!("{method} has {count} entries without a name; they were left out"));
+            warnings.push(format!(
+                "{method} has {count} entries without a name; they were left out"
+            ));
         }
         if !self.doubled.is_empty() {
-            let shown = self.doubled.iter().take(NAMES_SHOWN).map(|name| format!("{name:?}"));
+            let shown = self
+                .doubled
+                .iter()
+                .take(NAMES_SHOWN)
+                .map(|name| format!("{name:?}"));
             warnings.push(format!(
                 "{method} names {} entries more than once, of which the first counts: {}",
                 self.doubled.len(),

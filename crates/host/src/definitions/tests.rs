@@ -86,13 +86,18 @@ async fn pages_are_read_in_order_and_bad_entries_left_out() {
         assert_eq!(cursor, (page > 0).then(|| format!("\"c{}\"", page - 1)));
         Ok(raw(match page {
             0 => r#"{"tools":[{"name":"b"},{"x":1},7,{"name":""}],"nextCursor":"c0"}"#,
-            1 => r#"{"tools":[{"name":"a"},{"name":"b","again":1},{"name":"secret"}],"nextCursor":"c1"}"#,
+            1 => {
+                r#"{"tools":[{"name":"a"},{"name":"b","again":1},{"name":"secret"}],"nextCursor":"c1"}"#
+            }
             _ => r#"{"tools":[{"name":"c"}],"nextCursor":null}"#,
         }))
     });
     let (list, warnings) = read(&server, ListKind::Tools, BOUNDS).await;
     assert_eq!(names(&list), ["b", "a", "c"]);
-    assert_eq!(list.get("b").map(|item| item.raw.to_string()).as_deref(), Some(r#"{"name":"b"}"#));
+    assert_eq!(
+        list.get("b").map(|item| item.raw.to_string()).as_deref(),
+        Some(r#"{"name":"b"}"#)
+    );
     assert_eq!(
         warnings,
         [
@@ -106,22 +111,28 @@ async fn pages_are_read_in_order_and_bad_entries_left_out() {
 async fn endless_lists_end() {
     let repeats = paged(|_, _| Ok(raw(r#"{"tools":[{"name":"a"}],"nextCursor":"same"}"#)));
     let (list, warnings) = read(&repeats, ListKind::Tools, BOUNDS).await;
-    assert_eq!((names(&list), warnings[0].contains("same cursor twice")), (vec!["a"], true));
+    assert_eq!(
+        (names(&list), warnings[0].contains("same cursor twice")),
+        (vec!["a"], true)
+    );
 
-    let endless = paged(|page, _| {
-        Ok(raw(&format!(r#"{{"tools":[],"nextCursor":"c{page}"}}"#)))
-    });
+    let endless = paged(|page, _| Ok(raw(&format!(r#"{{"tools":[],"nextCursor":"c{page}"}}"#))));
     let (_, warnings) = read(&endless, ListKind::Tools, BOUNDS).await;
     assert!(warnings[0].contains("1000 pages"), "{warnings:?}");
     assert_eq!(endless.asked.load(Ordering::SeqCst), 1_000);
 
     let many = paged(|_, _| {
-        let tools: Vec<String> = (0..12_000).map(|n| format!(r#"{{"name":"t{n}"}}"#)).collect();
+        let tools: Vec<String> = (0..12_000)
+            .map(|n| format!(r#"{{"name":"t{n}"}}"#))
+            .collect();
         Ok(raw(&format!(r#"{{"tools":[{}]}}"#, tools.join(","))))
     });
     let (list, warnings) = read(&many, ListKind::Tools, BOUNDS).await;
     assert_eq!(list.items().len(), 10_000);
-    assert!(warnings[0].contains("more than 10000 entries"), "{warnings:?}");
+    assert!(
+        warnings[0].contains("more than 10000 entries"),
+        "{warnings:?}"
+    );
 
     let long = paged(|page, _| {
         let text = "x".repeat(3 << 20);
@@ -146,8 +157,9 @@ async fn a_server_without_templates_has_an_empty_list_of_them() {
         server_info: None,
         instructions: None,
     };
-    let (definitions, warnings) =
-        fetch_all(&server, about, &|_| true, 10).await.expect("definitions");
+    let (definitions, warnings) = fetch_all(&server, about, &|_| true, 10)
+        .await
+        .expect("definitions");
     assert_eq!(names(definitions.list(ListKind::Resources)), ["a://b"]);
     assert!(definitions.list(ListKind::Templates).items().is_empty() && warnings.is_empty());
 
@@ -156,7 +168,14 @@ async fn a_server_without_templates_has_an_empty_list_of_them() {
     let error = refused.expect_err("no prompts").to_string();
     assert!(error.contains("prompts/list"), "{error}");
     let shapeless = paged(|_, _| Ok(raw(r#"{"tools":{}}"#)));
-    let none = fetch(&shapeless, ListKind::Tools, &|_| true, BOUNDS, &mut warnings).await;
+    let none = fetch(
+        &shapeless,
+        ListKind::Tools,
+        &|_| true,
+        BOUNDS,
+        &mut warnings,
+    )
+    .await;
     assert!(none.expect_err("no list").to_string().contains("\"tools\""));
 }
 
@@ -168,7 +187,11 @@ async fn a_modern_tool_with_illegal_header_declarations_is_left_out() {
             if header == "Region" { "good" } else { "bad" }
         )
     };
-    let tools = format!(r#"{{"tools":[{},{}]}}"#, schema("Region"), schema("not a header"));
+    let tools = format!(
+        r#"{{"tools":[{},{}]}}"#,
+        schema("Region"),
+        schema("not a header")
+    );
     let server = paged(move |_, _| Ok(raw(&tools)));
     let modern = Bounds {
         modern: true,
@@ -179,20 +202,28 @@ async fn a_modern_tool_with_illegal_header_declarations_is_left_out() {
     assert!(list.get("good").is_some_and(|tool| tool.declared.is_some()));
     assert!(warnings[0].contains("\"bad\""), "{warnings:?}");
     let (list, _) = read(&server, ListKind::Tools, BOUNDS).await;
-    assert_eq!(names(&list), ["good", "bad"], "a legacy server means nothing by it");
+    assert_eq!(
+        names(&list),
+        ["good", "bad"],
+        "a legacy server means nothing by it"
+    );
 }
 
 #[test]
 fn definitions_survive_the_store() {
     let about = About {
         revision: Revision::V2026_07_28,
-        capabilities: raw(r#"{"tools":{},"v":{"n":1.0}}"#).to_object().expect("an object"),
+        capabilities: raw(r#"{"tools":{},"v":{"n":1.0}}"#)
+            .to_object()
+            .expect("an object"),
         server_info: Some(raw(r#"{"name":"x"}"#)),
         instructions: Some("say\n\"hi\"".to_owned()),
     };
     let mut definitions = Definitions::new(about);
     let mut tools = List::default();
-    let tool = raw(r#"{"name":"t", "annotations":{"readOnlyHint":true},"execution":{"taskSupport":"required"}}"#);
+    let tool = raw(
+        r#"{"name":"t", "annotations":{"readOnlyHint":true},"execution":{"taskSupport":"required"}}"#,
+    );
     tools.push(Item::read(ListKind::Tools, tool).expect("a tool"));
     definitions.set(ListKind::Tools, tools);
     let again = Definitions::from_raw(&definitions.to_raw()).expect("readable");

@@ -45,7 +45,8 @@ impl Inner {
                     what: "view",
                     name: name.clone(),
                 })?;
-                let of_view = |server: &&Arc<Server>| glob::any(&view.servers, server.spec.name.as_str());
+                let of_view =
+                    |server: &&Arc<Server>| glob::any(&view.servers, server.spec.name.as_str());
                 Ok(roster.visible(caller).filter(of_view).cloned().collect())
             }
         }
@@ -127,14 +128,20 @@ impl Inner {
             self.servers(caller, endpoint)?;
         }
         let owner = {
-            let names = self.common.names.read().unwrap_or_else(PoisonError::into_inner);
+            let names = self
+                .common
+                .names
+                .read()
+                .unwrap_or_else(PoisonError::into_inner);
             names.owner(space, name).cloned()
         };
         let slashed = name.match_indices('/').filter_map(|(at, _)| {
             let server = ServerName::parse(&name[..at]).ok()?;
             Some((server, &name[at + 1..]))
         });
-        let flat = owner.as_ref().map(|owner| (owner.server.clone(), &*owner.item));
+        let flat = owner
+            .as_ref()
+            .map(|owner| (owner.server.clone(), &*owner.item));
         let kind = match space {
             Space::Tools => ListKind::Tools,
             Space::Prompts => ListKind::Prompts,

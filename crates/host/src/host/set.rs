@@ -111,7 +111,9 @@ impl ServerSet for Host {
         let common = Arc::clone(&self.inner.common);
         Box::pin(async move {
             let stored = tasks::find(&common, &context.caller, &handle);
-            let stored = stored.ok().filter(|stored| stored.row.server == server.spec.name);
+            let stored = stored
+                .ok()
+                .filter(|stored| stored.row.server == server.spec.name);
             let Some(stored) = stored else {
                 return Outcome::Error(tasks::unknown(&handle));
             };
@@ -147,8 +149,8 @@ impl ServerSet for Host {
     fn covers(&self, caller: &Caller, endpoint: &Endpoint, server: &ServerName) -> bool {
         let roster = self.inner.roster.load();
         // A server that was just removed concerns those who saw it.
-        let visible = roster.find(caller, server).is_some()
-            || roster.named(server.as_str()).next().is_none();
+        let visible =
+            roster.find(caller, server).is_some() || roster.named(server.as_str()).next().is_none();
         visible && self.inner.includes(endpoint, server)
     }
 
@@ -184,7 +186,9 @@ impl ServerSet for Host {
         let common = &self.inner.common;
         common.seats.close(&caller.seat);
         for instance in self.inner.of_seat(caller) {
-            instance.stop.cancel(legation_core::CancelReason::Disconnected);
+            instance
+                .stop
+                .cancel(legation_core::CancelReason::Disconnected);
         }
     }
 

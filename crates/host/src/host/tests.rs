@@ -4,4 +4,5 @@ mod calls;
 mod catalogue;
 mod instances;
 mod lifecycle;
+mod real;
 mod tasks;

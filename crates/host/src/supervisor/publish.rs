@@ -22,7 +22,13 @@ pub(super) fn publish(
 ) -> Arc<Published> {
     let published = {
         let mut names = common.names.write().unwrap_or_else(PoisonError::into_inner);
-        let made = Published::new(&server.spec, &server.origin, definitions, before, &mut names);
+        let made = Published::new(
+            &server.spec,
+            &server.origin,
+            definitions,
+            before,
+            &mut names,
+        );
         Arc::new(made)
     };
     let known = server.known.load_full();
@@ -31,7 +37,10 @@ pub(super) fn publish(
     if known.is_none() || !matches!(instance.key, Key::Seat(_)) {
         let same = known.as_deref().is_some_and(|known| {
             known.definitions.about == published.definitions.about
-                && known.definitions.differences(&published.definitions).is_empty()
+                && known
+                    .definitions
+                    .differences(&published.definitions)
+                    .is_empty()
         });
         if !same {
             server.remember(common, &published);

@@ -224,7 +224,11 @@ impl Session<'_> {
         let task = related.and_then(|related| related.get("taskId"));
         if let Some(task) = task.as_ref().and_then(Raw::to_str) {
             let (name, tasks) = (&self.server.spec.name, &self.common.tasks);
-            let LooseAsk { key, method, params } = &asked;
+            let LooseAsk {
+                key,
+                method,
+                params,
+            } = &asked;
             if tasks.hand_to_task(name, &task, key, method, params.as_ref()) {
                 return;
             }
@@ -288,7 +292,9 @@ impl Session<'_> {
     fn reconcile(&mut self) {
         let legacy = !self.live.about.revision.is_modern();
         if self.instance.take_roots_changed() && legacy {
-            self.live.port.notify("notifications/roots/list_changed", None);
+            self.live
+                .port
+                .notify("notifications/roots/list_changed", None);
         }
         let watched = self.instance.watched();
         if !legacy {

@@ -29,11 +29,7 @@ struct Unfinished {
 }
 
 /// Waits for a task, asking its questions live.
-pub(super) async fn follow(
-    conversation: &mut Conversation,
-    task: Task,
-    legacy: bool,
-) -> Outcome {
+pub(super) async fn follow(conversation: &mut Conversation, task: Task, legacy: bool) -> Outcome {
     let mut guard = Unfinished {
         common: Arc::clone(&conversation.common),
         live: Arc::clone(&conversation.live),
@@ -65,7 +61,10 @@ async fn follow_modern(conversation: &mut Conversation, mut task: Task) -> Outco
     let upstream = task.task_id.clone();
     let mut answered: HashSet<Box<str>> = HashSet::new();
     loop {
-        let pause = task.poll_interval_ms.unwrap_or(POLL.1).clamp(POLL.0, POLL.2);
+        let pause = task
+            .poll_interval_ms
+            .unwrap_or(POLL.1)
+            .clamp(POLL.0, POLL.2);
         let pause = Duration::from_millis(pause.unsigned_abs());
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
@@ -105,8 +104,7 @@ async fn follow_modern(conversation: &mut Conversation, mut task: Task) -> Outco
                     Ok(responses) => responses,
                     Err(outcome) => return outcome,
                 };
-                let update =
-                    ask_server(conversation, "tasks/update", &upstream, Some(&responses));
+                let update = ask_server(conversation, "tasks/update", &upstream, Some(&responses));
                 if let Err(outcome) = update.await {
                     return outcome;
                 }
@@ -163,6 +161,8 @@ impl Drop for Unfinished {
             drop(port::request(&*live.port, "tasks/cancel", params).await);
         };
         let runtime = &self.common.runtime;
-        self.common.background.spawn_on(runtime, "task cancel", cancel);
+        self.common
+            .background
+            .spawn_on(runtime, "task cancel", cancel);
     }
 }

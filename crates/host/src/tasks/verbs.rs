@@ -18,11 +18,7 @@ use crate::port::Order;
 const QUESTION_WAIT: Duration = Duration::from_millis(500);
 
 /// Runs a verb at the task's server.
-pub(crate) async fn run(
-    mut conversation: Conversation,
-    stored: Stored,
-    verb: TaskVerb,
-) -> Outcome {
+pub(crate) async fn run(mut conversation: Conversation, stored: Stored, verb: TaskVerb) -> Outcome {
     let done = match verb {
         TaskVerb::Get if stored.legacy => get_legacy(&mut conversation, &stored).await,
         TaskVerb::Get => get_modern(&mut conversation, &stored).await,
@@ -32,10 +28,7 @@ pub(crate) async fn run(
     done.unwrap_or_else(|outcome| outcome)
 }
 
-async fn get_modern(
-    conversation: &mut Conversation,
-    stored: &Stored,
-) -> Result<Outcome, Outcome> {
+async fn get_modern(conversation: &mut Conversation, stored: &Stored) -> Result<Outcome, Outcome> {
     let answer = request(conversation, stored, "tasks/get", None).await?;
     let (mut task, outcome) = parse(conversation, &answer).and_then(|mut task| {
         let outcome = task_outcome(&mut task).map_err(|e| conversation.broke(e.to_string()))?;
@@ -47,13 +40,15 @@ async fn get_modern(
 
 /// In 2025-11-25 the result is read apart, a tool that failed makes the task
 /// `failed`, and questions are requests on another stream.
-async fn get_legacy(
-    conversation: &mut Conversation,
-    stored: &Stored,
-) -> Result<Outcome, Outcome> {
+async fn get_legacy(conversation: &mut Conversation, stored: &Stored) -> Result<Outcome, Outcome> {
     let answer = request(conversation, stored, "tasks/get", None).await?;
     let mut task = parse(conversation, &answer)?;
-    let carrier = carrier(conversation, &stored.row.handle, &stored.row.upstream, task.status);
+    let carrier = carrier(
+        conversation,
+        &stored.row.handle,
+        &stored.row.upstream,
+        task.status,
+    );
     let outcome = match task.status {
         TaskStatus::Completed | TaskStatus::Failed => {
             let result = match carrier.as_ref().and_then(|carrier| carrier.result()) {

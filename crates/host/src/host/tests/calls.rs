@@ -21,24 +21,28 @@ const FORM: &str = r#"{"message":"who?","requestedSchema":{"type":"object"}}"#;
 
 /// A legacy server whose tool `who` asks for a name and answers it.
 fn asking() -> Arc<Scripted> {
-    let server = Scripted::new(Revision::V2025_11_25, r#"{"tools":{},"logging":{}}"#, |order, talk| {
-        Box::pin(async move {
-            if order.method != "tools/call" {
-                return Ok(Raw::empty_object());
-            }
-            let params = raw(r#"{"level":"debug","data":1}"#);
-            for event in [
-                CallEvent::Progress(Object::new().with("progress", Raw::int(1))),
-                CallEvent::Log(params),
-                CallEvent::Log(raw(r#"{"level":"error","data":2}"#)),
-            ] {
-                talk.events.send(event).await.expect("somebody listens");
-            }
-            let answer = talk.ask(7, "elicitation/create", FORM).await?;
-            let content = answer.get("content").unwrap_or_else(Raw::null);
-            Ok(content)
-        })
-    });
+    let server = Scripted::new(
+        Revision::V2025_11_25,
+        r#"{"tools":{},"logging":{}}"#,
+        |order, talk| {
+            Box::pin(async move {
+                if order.method != "tools/call" {
+                    return Ok(Raw::empty_object());
+                }
+                let params = raw(r#"{"level":"debug","data":1}"#);
+                for event in [
+                    CallEvent::Progress(Object::new().with("progress", Raw::int(1))),
+                    CallEvent::Log(params),
+                    CallEvent::Log(raw(r#"{"level":"error","data":2}"#)),
+                ] {
+                    talk.events.send(event).await.expect("somebody listens");
+                }
+                let answer = talk.ask(7, "elicitation/create", FORM).await?;
+                let content = answer.get("content").unwrap_or_else(Raw::null);
+                Ok(content)
+            })
+        },
+    );
     server.offer(ListKind::Tools, &[r#"{"name":"who"}"#]);
     server
 }
@@ -61,7 +65,10 @@ async fn a_question_progress_and_log_reach_the_client_whose_call_it_is() {
     assert_eq!(complete(outcome), r#"{"name":"me"}"#);
     assert_eq!(
         peer.heard(),
-        [r#"progress {"progress":1}"#, r#"log {"level":"error","data":2}"#],
+        [
+            r#"progress {"progress":1}"#,
+            r#"log {"level":"error","data":2}"#
+        ],
         "debug is below the level"
     );
     assert!(server.methods().contains(&"logging/setLevel"));
@@ -118,16 +125,24 @@ async fn a_legacy_client_is_asked_live_for_a_modern_server() {
     let me = caller("me", None);
     let peer = FakePeer::legacy("me", r#"{"elicitation":{}}"#);
     let outcome = bench.call(&me, "s-who", "{}", &peer, TaskWish::Never).await;
-    assert_eq!(complete(outcome), r#"{"resultType":"complete","content":[]}"#);
+    assert_eq!(
+        complete(outcome),
+        r#"{"resultType":"complete","content":[]}"#
+    );
     assert_eq!(peer.asked.lock().expect("a lock").len(), 2);
     let face = {
         let orders = server.orders.lock().expect("a lock");
-        orders.last().and_then(|order| order.face.clone()).expect("per request")
+        orders
+            .last()
+            .and_then(|order| order.face.clone())
+            .expect("per request")
     };
     assert!(face.capabilities.elicitation_form && face.capabilities.tasks_ext);
 
     let lacking = FakePeer::legacy("me", "{}");
-    let outcome = bench.call(&me, "s-who", "{}", &lacking, TaskWish::Never).await;
+    let outcome = bench
+        .call(&me, "s-who", "{}", &lacking, TaskWish::Never)
+        .await;
     let needed = "elicitation";
     assert!(
         matches!(&outcome, Outcome::Failed(CallFailure::MissingCapability { needed: n, .. }) if **n == *needed),
@@ -149,7 +164,10 @@ async fn a_modern_client_gets_the_question_and_its_retry_goes_through() {
     assert!(!result.contains("resultType") && !result.contains("requestState"));
     assert!(result.contains("_meta"));
     let item = Item::Tool("s-who".into());
-    let target = bench.resolve(&me, &Endpoint::All, &item).await.expect("known");
+    let target = bench
+        .resolve(&me, &Endpoint::All, &item)
+        .await
+        .expect("known");
     let mut call = tool_call("s-who", "{}", &peer, TaskWish::Never);
     call.retry = Some(Retry {
         responses: Object::new().with("who", raw(r#"{"action":"decline"}"#)),
@@ -157,7 +175,10 @@ async fn a_modern_client_gets_the_question_and_its_retry_goes_through() {
     });
     let permitted = bench.permit(&me, target);
     let outcome = bench.host.call(Bench::context(&me), permitted, call).await;
-    assert_eq!(complete(outcome), r#"{"resultType":"complete","content":[]}"#);
+    assert_eq!(
+        complete(outcome),
+        r#"{"resultType":"complete","content":[]}"#
+    );
     bench.host.shutdown().await;
 }
 
@@ -168,7 +189,10 @@ async fn a_server_that_never_stops_asking_is_stopped() {
     let me = caller("me", None);
     let peer = FakePeer::legacy("me", r#"{"elicitation":{}}"#);
     let outcome = bench.call(&me, "s-who", "{}", &peer, TaskWish::Never).await;
-    assert!(matches!(outcome, Outcome::Failed(CallFailure::Protocol { .. })), "{outcome:?}");
+    assert!(
+        matches!(outcome, Outcome::Failed(CallFailure::Protocol { .. })),
+        "{outcome:?}"
+    );
     assert_eq!(peer.asked.lock().expect("a lock").len(), 16);
     bench.host.shutdown().await;
 }
@@ -178,7 +202,10 @@ fn silent() -> Arc<Scripted> {
     let server = Scripted::new(Revision::V2025_11_25, r#"{"tools":{}}"#, |order, talk| {
         Box::pin(async move {
             if order.method == "tools/call" {
-                let lost = order.params.get("arguments").and_then(|raw| raw.get("lost"));
+                let lost = order
+                    .params
+                    .get("arguments")
+                    .and_then(|raw| raw.get("lost"));
                 if lost.is_some() {
                     let event = CallEvent::Lost("exit code 9".to_owned());
                     talk.events.send(event).await.expect("somebody listens");
@@ -203,19 +230,30 @@ async fn calls_end_by_time_cancellation_drop_and_loss() {
     bench.settle().await;
     let me = caller("me", None);
     let peer = FakePeer::legacy("me", "{}");
-    let outcome = bench.call(&me, "s-wait", "{}", &peer, TaskWish::Never).await;
-    assert!(matches!(outcome, Outcome::Failed(CallFailure::TimedOut { .. })), "{outcome:?}");
+    let outcome = bench
+        .call(&me, "s-wait", "{}", &peer, TaskWish::Never)
+        .await;
+    assert!(
+        matches!(outcome, Outcome::Failed(CallFailure::TimedOut { .. })),
+        "{outcome:?}"
+    );
     assert_eq!(server.cancelled.load(Ordering::SeqCst), 1);
 
     let item = Item::Tool("s-wait".into());
-    let target = bench.resolve(&me, &Endpoint::All, &item).await.expect("known");
+    let target = bench
+        .resolve(&me, &Endpoint::All, &item)
+        .await
+        .expect("known");
     let context = Bench::context(&me);
     context.cancel.cancel(CancelReason::ClientCancelled);
     let call = tool_call("s-wait", "{}", &peer, TaskWish::Never);
     let permitted = bench.permit(&me, target.clone());
     let outcome = bench.host.call(context, permitted, call).await;
     assert!(
-        matches!(outcome, Outcome::Failed(CallFailure::Cancelled(CancelReason::ClientCancelled))),
+        matches!(
+            outcome,
+            Outcome::Failed(CallFailure::Cancelled(CancelReason::ClientCancelled))
+        ),
         "{outcome:?}"
     );
     assert_eq!(server.cancelled.load(Ordering::SeqCst), 2);
@@ -227,7 +265,9 @@ async fn calls_end_by_time_cancellation_drop_and_loss() {
     drop(dropped);
     assert_eq!(server.cancelled.load(Ordering::SeqCst), 3);
 
-    let outcome = bench.call(&me, "s-wait", r#"{"lost":1}"#, &peer, TaskWish::Never).await;
+    let outcome = bench
+        .call(&me, "s-wait", r#"{"lost":1}"#, &peer, TaskWish::Never)
+        .await;
     let Outcome::Failed(CallFailure::Lost { reason, .. }) = &outcome else {
         panic!("{outcome:?}");
     };
@@ -241,7 +281,10 @@ async fn another_callers_permission_is_refused() {
     let (me, other) = (caller("me", None), caller("other", None));
     let peer = FakePeer::legacy("me", "{}");
     let item = Item::Tool("s-echo".into());
-    let target = bench.resolve(&me, &Endpoint::All, &item).await.expect("known");
+    let target = bench
+        .resolve(&me, &Endpoint::All, &item)
+        .await
+        .expect("known");
     let permitted = bench.permit(&other, target);
     let call = tool_call("s-echo", "{}", &peer, TaskWish::Never);
     let outcome = bench.host.call(Bench::context(&me), permitted, call).await;
@@ -257,7 +300,10 @@ async fn loose_questions_of_a_seats_own_server_reach_its_call_or_its_client() {
     let peer = FakePeer::legacy("me", r#"{"elicitation":{},"roots":{}}"#);
     bench.host.seat_opened(&me, peer.clone());
     let item = Item::Tool("s-wait".into());
-    let target = bench.resolve(&me, &Endpoint::All, &item).await.expect("known");
+    let target = bench
+        .resolve(&me, &Endpoint::All, &item)
+        .await
+        .expect("known");
     let permitted = bench.permit(&me, target);
     let call = tool_call("s-wait", "{}", &peer, TaskWish::Never);
     let mut under_way = bench.host.call(Bench::context(&me), permitted, call);
@@ -276,7 +322,9 @@ async fn loose_questions_of_a_seats_own_server_reach_its_call_or_its_client() {
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(5), wait).await.expect("answered")
+        tokio::time::timeout(Duration::from_secs(5), wait)
+            .await
+            .expect("answered")
     };
     // While its call runs, the call passes the question on.
     while server.methods().last() != Some(&"tools/call") {
@@ -294,7 +342,9 @@ async fn loose_questions_of_a_seats_own_server_reach_its_call_or_its_client() {
     server.tell_newest(ask(3, "sampling/createMessage")).await;
     assert!(answered(3).await.is_err(), "not declared");
 
-    server.tell_newest(PortEvent::Logged(raw(r#"{"level":"info","data":"mine"}"#))).await;
+    server
+        .tell_newest(PortEvent::Logged(raw(r#"{"level":"info","data":"mine"}"#)))
+        .await;
     let logged = async {
         loop {
             if let HubEvent::Logged { audience, .. } = bench.events.recv().await.expect("events") {
@@ -302,7 +352,9 @@ async fn loose_questions_of_a_seats_own_server_reach_its_call_or_its_client() {
             }
         }
     };
-    let audience = tokio::time::timeout(Duration::from_secs(5), logged).await.expect("told");
+    let audience = tokio::time::timeout(Duration::from_secs(5), logged)
+        .await
+        .expect("told");
     assert_eq!(audience, Audience::Seat(me.seat.clone()));
     bench.host.shutdown().await;
 }
@@ -314,7 +366,11 @@ async fn loose_doings_of_a_shared_server_reach_nobody() {
     let me = caller("me", None);
     let peer = FakePeer::legacy("me", r#"{"elicitation":{},"roots":{}}"#);
     bench.host.seat_opened(&me, peer.clone());
-    server.tell(PortEvent::Logged(raw(r#"{"level":"info","data":"whose?"}"#))).await;
+    server
+        .tell(PortEvent::Logged(raw(
+            r#"{"level":"info","data":"whose?"}"#,
+        )))
+        .await;
     let asked = PortEvent::Ask {
         key: AskKey(1),
         method: "roots/list".into(),
@@ -326,14 +382,26 @@ async fn loose_doings_of_a_shared_server_reach_nobody() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(5), wait).await.expect("answered");
+    tokio::time::timeout(Duration::from_secs(5), wait)
+        .await
+        .expect("answered");
     let (_, answer) = server.loose.lock().expect("a lock").remove(0);
-    assert_eq!(answer.map_err(|error| error.code), Err(codes::METHOD_NOT_FOUND));
+    assert_eq!(
+        answer.map_err(|error| error.code),
+        Err(codes::METHOD_NOT_FOUND)
+    );
     assert!(peer.asked.lock().expect("a lock").is_empty());
     while let Ok(event) = bench.events.try_recv() {
         assert!(!matches!(event, HubEvent::Logged { .. }), "{event:?}");
     }
-    assert!(bench.host.logs("s", 5).expect("known").join("").contains("whose?"));
+    assert!(
+        bench
+            .host
+            .logs("s", 5)
+            .expect("known")
+            .join("")
+            .contains("whose?")
+    );
     bench.host.shutdown().await;
 }
 

@@ -22,7 +22,10 @@ async fn lists_merge_in_order_and_only_names_change() {
     let tool = r#"{"x":1,"name":"t", "inputSchema":{ "a" : 1.50 },"_meta":{"v":[1,2]}}"#;
     let tools = [r#"{"name":"z"}"#, tool, r#"{"name":"a"}"#];
     for name in ["beta", "alpha", "own"] {
-        bench.serve(name, &offering(r#"{"tools":{}}"#, &[(ListKind::Tools, &tools)]));
+        bench.serve(
+            name,
+            &offering(r#"{"tools":{}}"#, &[(ListKind::Tools, &tools)]),
+        );
     }
     let file = Source::User { file: "f".into() };
     let own = serde_json::json!({"command": "c", "prefix": ""});
@@ -39,16 +42,24 @@ async fn lists_merge_in_order_and_only_names_change() {
     let names = bench.names(&me, &Endpoint::All, ListKind::Tools);
     assert_eq!(
         names,
-        ["beta-z", "beta-t", "beta-a", "alpha-z", "alpha-t", "alpha-a", "z", "t", "a"]
+        [
+            "beta-z", "beta-t", "beta-a", "alpha-z", "alpha-t", "alpha-a", "z", "t", "a"
+        ]
     );
-    let listing = bench.host.listing(&me, &Endpoint::All, ListKind::Tools).expect("a list");
+    let listing = bench
+        .host
+        .listing(&me, &Endpoint::All, ListKind::Tools)
+        .expect("a list");
     assert_eq!(
         listing.entries[1].raw.as_text(),
         r#"{"x":1,"name":"beta-t","inputSchema":{ "a" : 1.50 },"_meta":{"v":[1,2]}}"#
     );
     let own = Endpoint::Server(server_name("alpha"));
     assert_eq!(bench.names(&me, &own, ListKind::Tools), ["z", "t", "a"]);
-    let again = bench.host.listing(&me, &Endpoint::All, ListKind::Tools).expect("a list");
+    let again = bench
+        .host
+        .listing(&me, &Endpoint::All, ListKind::Tools)
+        .expect("a list");
     assert!(Arc::ptr_eq(&listing, &again), "nothing changed");
     let nowhere = Endpoint::Server(server_name("gamma"));
     assert!(matches!(
@@ -66,7 +77,9 @@ async fn names_resolve_flat_namespaced_and_plain() {
     let both = r#"{"tools":{},"prompts":{}}"#;
     let lists = [(ListKind::Tools, tools), (ListKind::Prompts, prompts)];
     bench.serve("team/files", &offering(both, &lists));
-    bench.apply(vec![spec("team/files", Instance::Shared)]).await;
+    bench
+        .apply(vec![spec("team/files", Instance::Shared)])
+        .await;
     bench.settle().await;
     let me = caller("me", None);
     let server = Endpoint::Server(server_name("team/files"));
@@ -77,13 +90,22 @@ async fn names_resolve_flat_namespaced_and_plain() {
     ] {
         let item = Item::Tool(name.into());
         let target = bench.resolve(&me, endpoint, &item).await.expect("found");
-        assert_eq!((target.server.as_str(), &*target.item), ("team/files", "read/file"));
+        assert_eq!(
+            (target.server.as_str(), &*target.item),
+            ("team/files", "read/file")
+        );
         assert!(target.read_only_hint && target.definition.is_some());
     }
-    for (endpoint, name) in [(&Endpoint::All, "read/file"), (&server, "team_files-read_file")] {
+    for (endpoint, name) in [
+        (&Endpoint::All, "read/file"),
+        (&server, "team_files-read_file"),
+    ] {
         let item = Item::Tool(name.into());
         let missing = bench.resolve(&me, endpoint, &item).await;
-        assert!(matches!(missing, Err(Unresolved::Unknown { what: "tool", .. })), "{name}");
+        assert!(
+            matches!(missing, Err(Unresolved::Unknown { what: "tool", .. })),
+            "{name}"
+        );
     }
     let prompt = Item::PromptArgument("team_files-p".into());
     assert!(bench.resolve(&me, &Endpoint::All, &prompt).await.is_ok());
@@ -97,28 +119,50 @@ async fn a_uri_of_two_servers_is_refused_with_both_names() {
     let template: &[&str] = &[r#"{"uriTemplate":"db://{table}","name":"t"}"#];
     let capabilities = r#"{"resources":{}}"#;
     let own = [shared, r#"{"uri":"doc://one","name":"o"}"#];
-    let one = [(ListKind::Resources, &own[..]), (ListKind::Templates, template)];
+    let one = [
+        (ListKind::Resources, &own[..]),
+        (ListKind::Templates, template),
+    ];
     bench.serve("one", &offering(capabilities, &one));
-    bench.serve("two", &offering(capabilities, &[(ListKind::Resources, &[shared])]));
+    bench.serve(
+        "two",
+        &offering(capabilities, &[(ListKind::Resources, &[shared])]),
+    );
     bench
-        .apply(vec![spec("one", Instance::Shared), spec("two", Instance::Shared)])
+        .apply(vec![
+            spec("one", Instance::Shared),
+            spec("two", Instance::Shared),
+        ])
         .await;
     bench.settle().await;
     let me = caller("me", None);
     let find = |uri: &str| Item::Resource(uri.into());
-    let both = bench.resolve(&me, &Endpoint::All, &find("doc://shared")).await;
+    let both = bench
+        .resolve(&me, &Endpoint::All, &find("doc://shared"))
+        .await;
     let error = both.expect_err("ambiguous").to_string();
     assert!(error.contains("one") && error.contains("two"), "{error}");
     for (uri, owner, pinned) in [("doc://one", "one", true), ("db://users", "one", true)] {
-        let target = bench.resolve(&me, &Endpoint::All, &find(uri)).await.expect(uri);
+        let target = bench
+            .resolve(&me, &Endpoint::All, &find(uri))
+            .await
+            .expect(uri);
         assert_eq!((target.server.as_str(), &*target.item), (owner, uri));
         assert_eq!(target.definition.is_some(), pinned, "{uri}");
     }
-    let unknown = bench.resolve(&me, &Endpoint::All, &find("doc://none")).await;
+    let unknown = bench
+        .resolve(&me, &Endpoint::All, &find("doc://none"))
+        .await;
     assert!(matches!(unknown, Err(Unresolved::Unknown { .. })));
     let two = Endpoint::Server(server_name("two"));
-    let unlisted = bench.resolve(&me, &two, &find("doc://none")).await.expect("the only one");
-    assert_eq!((unlisted.server.as_str(), unlisted.definition), ("two", None));
+    let unlisted = bench
+        .resolve(&me, &two, &find("doc://none"))
+        .await
+        .expect("the only one");
+    assert_eq!(
+        (unlisted.server.as_str(), unlisted.definition),
+        ("two", None)
+    );
     bench.host.shutdown().await;
 }
 
@@ -133,10 +177,16 @@ async fn views_show_their_part_and_nothing_else_resolves() {
     let bench = Bench::with(settings, times());
     let tools: &[&str] = &[r#"{"name":"read_a"}"#, r#"{"name":"write_a"}"#];
     for name in ["alpha", "beta"] {
-        bench.serve(name, &offering(r#"{"tools":{}}"#, &[(ListKind::Tools, tools)]));
+        bench.serve(
+            name,
+            &offering(r#"{"tools":{}}"#, &[(ListKind::Tools, tools)]),
+        );
     }
     bench
-        .apply(vec![spec("alpha", Instance::Shared), spec("beta", Instance::Shared)])
+        .apply(vec![
+            spec("alpha", Instance::Shared),
+            spec("beta", Instance::Shared),
+        ])
         .await;
     bench.settle().await;
     let me = caller("me", None);
@@ -149,10 +199,17 @@ async fn views_show_their_part_and_nothing_else_resolves() {
         ("alpha/write_a", false),
     ] {
         let item = Item::Tool(name.into());
-        assert_eq!(bench.resolve(&me, &safe, &item).await.is_ok(), found, "{name}");
+        assert_eq!(
+            bench.resolve(&me, &safe, &item).await.is_ok(),
+            found,
+            "{name}"
+        );
     }
     let none = bench.host.describe(&me, &Endpoint::View("other".into()));
-    assert!(matches!(none, Err(Unresolved::NoEndpoint { what: "view", .. })));
+    assert!(matches!(
+        none,
+        Err(Unresolved::NoEndpoint { what: "view", .. })
+    ));
     assert!(bench.host.covers(&me, &safe, &server_name("alpha")));
     assert!(!bench.host.covers(&me, &safe, &server_name("beta")));
     bench.host.shutdown().await;
@@ -162,7 +219,10 @@ async fn views_show_their_part_and_nothing_else_resolves() {
 async fn workspace_servers_are_seen_from_their_folder_only() {
     let bench = Bench::new();
     let tools: &[&str] = &[r#"{"name":"t"}"#];
-    bench.serve("x", &offering(r#"{"tools":{}}"#, &[(ListKind::Tools, tools)]));
+    bench.serve(
+        "x",
+        &offering(r#"{"tools":{}}"#, &[(ListKind::Tools, tools)]),
+    );
     let source = Source::Workspace {
         folder: "/work/a".into(),
         file: "/work/a/.mcp.json".into(),
@@ -189,7 +249,10 @@ async fn workspace_servers_are_seen_from_their_folder_only() {
 async fn capabilities_and_instructions_join() {
     let bench = Bench::new();
     for (name, capabilities) in [
-        ("a", r#"{"tools":{},"experimental":{"v":{}},"tasks":{"requests":{"tools":{"call":{}}}}}"#),
+        (
+            "a",
+            r#"{"tools":{},"experimental":{"v":{}},"tasks":{"requests":{"tools":{"call":{}}}}}"#,
+        ),
         ("b", r#"{"prompts":{}}"#),
     ] {
         let server = offering(capabilities, &[]);
@@ -198,11 +261,17 @@ async fn capabilities_and_instructions_join() {
         bench.serve(name, &server);
     }
     bench
-        .apply(vec![spec("a", Instance::Shared), spec("b", Instance::Shared)])
+        .apply(vec![
+            spec("a", Instance::Shared),
+            spec("b", Instance::Shared),
+        ])
         .await;
     bench.settle().await;
     let me = caller("me", None);
-    let all = bench.host.describe(&me, &Endpoint::All).expect("an endpoint");
+    let all = bench
+        .host
+        .describe(&me, &Endpoint::All)
+        .expect("an endpoint");
     let capabilities = &all.capabilities;
     assert!(capabilities.tools_list_changed && capabilities.resources && capabilities.tasks_ext);
     assert!(capabilities.experimental.is_none());
@@ -222,15 +291,23 @@ async fn five_thousand_tools_merge_fast() {
     let mut specs = Vec::new();
     for n in 0..50 {
         let name = format!("server-{n}");
-        let tools: Vec<String> = (0..100).map(|t| format!(r#"{{"name":"tool_{t}"}}"#)).collect();
+        let tools: Vec<String> = (0..100)
+            .map(|t| format!(r#"{{"name":"tool_{t}"}}"#))
+            .collect();
         let tools: Vec<&str> = tools.iter().map(String::as_str).collect();
-        bench.serve(&name, &offering(r#"{"tools":{}}"#, &[(ListKind::Tools, &tools)]));
+        bench.serve(
+            &name,
+            &offering(r#"{"tools":{}}"#, &[(ListKind::Tools, &tools)]),
+        );
         specs.push(spec(&name, Instance::Shared));
     }
     bench.apply(specs).await;
     bench.settle().await;
     let me = caller("me", None);
-    let listing = bench.host.listing(&me, &Endpoint::All, ListKind::Tools).expect("a list");
+    let listing = bench
+        .host
+        .listing(&me, &Endpoint::All, ListKind::Tools)
+        .expect("a list");
     assert_eq!(listing.entries.len(), 5_000);
     let names = bench.names(&me, &Endpoint::All, ListKind::Tools);
     let unique: std::collections::HashSet<_> = names.iter().collect();

@@ -10,9 +10,7 @@ use legation_wire::json::Raw;
 use legation_wire::revision::Revision;
 
 use crate::port::{AskKey, PortEvent};
-use crate::testing::{
-    Bench, FakePeer, Scripted, caller, complete, raw, spec, spec_of, times,
-};
+use crate::testing::{Bench, FakePeer, Scripted, caller, complete, raw, spec, spec_of, times};
 
 /// Asks whose call it is, and answers what it was told with the call's number.
 fn who() -> Arc<Scripted> {
@@ -21,10 +19,15 @@ fn who() -> Arc<Scripted> {
             if order.method != "tools/call" {
                 return Ok(Raw::empty_object());
             }
-            let answer = talk.ask(1, "elicitation/create", r#"{"message":"?"}"#).await?;
+            let answer = talk
+                .ask(1, "elicitation/create", r#"{"message":"?"}"#)
+                .await?;
             let number = order.params.get("arguments").and_then(|raw| raw.get("n"));
             let (number, who) = (number.expect("a number"), answer.get("content"));
-            Ok(raw(&format!(r#"{{"n":{number},"who":{}}}"#, who.expect("content"))))
+            Ok(raw(&format!(
+                r#"{{"n":{number},"who":{}}}"#,
+                who.expect("content")
+            )))
         })
     });
     server.offer(ListKind::Tools, &[r#"{"name":"who"}"#]);
@@ -51,8 +54,13 @@ async fn twenty_seats_have_twenty_instances_and_nothing_crosses() {
         let bench = &bench;
         (0..25).map(move |n| async move {
             let arguments = format!(r#"{{"n":{n}}}"#);
-            let outcome = bench.call(me, "s-who", &arguments, peer, TaskWish::Never).await;
-            assert_eq!(complete(outcome), format!(r#"{{"n":{n},"who":{{"name":"{name}"}}}}"#));
+            let outcome = bench
+                .call(me, "s-who", &arguments, peer, TaskWish::Never)
+                .await;
+            assert_eq!(
+                complete(outcome),
+                format!(r#"{{"n":{n},"who":{{"name":"{name}"}}}}"#)
+            );
         })
     });
     join_all(calls).await;
@@ -64,7 +72,11 @@ async fn twenty_seats_have_twenty_instances_and_nothing_crosses() {
             .collect()
     };
     assert_eq!(faces.len(), 20, "each instance knows its client");
-    assert_eq!(bench.host.status()[0].instances, 21, "the seats' and the one that learnt");
+    assert_eq!(
+        bench.host.status()[0].instances,
+        21,
+        "the seats' and the one that learnt"
+    );
     for (me, _, _) in &seats {
         bench.host.seat_closed(me);
     }
@@ -73,7 +85,9 @@ async fn twenty_seats_have_twenty_instances_and_nothing_crosses() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(5), wait).await.expect("stopped");
+    tokio::time::timeout(Duration::from_secs(5), wait)
+        .await
+        .expect("stopped");
     bench.host.shutdown().await;
     assert_eq!(server.open.load(Ordering::SeqCst), 0);
 }
@@ -102,7 +116,10 @@ async fn a_shared_server_is_one_instance_and_offers_nothing_over_a_pipe() {
     assert!(plans[0].face.capabilities.answers_nothing() && plans[0].face.info.is_none());
     let plans = web.plans.lock().expect("a lock").clone();
     let face = &plans[0].face.capabilities;
-    assert!(face.sampling && face.roots && face.elicitation_url, "a stream says whose it is");
+    assert!(
+        face.sampling && face.roots && face.elicitation_url,
+        "a stream says whose it is"
+    );
     bench.host.shutdown().await;
 }
 
@@ -116,13 +133,23 @@ async fn each_folder_has_its_instance_and_is_its_root() {
     for folder in ["/home/me/a b", "/home/me/c", "/home/me/c"] {
         let me = caller("me", Some(folder));
         let peer = FakePeer::legacy("me", "{}");
-        complete(bench.call(&me, "s-echo", "{}", &peer, TaskWish::Never).await);
+        complete(
+            bench
+                .call(&me, "s-echo", "{}", &peer, TaskWish::Never)
+                .await,
+        );
     }
     let folders: Vec<_> = {
         let plans = server.plans.lock().expect("a lock");
-        plans.iter().filter_map(|plan| plan.folder.clone()).collect()
+        plans
+            .iter()
+            .filter_map(|plan| plan.folder.clone())
+            .collect()
     };
-    let folders: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    let folders: Vec<_> = folders
+        .iter()
+        .map(|folder| folder.display().to_string())
+        .collect();
     assert_eq!(folders, ["/home/me/a b", "/home/me/c"]);
     let asked = PortEvent::Ask {
         key: AskKey(4),
@@ -136,7 +163,9 @@ async fn each_folder_has_its_instance_and_is_its_root() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(5), wait).await.expect("answered");
+    tokio::time::timeout(Duration::from_secs(5), wait)
+        .await
+        .expect("answered");
     let loose = server.loose.lock().expect("a lock").clone();
     let mut roots: Vec<String> = loose
         .iter()
@@ -164,9 +193,19 @@ async fn a_seat_sees_what_its_own_instance_offers() {
     let peer = FakePeer::legacy("me", "{}");
     let echo = r#"{"name":"echo","inputSchema":{}}"#;
     server.offer(ListKind::Tools, &[echo, r#"{"name":"extra"}"#]);
-    complete(bench.call(&me, "s-echo", "{}", &peer, TaskWish::Never).await);
-    assert_eq!(bench.names(&me, &Endpoint::All, ListKind::Tools), ["s-echo", "s-extra"]);
-    assert_eq!(bench.names(&other, &Endpoint::All, ListKind::Tools), ["s-echo"]);
+    complete(
+        bench
+            .call(&me, "s-echo", "{}", &peer, TaskWish::Never)
+            .await,
+    );
+    assert_eq!(
+        bench.names(&me, &Endpoint::All, ListKind::Tools),
+        ["s-echo", "s-extra"]
+    );
+    assert_eq!(
+        bench.names(&other, &Endpoint::All, ListKind::Tools),
+        ["s-echo"]
+    );
     bench.host.shutdown().await;
 }
 
@@ -183,13 +222,19 @@ async fn an_idle_instance_ends_and_the_next_call_starts_another() {
     let me = caller("me", None);
     let peer = FakePeer::legacy("me", "{}");
     for _ in 0..2 {
-        complete(bench.call(&me, "s-echo", "{}", &peer, TaskWish::Never).await);
+        complete(
+            bench
+                .call(&me, "s-echo", "{}", &peer, TaskWish::Never)
+                .await,
+        );
         let wait = async {
             while server.open.load(Ordering::SeqCst) > 0 {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(5), wait).await.expect("ended");
+        tokio::time::timeout(Duration::from_secs(5), wait)
+            .await
+            .expect("ended");
     }
     assert_eq!(server.plans.lock().expect("a lock").len(), 3);
     bench.host.shutdown().await;

@@ -21,7 +21,9 @@ async fn changed(bench: &mut Bench, kind: ListKind) {
             }
         }
     };
-    tokio::time::timeout(Duration::from_secs(5), wait).await.expect("told");
+    tokio::time::timeout(Duration::from_secs(5), wait)
+        .await
+        .expect("told");
 }
 
 #[tokio::test]
@@ -33,7 +35,9 @@ async fn a_call_reaches_its_tool_and_the_answer_is_untouched() {
     let peer = FakePeer::legacy("me", "{}");
     // The server is still connecting for the first time: the name waits for it.
     let arguments = r#"{"n":9007199254740993,"x":[1.0, null]}"#;
-    let outcome = bench.call(&me, "e-echo", arguments, &peer, TaskWish::Never).await;
+    let outcome = bench
+        .call(&me, "e-echo", arguments, &peer, TaskWish::Never)
+        .await;
     assert_eq!(complete(outcome), arguments);
     bench.host.shutdown().await;
 }
@@ -49,12 +53,21 @@ async fn lists_answer_from_memory_and_calls_wait_for_the_pinned_definition() {
     *server.hangs.lock().expect("a lock") = true;
     bench.apply(vec![spec("e", Instance::Shared)]).await;
     let me = caller("me", None);
-    assert_eq!(bench.names(&me, &Endpoint::All, ListKind::Tools), ["e-echo"]);
+    assert_eq!(
+        bench.names(&me, &Endpoint::All, ListKind::Tools),
+        ["e-echo"]
+    );
     let item = Item::Tool("e-echo".into());
-    let pinned = bench.resolve(&me, &Endpoint::All, &item).await.expect("remembered");
+    let pinned = bench
+        .resolve(&me, &Endpoint::All, &item)
+        .await
+        .expect("remembered");
 
     // It comes back with another definition: the call must not go through.
-    server.offer(ListKind::Tools, &[r#"{"name":"echo","description":"evil"}"#]);
+    server.offer(
+        ListKind::Tools,
+        &[r#"{"name":"echo","description":"evil"}"#],
+    );
     *server.hangs.lock().expect("a lock") = false;
     bench.host.reload("e").await.expect("known");
     bench.settle().await;
@@ -64,11 +77,16 @@ async fn lists_answer_from_memory_and_calls_wait_for_the_pinned_definition() {
     let call = crate::testing::tool_call("e-echo", "{}", &peer, TaskWish::Never);
     let outcome = bench.host.call(Bench::context(&me), permitted, call).await;
     assert!(
-        matches!(outcome, Outcome::Failed(CallFailure::DefinitionChanged { .. })),
+        matches!(
+            outcome,
+            Outcome::Failed(CallFailure::DefinitionChanged { .. })
+        ),
         "{outcome:?}"
     );
     assert!(!server.methods().contains(&"tools/call"));
-    let outcome = bench.call(&me, "e-echo", "{}", &peer, TaskWish::Never).await;
+    let outcome = bench
+        .call(&me, "e-echo", "{}", &peer, TaskWish::Never)
+        .await;
     assert_eq!(complete(outcome), "{}");
     bench.host.shutdown().await;
 }
@@ -85,7 +103,9 @@ async fn a_dead_server_fails_fast_and_says_why() {
     bench.host.reload("e").await.expect("known");
     bench.settle().await;
     let peer = FakePeer::legacy("me", "{}");
-    let outcome = bench.call(&me, "e-echo", "{}", &peer, TaskWish::Never).await;
+    let outcome = bench
+        .call(&me, "e-echo", "{}", &peer, TaskWish::Never)
+        .await;
     let Outcome::Failed(CallFailure::NotConnected { reason, .. }) = &outcome else {
         // Between two attempts it is starting, and then it fails again.
         panic!("{outcome:?}");
@@ -96,8 +116,13 @@ async fn a_dead_server_fails_fast_and_says_why() {
     bench.host.reload("e").await.expect("known");
     bench.settle().await;
     assert_eq!(bench.host.status()[0].state, State::NeedsAuth);
-    let outcome = bench.call(&me, "e-echo", "{}", &peer, TaskWish::Never).await;
-    assert!(matches!(outcome, Outcome::Failed(CallFailure::NeedsAuth { .. })), "{outcome:?}");
+    let outcome = bench
+        .call(&me, "e-echo", "{}", &peer, TaskWish::Never)
+        .await;
+    assert!(
+        matches!(outcome, Outcome::Failed(CallFailure::NeedsAuth { .. })),
+        "{outcome:?}"
+    );
 
     *server.refuses.lock().expect("a lock") = None;
     bench.host.retry();
@@ -106,7 +131,9 @@ async fn a_dead_server_fails_fast_and_says_why() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(5), wait).await.expect("connected");
+    tokio::time::timeout(Duration::from_secs(5), wait)
+        .await
+        .expect("connected");
     bench.host.shutdown().await;
     assert_eq!(server.open.load(Ordering::SeqCst), 0);
 }
@@ -124,12 +151,23 @@ async fn a_lost_server_is_started_again() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(5), wait).await.expect("started again");
+    tokio::time::timeout(Duration::from_secs(5), wait)
+        .await
+        .expect("started again");
     let me = caller("me", None);
     let peer = FakePeer::legacy("me", "{}");
-    let outcome = bench.call(&me, "e-echo", r#"{"a":1}"#, &peer, TaskWish::Never).await;
+    let outcome = bench
+        .call(&me, "e-echo", r#"{"a":1}"#, &peer, TaskWish::Never)
+        .await;
     assert_eq!(complete(outcome), r#"{"a":1}"#);
-    assert!(bench.host.logs("e", 10).expect("known").join("\n").contains("SIGSEGV"));
+    assert!(
+        bench
+            .host
+            .logs("e", 10)
+            .expect("known")
+            .join("\n")
+            .contains("SIGSEGV")
+    );
     bench.host.shutdown().await;
 }
 
@@ -154,9 +192,18 @@ async fn applying_twice_touches_nothing_and_removal_stops() {
     bench.apply(vec![changed_spec]).await;
     bench.settle().await;
     assert_eq!(one.plans.lock().expect("a lock").len(), 2, "replaced");
-    assert_eq!((one.open.load(Ordering::SeqCst), two.open.load(Ordering::SeqCst)), (1, 0));
+    assert_eq!(
+        (
+            one.open.load(Ordering::SeqCst),
+            two.open.load(Ordering::SeqCst)
+        ),
+        (1, 0)
+    );
     changed(&mut bench, ListKind::Tools).await;
-    assert_eq!(bench.names(&me, &Endpoint::All, ListKind::Tools), ["one-echo"]);
+    assert_eq!(
+        bench.names(&me, &Endpoint::All, ListKind::Tools),
+        ["one-echo"]
+    );
 
     bench.host.switch("one", false).await.expect("known");
     assert_eq!(one.open.load(Ordering::SeqCst), 0);
@@ -179,12 +226,24 @@ async fn a_changed_list_is_read_again_and_told_once() {
     bench.settle().await;
     changed(&mut bench, ListKind::Tools).await;
     let me = caller("me", None);
-    let before = bench.host.listing(&me, &Endpoint::All, ListKind::Tools).expect("a list");
-    server.offer(ListKind::Tools, &[r#"{"name":"echo","inputSchema":{}}"#, r#"{"name":"new"}"#]);
+    let before = bench
+        .host
+        .listing(&me, &Endpoint::All, ListKind::Tools)
+        .expect("a list");
+    server.offer(
+        ListKind::Tools,
+        &[r#"{"name":"echo","inputSchema":{}}"#, r#"{"name":"new"}"#],
+    );
     server.tell(PortEvent::ListChanged(ListKind::Tools)).await;
     changed(&mut bench, ListKind::Tools).await;
-    assert_eq!(bench.names(&me, &Endpoint::All, ListKind::Tools), ["e-echo", "e-new"]);
-    let after = bench.host.listing(&me, &Endpoint::All, ListKind::Tools).expect("a list");
+    assert_eq!(
+        bench.names(&me, &Endpoint::All, ListKind::Tools),
+        ["e-echo", "e-new"]
+    );
+    let after = bench
+        .host
+        .listing(&me, &Endpoint::All, ListKind::Tools)
+        .expect("a list");
     assert_ne!(before.version, after.version);
     bench.host.shutdown().await;
 }
@@ -206,7 +265,10 @@ async fn resources_are_watched_as_long_as_somebody_watches() {
         let permitted = bench.permit(&me, target);
         bench.host.subscribe(&me, &permitted)
     };
-    let target = bench.resolve(&me, &Endpoint::All, &item).await.expect("listed");
+    let target = bench
+        .resolve(&me, &Endpoint::All, &item)
+        .await
+        .expect("listed");
     let first = watch(&bench, target.clone());
     let second = watch(&bench, target);
     let count = |server: &Arc<Scripted>, method| {
@@ -219,7 +281,9 @@ async fn resources_are_watched_as_long_as_somebody_watches() {
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(5), wait).await.expect("sent");
+        tokio::time::timeout(Duration::from_secs(5), wait)
+            .await
+            .expect("sent");
     };
     until("resources/subscribe").await;
     drop(first);

@@ -13,7 +13,8 @@ use legation_wire::revision::Revision;
 use crate::port::PortEvent;
 use crate::testing::{Bench, FakePeer, Scripted, caller, complete, raw, spec};
 
-const LEGACY: &str = r#"{"tools":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}}"#;
+const LEGACY: &str =
+    r#"{"tools":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}}"#;
 const MODERN: &str = r#"{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
 const FORM: &str = r#"{"message":"sure?","_meta":{"io.legation/inputKey":"sure","io.modelcontextprotocol/related-task":{"taskId":"up-1"}}}"#;
 
@@ -32,7 +33,12 @@ fn legacy() -> Arc<Scripted> {
             };
             match order.method {
                 "tools/call" if order.params.contains("task") => {
-                    let name = order.params.get("name").and_then(Raw::to_str).expect("a name").into_owned();
+                    let name = order
+                        .params
+                        .get("name")
+                        .and_then(Raw::to_str)
+                        .expect("a name")
+                        .into_owned();
                     *status.lock().expect("a lock") = match &*name {
                         "job" => "input_required",
                         _ => "failed",
@@ -92,7 +98,9 @@ fn modern() -> Arc<Scripted> {
                 "tools/call" if declared => {
                     asked.store(0, Ordering::SeqCst);
                     *answers.lock().expect("a lock") = None;
-                    Ok(raw(&format!(r#"{{"resultType":"task","status":"working",{head}}}"#)))
+                    Ok(raw(&format!(
+                        r#"{{"resultType":"task","status":"working",{head}}}"#
+                    )))
                 }
                 "tools/call" => Err(ErrorObject::new(codes::MISSING_CAPABILITY, "tasks")),
                 "tasks/update" => {
@@ -108,7 +116,9 @@ fn modern() -> Arc<Scripted> {
                         None => r#""status":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{"message":"?"}}}"#.to_owned(),
                         Some(given) => format!(r#""status":"completed","result":{{"given":{given}}}"#),
                     };
-                    Ok(raw(&format!(r#"{{"resultType":"complete",{head},{rest}}}"#)))
+                    Ok(raw(&format!(
+                        r#"{{"resultType":"complete",{head},{rest}}}"#
+                    )))
                 }
                 _ => Ok(raw(r#"{"resultType":"complete"}"#)),
             }
@@ -137,7 +147,10 @@ async fn act(
     let permitted = bench.permit(me, target);
     let peer = Arc::clone(peer) as Arc<dyn Peer>;
     let context = Bench::context(me);
-    let outcome = bench.host.task(context, permitted, handle.clone(), verb, peer).await;
+    let outcome = bench
+        .host
+        .task(context, permitted, handle.clone(), verb, peer)
+        .await;
     let Outcome::Complete(result) = outcome else {
         panic!("{outcome:?}");
     };
@@ -161,15 +174,26 @@ async fn a_legacy_servers_task_reads_like_the_extensions() {
     let server = legacy();
     let bench = one(&server).await;
     let me = caller("me", None);
-    let peer = FakePeer::modern("me", r#"{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#);
-    let (handle, task) = begun(bench.call(&me, "s-job", "{}", &peer, TaskWish::Accepts).await);
+    let peer = FakePeer::modern(
+        "me",
+        r#"{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#,
+    );
+    let (handle, task) = begun(
+        bench
+            .call(&me, "s-job", "{}", &peer, TaskWish::Accepts)
+            .await,
+    );
     assert_eq!(
-        (text(&task, "ttlMs"), text(&task, "pollIntervalMs"), text(&task, "v")),
+        (
+            text(&task, "ttlMs"),
+            text(&task, "pollIntervalMs"),
+            text(&task, "v")
+        ),
         ("60000".to_owned(), "50".to_owned(), "1".to_owned())
     );
     assert!(!task.contains("ttl") && !task.contains("pollInterval"));
     assert_ne!(handle.as_str(), "up-1");
-    assert_eq!(bench.host.tasks(&me), [handle.clone()]);
+    assert_eq!(bench.host.tasks(&me), std::slice::from_ref(&handle));
 
     let got = act(&bench, &me, &handle, TaskVerb::Get, &peer).await;
     assert_eq!(text(&got, "status"), r#""input_required""#);
@@ -200,12 +224,25 @@ async fn a_failed_tool_is_a_result_and_an_error_is_a_failure() {
     let me = caller("me", None);
     let peer = FakePeer::modern("me", "{}");
     for (tool, status, member, holds) in [
-        ("s-bad", r#""completed""#, "result", r#"{"content":[],"isError":true}"#),
-        ("s-wrong", r#""failed""#, "error", r#"{"code":-32603,"message":"broken"}"#),
+        (
+            "s-bad",
+            r#""completed""#,
+            "result",
+            r#"{"content":[],"isError":true}"#,
+        ),
+        (
+            "s-wrong",
+            r#""failed""#,
+            "error",
+            r#"{"code":-32603,"message":"broken"}"#,
+        ),
     ] {
         let (handle, _) = begun(bench.call(&me, tool, "{}", &peer, TaskWish::Accepts).await);
         let got = act(&bench, &me, &handle, TaskVerb::Get, &peer).await;
-        assert_eq!((text(&got, "status"), text(&got, member)), (status.to_owned(), holds.to_owned()));
+        assert_eq!(
+            (text(&got, "status"), text(&got, member)),
+            (status.to_owned(), holds.to_owned())
+        );
     }
     bench.host.shutdown().await;
 }
@@ -214,7 +251,10 @@ async fn a_failed_tool_is_a_result_and_an_error_is_a_failure() {
 async fn clients_without_tasks_get_the_result_or_hear_what_they_lack() {
     for (server, expected) in [
         (legacy(), r#"{"content":[{"name":"me"}]}"#),
-        (modern(), r#"{"given":{"k":{"action":"accept","content":{"name":"me"}}}}"#),
+        (
+            modern(),
+            r#"{"given":{"k":{"action":"accept","content":{"name":"me"}}}}"#,
+        ),
     ] {
         let bench = one(&server).await;
         let me = caller("me", None);
@@ -251,7 +291,11 @@ async fn a_task_is_its_clients_alone_and_survives_the_hub() {
     let bench = one(&server).await;
     let (me, other) = (caller("me", None), caller("other", None));
     let peer = FakePeer::modern("me", r#"{"elicitation":{}}"#);
-    let (handle, _) = begun(bench.call(&me, "s-job", "{}", &peer, TaskWish::Accepts).await);
+    let (handle, _) = begun(
+        bench
+            .call(&me, "s-job", "{}", &peer, TaskWish::Accepts)
+            .await,
+    );
     assert!(bench.host.task_target(&other, &handle).is_err());
     assert!(bench.host.tasks(&other).is_empty());
     let mut bench = bench.restart().await;
@@ -263,20 +307,30 @@ async fn a_task_is_its_clients_alone_and_survives_the_hub() {
     let responses = Object::new().with("k", raw(r#"{"action":"decline"}"#));
     act(&bench, &me, &handle, TaskVerb::Update(responses), &peer).await;
     let got = act(&bench, &me, &handle, TaskVerb::Get, &peer).await;
-    assert_eq!(text(&got, "result"), r#"{"given":{"k":{"action":"decline"}}}"#);
+    assert_eq!(
+        text(&got, "result"),
+        r#"{"given":{"k":{"action":"decline"}}}"#
+    );
 
     let wishes = server.wishes.lock().expect("a lock").clone();
-    assert_eq!(wishes.last().map(|wish| wish.tasks.clone()), Some(vec!["up-1".into()]));
+    assert_eq!(
+        wishes.last().map(|wish| wish.tasks.clone()),
+        Some(vec!["up-1".into()])
+    );
     let status = r#"{"taskId":"up-1","status":"cancelled","ttlMs":null,"createdAt":"t","lastUpdatedAt":"t"}"#;
     server.tell_newest(PortEvent::Task(raw(status))).await;
     let told = async {
         loop {
-            if let HubEvent::TaskChanged { client, task } = bench.events.recv().await.expect("events") {
+            if let HubEvent::TaskChanged { client, task } =
+                bench.events.recv().await.expect("events")
+            {
                 return (client, task);
             }
         }
     };
-    let (client, task) = tokio::time::timeout(Duration::from_secs(5), told).await.expect("told");
+    let (client, task) = tokio::time::timeout(Duration::from_secs(5), told)
+        .await
+        .expect("told");
     assert_eq!(client, me.principal.client);
     assert_eq!(text(&task, "taskId"), format!("{:?}", handle.as_str()));
     bench.host.shutdown().await;
@@ -289,12 +343,17 @@ async fn a_followed_task_is_cancelled_with_its_call() {
     let me = caller("me", None);
     let peer = FakePeer::legacy("me", "{}");
     let outcome = bench.call(&me, "s-job", "{}", &peer, TaskWish::Never).await;
-    assert!(matches!(outcome, Outcome::Failed(_)), "it asks what the client lacks: {outcome:?}");
+    assert!(
+        matches!(outcome, Outcome::Failed(_)),
+        "it asks what the client lacks: {outcome:?}"
+    );
     let wait = async {
         while !server.methods().contains(&"tasks/cancel") {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(5), wait).await.expect("cancelled");
+    tokio::time::timeout(Duration::from_secs(5), wait)
+        .await
+        .expect("cancelled");
     bench.host.shutdown().await;
 }
