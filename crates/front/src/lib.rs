@@ -23,6 +23,7 @@ mod session;
 mod sessions;
 mod settings;
 mod shared;
+mod socket;
 mod speaker;
 mod watch;
 
@@ -30,3 +31,4 @@ pub use access::{AdminHandler, AdminItem, Authenticator};
 pub use front::{Front, FrontParts};
 pub use http::Workers;
 pub use settings::FrontSettings;
+pub use socket::{SocketError, bind};

@@ -110,12 +110,6 @@ impl Outbox {
         inner.wake();
     }
 
-    /// Whether everything was said and read.
-    pub(crate) fn is_spent(&self) -> bool {
-        let inner = self.lock();
-        inner.finished && inner.unread() == 0
-    }
-
     /// Whether [`Outbox::finish`] was called.
     pub(crate) fn is_finished(&self) -> bool {
         self.lock().finished

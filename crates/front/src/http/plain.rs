@@ -35,7 +35,8 @@ pub(super) fn metrics(shared: &Shared) -> Reply {
     let mut body = String::new();
     for (name, kind, help, value) in rows {
         // Writing to a string cannot fail.
-        drop(writeln!(body, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}"));
+        let _: std::fmt::Result =
+            writeln!(body, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}");
     }
     reply::text(body, "text/plain; version=0.0.4")
 }

@@ -36,7 +36,7 @@ fn a_plain_outbox_forgets_and_ends() {
     assert_eq!((outbox.held(), read(&outbox, &mut cursor)), (0, None));
     outbox.finish();
     assert_eq!(read(&outbox, &mut cursor), Some(Next::Finished));
-    assert!(outbox.is_spent());
+    assert!(outbox.is_finished() && outbox.is_empty());
     assert!(!outbox.push(Bytes::from_static(b"late"), Weight::Answer));
 }
 

@@ -189,10 +189,6 @@ impl Session {
         self.lock().phase == Phase::Ready
     }
 
-    pub(crate) fn is_closed(&self) -> bool {
-        self.lock().phase == Phase::Closed
-    }
-
     pub(crate) fn revision(&self) -> Revision {
         self.lock().revision
     }

@@ -1,0 +1,110 @@
+//! Clients and the owner's commands on the Unix socket: a greeting line each
+//! way, then one JSON-RPC message a line.
+//!
+//! Whoever can open the socket is the owner: the folder and the socket are
+//! closed to others, and the peer's user id is looked at once more.
+
+mod admin;
+mod bind;
+mod greeting;
+mod lines;
+mod mcp;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use legation_core::hello::{HelloAnswer, Mode, Rejection, Welcome};
+use tokio::net::{UnixListener, UnixStream};
+
+pub use self::bind::{SocketError, bind};
+use self::lines::{Lines, encode};
+use crate::front::Front;
+use crate::shared::{Gauge, Shared, count};
+
+/// Most connections at once.
+const CONNECTIONS_MAX: u64 = 1024;
+/// How long a peer may take to greet.
+const GREETING_LIMIT: Duration = Duration::from_secs(10);
+/// How long to wait when no further connection can be taken for want of files.
+const EXHAUSTED: Duration = Duration::from_millis(50);
+
+// === impl Front ===
+
+impl Front {
+    /// Takes connections on the socket until the front is shut down.
+    pub async fn serve_socket(self: &Arc<Self>, listener: UnixListener) {
+        let shared = &self.shared;
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                _ = shared.cancel.cancelled() => return,
+            };
+            match accepted {
+                Ok((stream, _)) => {
+                    if shared.counters.sockets.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
+                        count(&shared.counters.connections_refused);
+                        continue;
+                    }
+                    shared.tasks.spawn("socket connection", serve(Arc::clone(shared), stream));
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "a connection on the socket was not taken");
+                    tokio::time::sleep(EXHAUSTED).await;
+                }
+            }
+        }
+    }
+}
+
+async fn serve(shared: Arc<Shared>, stream: UnixStream) {
+    let _gauge = Gauge::new(&shared, |shared| &shared.counters.sockets);
+    let own = rustix::process::getuid().as_raw();
+    match stream.peer_cred() {
+        Ok(peer) if peer.uid() == own => {}
+        Ok(peer) => {
+            tracing::warn!(uid = peer.uid(), "another user's process reached the socket and was turned away");
+            return;
+        }
+        Err(error) => {
+            tracing::warn!(%error, "a peer on the socket could not be identified and was turned away");
+            return;
+        }
+    }
+    let mut lines = Lines::new(stream, shared.settings.body_max);
+    let greeting = tokio::select! {
+        line = tokio::time::timeout(GREETING_LIMIT, lines.first()) => line,
+        _ = shared.cancel.cancelled() => return,
+    };
+    let Ok(Some(line)) = greeting else { return };
+    match greeting::read(&shared, &line) {
+        Ok(greeted) => {
+            let welcome = Welcome {
+                version: shared.version.to_string(),
+                boot: shared.boot.to_string(),
+            };
+            if say(&shared, &mut lines, &HelloAnswer::ok(welcome)).await.is_err() {
+                return;
+            }
+            match greeted.mode {
+                Mode::Mcp => mcp::serve(&shared, lines, greeted).await,
+                Mode::Admin => admin::serve(&shared, lines).await,
+            }
+        }
+        Err(rejection) => {
+            count(&shared.counters.rejected);
+            drop(say(&shared, &mut lines, &HelloAnswer::error(rejection)).await);
+        }
+    }
+}
+
+async fn say(shared: &Shared, lines: &mut Lines, answer: &HelloAnswer) -> io::Result<()> {
+    let text = legation_wire::json::Raw::from_serialize(answer);
+    lines.write(&encode(text.as_bytes()), shared.settings.write_timeout).await
+}
+
+/// A refusal in words.
+fn reject(message: impl Into<String>, hint: impl Into<String>) -> Rejection {
+    Rejection { message: message.into(), hint: hint.into() }
+}
