@@ -1,6 +1,7 @@
 //! The front as a whole: what it is made of, and how it ends.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use legation_core::{BootId, Cancel, CancelReason, SharedClock, TaskSet};
@@ -74,6 +75,13 @@ impl Front {
         shared.tasks.spawn("events to clients", watch::run(Arc::clone(&shared)));
         shared.tasks.spawn("expiry", sweep(Arc::clone(&shared)));
         Ok(Arc::new(Self { shared }))
+    }
+
+    /// Connections open now, over HTTP and on the socket.
+    #[must_use]
+    pub fn connections(&self) -> u64 {
+        let counters = &self.shared.counters;
+        counters.connections.load(Ordering::Relaxed) + counters.sockets.load(Ordering::Relaxed)
     }
 
     /// Stops: no new connection is taken, calls in flight are told and have a

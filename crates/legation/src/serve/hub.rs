@@ -11,8 +11,8 @@ use legation_config::{Environment, Settings};
 use legation_core::error::chain;
 use legation_core::home::HomeLock;
 use legation_core::process::GuardPath;
-use legation_core::{BootId, Cancel, CancelReason, Home, SharedClock, TaskSet};
-use legation_front::{Front, FrontParts, FrontSettings};
+use legation_core::{BootId, Cancel, Home, SharedClock, TaskSet};
+use legation_front::{Front, FrontParts, FrontSettings, Workers};
 use legation_gate::{Gate, ServerSet};
 use legation_host::{Host, HostParts};
 use legation_ledger::{Ledger, LedgerKey};
@@ -50,7 +50,7 @@ pub(crate) struct Hub {
     address: SocketAddr,
     store: Arc<Store>,
     tasks: TaskSet,
-    flusher: Cancel,
+    workers: Arc<Workers>,
     /// Given up last: another hub may start then.
     lock: HomeLock,
 }
@@ -115,20 +115,19 @@ impl Hub {
             admin: Arc::new(Admin::new(&inner)),
             settings: front_settings(&settings, options.no_auth),
             clock: options.clock.clone(),
-            version: crate::VERSION,
+            version: crate::VERSION.into(),
             boot: inner.boot.clone(),
         })
         .map_err(|error| failed(&error))?;
         reload::everything(&inner).await;
-        front
-            .serve_http(listener, WORKERS)
-            .map_err(|error| failed(&error))?;
-        front
-            .serve_socket(&options.home)
+        let workers = Arc::new(Workers::start(WORKERS).map_err(|error| failed(&error))?);
+        let socket = legation_front::bind(&options.home.socket(), &lock)
             .map_err(|error| failed(&error).with_hint(error.hint()))?;
         let tasks = TaskSet::new();
-        let flusher = Cancel::new();
-        run_flusher(&tasks, &inner.ledger, &flusher);
+        run_http(&tasks, &front, listener, &workers);
+        let served = Arc::clone(&front);
+        tasks.spawn("socket listener", async move { served.serve_socket(socket).await });
+        run_flusher(&tasks, &inner.ledger);
         let watch = watch_files(&inner);
         run_reloads(&tasks, &inner, watch);
         if let Some(limit) = settings.idle_exit.filter(|_| options.idle_exit) {
@@ -141,7 +140,7 @@ impl Hub {
             address: listen,
             store,
             tasks,
-            flusher,
+            workers,
             lock,
         })
     }
@@ -170,9 +169,12 @@ impl Hub {
         if let Some(front) = self.inner.front.get() {
             front.shutdown().await;
         }
-        self.inner.host.shutdown().await;
-        self.flusher.cancel(CancelReason::Shutdown);
         self.tasks.shutdown().await;
+        if let Some(workers) = Arc::into_inner(self.workers) {
+            // Joining threads blocks, and the calls they end still need this runtime.
+            drop(tokio::task::spawn_blocking(move || workers.join()).await);
+        }
+        self.inner.host.shutdown().await;
         if let Err(error) = self.inner.ledger.flush().await {
             tracing::error!(error = %chain(&error), "the last records could not be written");
         }
@@ -314,11 +316,25 @@ fn raise_file_limit() {
     }
 }
 
-fn run_flusher(tasks: &TaskSet, ledger: &Arc<Ledger>, cancel: &Cancel) {
-    let (ledger, cancel) = (Arc::clone(ledger), cancel.clone());
+fn run_http(
+    tasks: &TaskSet,
+    front: &Arc<Front>,
+    listener: TcpListener,
+    workers: &Arc<Workers>,
+) {
+    let (front, workers) = (Arc::clone(front), Arc::clone(workers));
+    tasks.spawn("http listener", async move {
+        if let Err(error) = front.serve_http(listener, &workers).await {
+            tracing::error!(%error, "HTTP is not served");
+        }
+    });
+}
+
+fn run_flusher(tasks: &TaskSet, ledger: &Arc<Ledger>) {
+    let ledger = Arc::clone(ledger);
     tasks.spawn(
         "ledger flusher",
-        async move { ledger.run_flusher(cancel).await },
+        async move { ledger.run_flusher(Cancel::new()).await },
     );
 }
 
@@ -351,7 +367,7 @@ fn run_idle_exit(tasks: &TaskSet, inner: &Arc<Inner>, front: &Arc<Front>, limit:
         loop {
             tokio::time::sleep(IDLE_LOOK.min(limit)).await;
             let now = inner.clock.now();
-            if front.clients() > 0 {
+            if front.connections() > 0 {
                 since = now;
             } else if now.duration_since(since) >= limit {
                 return inner.end("no client was there for long");
