@@ -5,13 +5,16 @@ use std::fs;
 use rustix::process::{Pid, Signal};
 
 /// One round: SIGKILL to everything below this process that is still alive.
+/// `false` when there is no process table to read.
 ///
 /// Reading the whole table is dearer than `/proc/self/task/*/children`, but it
 /// also finds grandchildren whose parents live, and does not depend on a kernel
 /// option.
-pub(super) fn kill_all() {
+pub(super) fn kill_all() -> bool {
     let own = rustix::process::getpid().as_raw_nonzero().get();
-    let table = parents();
+    let Some(table) = parents() else {
+        return false;
+    };
     let mut doomed = vec![own];
     let mut at = 0;
     while at < doomed.len() {
@@ -27,20 +30,21 @@ pub(super) fn kill_all() {
     for pid in doomed.into_iter().skip(1).filter_map(Pid::from_raw) {
         let _gone = rustix::process::kill_process(pid, Signal::KILL);
     }
+    true
 }
 
 /// (process, parent) of every process that has not ended.
-fn parents() -> Vec<(i32, i32)> {
-    let Ok(entries) = fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    entries
+fn parents() -> Option<Vec<(i32, i32)>> {
+    let entries = fs::read_dir("/proc").ok()?;
+    let table: Vec<_> = entries
         .filter_map(|entry| {
             let pid: i32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
             let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
             Some((pid, parent_in(&stat)?))
         })
-        .collect()
+        .collect();
+    // This process at least has to be in it.
+    (!table.is_empty()).then_some(table)
 }
 
 /// The fourth field of a stat line; the second may hold spaces and brackets.

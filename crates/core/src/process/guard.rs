@@ -29,6 +29,9 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 /// starts again must not find the last one's children.
 const ORPHAN_GRACE: Duration = Duration::from_millis(500);
 const TICK: Duration = Duration::from_millis(5);
+/// The longest pause between two rounds of killing what is left.
+#[cfg(target_os = "linux")]
+const MAX_PAUSE: Duration = Duration::from_millis(50);
 
 /// A message on the control socket's way from the hub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,18 +202,23 @@ fn wait_for(child: Pid) -> Option<WaitStatus> {
 fn kill_rest(child: Pid) {
     let _gone = rustix::process::kill_process_group(child, Signal::KILL);
     #[cfg(target_os = "linux")]
-    loop {
-        super::descendants::kill_all();
-        loop {
-            match rustix::process::wait(WaitOptions::NOHANG) {
-                Ok(Some(_)) | Err(Errno::INTR) => {}
-                Ok(None) => break,
-                Err(_) => return,
+    {
+        let mut pause = Duration::from_millis(1);
+        // Without a process table there is nothing more to find.
+        while super::descendants::kill_all() {
+            loop {
+                match rustix::process::wait(WaitOptions::NOHANG) {
+                    Ok(Some(_)) | Err(Errno::INTR) => {}
+                    Ok(None) => break,
+                    Err(_) => return,
+                }
             }
+            // A killed process takes a moment to become reapable, and one that
+            // the kernel holds takes longer; a process that forks as fast as
+            // it can is met again in the next round.
+            std::thread::sleep(pause);
+            pause = (pause * 3 / 2).min(MAX_PAUSE);
         }
-        // A killed process takes a moment to become reapable; a process that
-        // forks as fast as it can is met again in the next round.
-        std::thread::sleep(Duration::from_millis(1));
     }
 }
 

@@ -113,6 +113,7 @@ impl Http {
         shared.set_carrier(Carrier::Http(Arc::clone(&http)));
         let carrying = outgoing::carry(Arc::clone(&http), Arc::clone(shared), queue);
         shared.spawn("http messages", carrying);
+        shared.spawn("idle connections", http.client.sweep());
         shared.drive(Link::start);
         Ok(http)
     }

@@ -11,7 +11,7 @@ use legation_core::TaskSet;
 use legation_wire::codes;
 use legation_wire::json::Limits;
 use legation_wire::listen::ListenFilter;
-use legation_wire::message::{ErrorObject, Id, Message, Parsed, Response};
+use legation_wire::message::{ErrorObject, Id, Message, MessageError, Parsed, Response};
 use legation_wire::revision::Revision;
 use legation_wire::upstream::{
     self, CallKey, Effect, Link, LinkConfig, LinkError, Ready, StrayKind,
@@ -155,33 +155,39 @@ impl Shared {
     }
 
     /// Takes text that came from the server, on the stream of a call if `via`.
-    /// Returns the ids of the answers in it.
-    pub(super) fn feed(self: &Arc<Self>, text: Bytes, via: Option<CallKey>) -> Vec<Id> {
+    /// Returns what in it were answers.
+    pub(super) fn feed(self: &Arc<Self>, text: Bytes, via: Option<CallKey>) -> Answers {
         let shown = text.clone();
-        let mut answered = Vec::new();
-        let messages = match Message::parse(text, &self.limits) {
-            Ok(Parsed::One(message)) => vec![Ok(message)],
-            Ok(Parsed::Batch(messages)) => messages,
-            Err(error) => vec![Err(error)],
-        };
-        for message in messages {
-            match message {
-                Ok(message) => {
-                    if let Message::Response(Response { id: Some(id), .. }) = &message {
-                        answered.push(id.clone());
+        let mut answers = Answers::default();
+        match Message::parse(text, &self.limits) {
+            Ok(Parsed::One(message)) => self.take(message, via, &mut answers),
+            Ok(Parsed::Batch(messages)) => {
+                for message in messages {
+                    match message {
+                        Ok(message) => self.take(message, via, &mut answers),
+                        Err(error) => self.garbled(&shown, &error),
                     }
-                    self.drive(|link| link.received(message, via));
-                }
-                Err(error) => {
-                    self.stray(|| {
-                        let start = String::from_utf8_lossy(&shown[..shown.len().min(120)]);
-                        format!("text that is no message ({error}): {start}")
-                    });
-                    self.drive(|link| link.garbled(error.id.as_ref(), &error.to_string()));
                 }
             }
+            Err(error) => self.garbled(&shown, &error),
         }
-        answered
+        answers
+    }
+
+    fn take(self: &Arc<Self>, message: Message, via: Option<CallKey>, answers: &mut Answers) {
+        if let Message::Response(response) = &message {
+            answers.count += 1;
+            answers.last.clone_from(&response.id);
+        }
+        self.drive(|link| link.received(message, via));
+    }
+
+    fn garbled(self: &Arc<Self>, text: &[u8], error: &MessageError) {
+        self.stray(|| {
+            let start = String::from_utf8_lossy(&text[..text.len().min(120)]);
+            format!("text that is no message ({error}): {start}")
+        });
+        self.drive(|link| link.garbled(error.id.as_ref(), &error.to_string()));
     }
 
     /// Ends a call whose exchange brought no answer.
@@ -234,10 +240,6 @@ impl Shared {
         if let Some(starting) = self.lock().starting.take() {
             let _unheard = starting.send(Ok(ready));
         }
-    }
-
-    pub(super) fn is_starting(&self) -> bool {
-        self.lock().starting.is_some()
     }
 
     pub(super) fn set_carrier(&self, carrier: Carrier) {
@@ -314,6 +316,15 @@ impl fmt::Debug for Shared {
             .field("revision", &self.revision.get())
             .finish_non_exhaustive()
     }
+}
+
+/// Which answers a text held.
+#[derive(Debug, Default)]
+pub(super) struct Answers {
+    /// How many, those without an id included.
+    pub(super) count: usize,
+    /// The id of the last one.
+    pub(super) last: Option<Id>,
 }
 
 /// What follows the end of a byte stream.

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -22,6 +23,7 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::runtime::{Handle, Id as RuntimeId};
+use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
 use super::answer::Answer;
@@ -50,6 +52,9 @@ pub(super) struct Client {
 #[derive(Default)]
 struct Pool {
     idle: Mutex<HashMap<RuntimeId, Vec<Idle>>>,
+    /// Somebody looks after the idle connections, or has been told to.
+    swept: AtomicBool,
+    news: Notify,
 }
 
 struct Idle {
@@ -74,6 +79,19 @@ impl Client {
             connect_timeout,
             max_body,
             pool: Arc::default(),
+        }
+    }
+
+    /// Closes connections that have been idle for too long, for ever.
+    pub(super) fn sweep(&self) -> impl Future<Output = ()> + Send + 'static {
+        let pool = Arc::clone(&self.pool);
+        async move {
+            loop {
+                pool.news.notified().await;
+                while !pool.close_old() {
+                    tokio::time::sleep(IDLE).await;
+                }
+            }
         }
     }
 
@@ -177,10 +195,13 @@ impl Pool {
             let mut wire = {
                 let mut idle = lock(&self.idle);
                 let here = idle.get_mut(&Handle::current().id())?;
-                let old = Instant::now().checked_sub(IDLE);
-                let fresh = old.map_or(0, |old| here.partition_point(|idle| idle.since < old));
-                here.drain(..fresh);
-                here.pop()?.wire
+                let latest = here.pop()?;
+                if latest.since.elapsed() > IDLE {
+                    // The ones before it are older still.
+                    here.clear();
+                    return None;
+                }
+                latest.wire
             };
             // A close that has arrived meanwhile is seen here.
             if wire.is_ready().await {
@@ -199,6 +220,24 @@ impl Pool {
             since: Instant::now(),
             wire,
         });
+        drop(idle);
+        // Once per busy time, not once per request.
+        if !self.swept.swap(true, Ordering::Relaxed) {
+            self.news.notify_one();
+        }
+    }
+
+    /// Closes what is old; whether nothing is left to look after.
+    fn close_old(&self) -> bool {
+        let mut idle = lock(&self.idle);
+        idle.retain(|_, here| {
+            here.retain(|idle| idle.since.elapsed() <= IDLE);
+            !here.is_empty()
+        });
+        if idle.is_empty() {
+            self.swept.store(false, Ordering::Relaxed);
+        }
+        idle.is_empty()
     }
 }
 

@@ -68,7 +68,7 @@ pub(super) async fn modern(http: Arc<Http>, shared: Arc<Shared>, request: Reques
             }
         }
         Ok(Answer::Json { text, .. }) => {
-            if !shared.feed(text, None).contains(&id) {
+            if shared.feed(text, None).last.as_ref() != Some(&id) {
                 shared.drive(|link| link.listen_closed(&id));
             }
         }
@@ -82,7 +82,7 @@ pub(super) async fn modern(http: Arc<Http>, shared: Arc<Shared>, request: Reques
 /// Reads a subscription's stream; whether it ended with an answer.
 async fn answered(shared: &Arc<Shared>, stream: &mut EventStream, id: &Id) -> bool {
     while let Ok(Some(event)) = stream.next().await {
-        if !event.data.is_empty() && shared.feed(event.data, None).contains(id) {
+        if !event.data.is_empty() && shared.feed(event.data, None).last.as_ref() == Some(id) {
             return true;
         }
     }

@@ -87,13 +87,15 @@ async fn handshake(http: Arc<Http>, shared: Arc<Shared>, request: Request) {
     let message = Message::Request(request);
     match http.post(&shared, &message, None).await {
         Ok(Answer::Json { text, .. }) => {
-            shared.feed(text, None);
-        }
-        Ok(Answer::Stream { stream, .. }) => {
-            if let Err(error) = feed_all(&shared, stream).await {
-                shared.start_failed(StartError::Http { source: error });
+            if shared.feed(text, None).count == 0 {
+                unanswered(&shared, 200);
             }
         }
+        Ok(Answer::Stream { stream, .. }) => match feed_all(&shared, stream).await {
+            Ok(0) => unanswered(&shared, 200),
+            Ok(_) => {}
+            Err(source) => shared.start_failed(StartError::Http { source }),
+        },
         Ok(Answer::Status(refusal)) if refusal.needs_auth() => {
             shared.start_failed(StartError::NeedsAuth {
                 status: refusal.status,
@@ -103,23 +105,29 @@ async fn handshake(http: Arc<Http>, shared: Arc<Shared>, request: Request) {
         Ok(Answer::Status(refusal)) => {
             shared.drive(|link| link.http_failed(None, refusal.status, refusal.message));
         }
-        // Not a server of any era.
-        Ok(Answer::Accepted) => shared.drive(|link| link.http_failed(None, 202, None)),
-        Err(HttpError::ContentType { .. }) if shared.is_starting() => {
-            // A page for people in answer to an unknown request says no more
-            // than a status would.
-            shared.drive(|link| link.http_failed(None, 406, None));
-        }
+        Ok(Answer::Accepted) => unanswered(&shared, 202),
+        // A page for people in answer to a request that is not known.
+        Err(HttpError::ContentType { .. }) => unanswered(&shared, 200),
         Err(source) => shared.start_failed(StartError::Http { source }),
     }
 }
 
-/// Feeds the link with everything on a stream.
-async fn feed_all(shared: &Arc<Shared>, mut stream: Box<EventStream>) -> Result<(), HttpError> {
-    while let Some(event) = stream.next().await? {
-        if !event.data.is_empty() {
-            shared.feed(event.data, None);
+/// Something came, but no answer: the server may speak another era.
+fn unanswered(shared: &Arc<Shared>, status: u16) {
+    shared.drive(|link| link.http_failed(None, status, None));
+}
+
+/// Feeds the link with everything on a stream; how many answers there were.
+async fn feed_all(shared: &Arc<Shared>, mut stream: Box<EventStream>) -> Result<usize, HttpError> {
+    let mut answers = 0;
+    loop {
+        match stream.next().await {
+            Ok(Some(event)) if event.data.is_empty() => {}
+            Ok(Some(event)) => answers += shared.feed(event.data, None).count,
+            Ok(None) => return Ok(answers),
+            // What has been said stands.
+            Err(_) if answers > 0 => return Ok(answers),
+            Err(error) => return Err(error),
         }
     }
-    Ok(())
 }
