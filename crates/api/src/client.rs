@@ -144,7 +144,7 @@ impl AdminClient {
             cwd: None,
             client: None,
             token: None,
-            seat: String::new(),
+            seat: "admin".to_owned(),
             version: version.to_owned(),
             channel: false,
         };
