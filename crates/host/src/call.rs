@@ -13,7 +13,7 @@ use futures_util::stream::FuturesUnordered;
 use legation_core::OpContext;
 use legation_gate::policy::{DefinitionHash, Permitted};
 use legation_gate::{Call, CallFailure, Item, ListKind, Outcome, Peer, TaskWish};
-use legation_wire::caps::{ClientCapabilities, ServerCapabilities};
+use legation_wire::caps::ClientCapabilities;
 use legation_wire::json::{Object, Raw};
 use legation_wire::message::ErrorObject;
 
@@ -201,9 +201,7 @@ impl Conversation {
 
     /// Whether tasks of this server have the shape of 2025-11-25.
     pub(crate) fn has_legacy_tasks(&self) -> bool {
-        let about = &self.live.about;
-        ServerCapabilities::from_raw(&about.capabilities.to_raw(), about.revision)
-            .legacy_tool_tasks()
+        self.live.legacy_tasks
     }
 
     /// Sets a legacy server's log level to what this call wants. A server of
@@ -253,8 +251,7 @@ impl Conversation {
         let live = Arc::clone(&self.live);
         let mut exchange = live.port.open(order);
         let mut asking = Asking::default();
-        let limit = self.time_left();
-        let timer = tokio::time::sleep(limit);
+        let timer = tokio::time::sleep_until(self.until());
         tokio::pin!(timer);
         loop {
             tokio::select! {
@@ -262,7 +259,7 @@ impl Conversation {
                 event = exchange.next() => match event {
                     CallEvent::Done(answer) => return Ok(answer),
                     CallEvent::Progress(params) => {
-                        timer.as_mut().reset(tokio::time::Instant::now() + limit);
+                        timer.as_mut().reset(self.until());
                         if self.peer.wants_progress() {
                             self.peer.progress(params);
                         }
@@ -275,7 +272,7 @@ impl Conversation {
                     ended => return Err(self.ended(ended)),
                 },
                 Some((to, answer)) = asking.answers.next(), if !asking.is_empty() => {
-                    timer.as_mut().reset(tokio::time::Instant::now() + limit);
+                    timer.as_mut().reset(self.until());
                     asking.handles.remove(&to);
                     match (to, answer) {
                         (Where::Exchange(key), Some(answer)) => exchange.answer(key, answer),
@@ -294,7 +291,7 @@ impl Conversation {
                 () = &mut timer, if !patient && asking.is_empty() => {
                     return Err(CallFailure::TimedOut {
                         server: self.server.spec.name.clone(),
-                        after: limit,
+                        after: self.limit,
                     });
                 }
             }
@@ -329,12 +326,15 @@ impl Conversation {
         }
     }
 
-    fn time_left(&self) -> Duration {
+    /// When the time for an answer is over, if nothing happens until then.
+    fn until(&self) -> tokio::time::Instant {
+        let now = tokio::time::Instant::now();
+        let end = now + self.limit;
         let Some(deadline) = self.context.deadline else {
-            return self.limit;
+            return end;
         };
         let left = deadline.saturating_duration_since(self.common.clock.now());
-        left.min(self.limit)
+        end.min(now + left)
     }
 }
 

@@ -15,6 +15,7 @@ use crate::names::Names;
 use crate::port::Dialer;
 use crate::seats::Seats;
 use crate::tasks::Tasks;
+use crate::watches::Watches;
 
 /// Events a slow listener may lag behind before it loses some; it then has to
 /// list again, which is what it would have done anyway.
@@ -50,6 +51,8 @@ pub(crate) struct Common {
     pub(crate) names: RwLock<Names>,
     /// Who is there.
     pub(crate) seats: Seats,
+    /// Resources that are watched.
+    pub(crate) watches: Watches,
     /// Tasks under way.
     pub(crate) tasks: Tasks,
     /// Times that tests shorten.
@@ -108,6 +111,7 @@ impl Common {
             .unwrap_or_default();
         Self {
             seats: Seats::default(),
+            watches: Watches::default(),
             tasks: Tasks::recall(&store),
             dialer,
             store,

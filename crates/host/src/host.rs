@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwap;
 use legation_config::{Environment, Instance as Mode, Problem, ServerSpec, Settings};
 use legation_core::process::GuardPath;
-use legation_core::{Caller, Home, ServerName, SharedClock};
+use legation_core::{Caller, CancelReason, Home, ServerName, SharedClock};
 use legation_gate::{HubEvent, ListKind};
 use legation_store::Store;
 use tokio::sync::watch;
@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use crate::adapter::Transports;
 use crate::catalogue::Catalogue;
 use crate::common::{Common, Times};
-use crate::instance::Phase;
+use crate::instance::{Instance, Key, Phase};
 use crate::port::Dialer;
 use crate::roster::Roster;
 use crate::server::Server;
@@ -215,7 +215,13 @@ impl Host {
             });
             match same {
                 Some(server) => kept.push(Arc::clone(server)),
-                None => begun.push(Arc::new(Server::new(common, spec, enabled))),
+                None => {
+                    let before = old.all().iter().find(|server| {
+                        server.spec.name == spec.name && server.spec.source == spec.source
+                    });
+                    let before = before.map(|before| &**before);
+                    begun.push(Arc::new(Server::new(common, spec, enabled, before)));
+                }
             }
         }
         let ended: Vec<_> = old
@@ -232,12 +238,21 @@ impl Host {
         self.inner.roster.store(Arc::new(Roster::new(all)));
         self.inner.catalogue.clear();
         self.tell_changes(&old);
-        // The new one of a server starts when the old one is gone: two at once
+        // The new one of a server connects when the old one is gone: two at once
         // may want the same port, file or lock.
+        for server in &begun {
+            server.start(common);
+            if !ended
+                .iter()
+                .any(|ended| ended.spec.name == server.spec.name)
+            {
+                server.release();
+            }
+        }
         let ends = ended.iter().map(|server| server.end(common, true));
         futures_util::future::join_all(ends).await;
         for server in &begun {
-            server.start(common);
+            server.release();
         }
         drop(one_at_a_time);
     }
@@ -342,9 +357,30 @@ impl Host {
 // === impl Inner ===
 
 impl Inner {
+    /// Ends what runs for one seat alone. Whoever sits down there next gets
+    /// instances of its own.
+    pub(crate) fn end_seat(&self, caller: &Caller) {
+        let key = Key::Seat(caller.seat.clone());
+        for server in self.roster.load().all() {
+            if let Some(instance) = server.running(&key) {
+                server.forget(&instance);
+                instance.stop.cancel(CancelReason::Disconnected);
+            }
+        }
+    }
+
+    /// Wakes an instance, if it runs.
+    pub(crate) fn nudge(&self, server: &ServerName, key: &Key) {
+        for server in self.roster.load().named(server.as_str()) {
+            if let Some(instance) = server.running(key) {
+                instance.nudge.notify_one();
+            }
+        }
+    }
+
     /// The running instances of one seat's own.
-    pub(crate) fn of_seat(&self, caller: &Caller) -> Vec<Arc<crate::instance::Instance>> {
-        let key = crate::instance::Key::Seat(caller.seat.clone());
+    pub(crate) fn of_seat(&self, caller: &Caller) -> Vec<Arc<Instance>> {
+        let key = Key::Seat(caller.seat.clone());
         let roster = self.roster.load();
         let own = roster
             .all()

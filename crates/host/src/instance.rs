@@ -54,6 +54,8 @@ pub(crate) struct Live {
     pub(crate) pid: Option<u32>,
     /// What it offers now.
     pub(crate) published: ArcSwap<Published>,
+    /// Whether its tools can be called as tasks of 2025-11-25.
+    pub(crate) legacy_tasks: bool,
     /// Severity of the level last set at a legacy server.
     pub(crate) level: Mutex<Option<usize>>,
 }
@@ -91,8 +93,6 @@ pub(crate) struct Instance {
 struct Usage {
     calls: BTreeMap<u64, Running>,
     next: u64,
-    /// How many want each resource watched.
-    resources: BTreeMap<Box<str>, usize>,
     /// The client itself, for what happens outside calls.
     peer: Option<Arc<dyn Peer>>,
     last_used: Instant,
@@ -136,7 +136,6 @@ impl Instance {
             usage: Mutex::new(Usage {
                 calls: BTreeMap::new(),
                 next: 0,
-                resources: BTreeMap::new(),
                 peer,
                 last_used: clock.now(),
                 retry_now: false,
@@ -285,38 +284,10 @@ impl Instance {
         self.usage().peer.clone()
     }
 
-    /// Counts one more watcher of a resource.
-    pub(crate) fn watch(&self, uri: &str) {
-        let mut usage = self.usage();
-        *usage.resources.entry(uri.into()).or_default() += 1;
-        drop(usage);
-        self.nudge.notify_one();
-    }
-
-    /// Counts one watcher less.
-    pub(crate) fn unwatch(&self, uri: &str, now: Instant) {
-        let mut usage = self.usage();
-        usage.last_used = now;
-        if let Some(count) = usage.resources.get_mut(uri) {
-            *count -= 1;
-            if *count == 0 {
-                usage.resources.remove(uri);
-            }
-        }
-        drop(usage);
-        self.nudge.notify_one();
-    }
-
-    /// The resources somebody watches, sorted.
-    pub(crate) fn watched(&self) -> Vec<Box<str>> {
-        self.usage().resources.keys().cloned().collect()
-    }
-
     /// Closes it if nothing has used it for `limit`.
     pub(crate) fn close_if_idle(&self, now: Instant, limit: Duration) -> bool {
         let mut usage = self.usage();
-        let used = !usage.calls.is_empty() || !usage.resources.is_empty();
-        if used || now.saturating_duration_since(usage.last_used) < limit {
+        if !usage.calls.is_empty() || now.saturating_duration_since(usage.last_used) < limit {
             return false;
         }
         usage.closing = true;

@@ -29,6 +29,7 @@ mod template;
 #[cfg(test)]
 mod testing;
 pub mod transport;
+mod watches;
 
 pub use host::{Host, HostParts, NoServer};
 pub use status::{ServerStatus, State, Summary};

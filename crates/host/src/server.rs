@@ -11,6 +11,7 @@ use legation_core::id::hex;
 use legation_gate::policy::Origin;
 use legation_gate::{CallFailure, Peer};
 use sha2::{Digest as _, Sha256};
+use tokio::sync::watch;
 
 use crate::common::Common;
 use crate::instance::{Instance, Key};
@@ -38,6 +39,8 @@ pub(crate) struct Server {
     digest: String,
     folder: Option<Arc<Path>>,
     instances: Mutex<Instances>,
+    /// Whether its instances may connect: not while the one before it ends.
+    released: watch::Sender<bool>,
 }
 
 #[derive(Debug, Default)]
@@ -53,8 +56,14 @@ struct Instances {
 // === impl Server ===
 
 impl Server {
-    /// A server that is not started yet, with what is remembered of it.
-    pub(crate) fn new(common: &Common, spec: ServerSpec, enabled: bool) -> Self {
+    /// A server that is not started yet, with what is remembered of it. It takes
+    /// the place of `before`, if there is one.
+    pub(crate) fn new(
+        common: &Common,
+        spec: ServerSpec,
+        enabled: bool,
+        before: Option<&Self>,
+    ) -> Self {
         let origin = match &spec.source {
             Source::User { .. } => Origin::User,
             Source::Workspace { folder, .. } => {
@@ -68,15 +77,33 @@ impl Server {
             spec: Arc::new(spec),
             origin,
             enabled,
-            log: Arc::new(ServerLog::default()),
+            log: before
+                .map(|before| Arc::clone(&before.log))
+                .unwrap_or_default(),
             known: ArcSwapOption::empty(),
             instances: Mutex::new(Instances::default()),
+            released: watch::Sender::new(false),
         };
+        // Entries hold these, so only under the same ones can they stay.
+        let same_face = |before: &&Self| {
+            let (old, new) = (&before.spec, &server.spec);
+            old.flat_prefix() == new.flat_prefix()
+                && old.trusted == new.trusted
+                && before.origin == server.origin
+        };
+        let shown = before
+            .filter(same_face)
+            .and_then(|before| before.known.load_full());
         let remembered = common.recall_definitions(&server.memory_key(), &server.digest);
         if let Some(definitions) = remembered {
             let mut names = common.names.write().unwrap_or_else(PoisonError::into_inner);
-            let published =
-                Published::new(&server.spec, &server.origin, definitions, None, &mut names);
+            let published = Published::new(
+                &server.spec,
+                &server.origin,
+                definitions,
+                shown.as_deref(),
+                &mut names,
+            );
             server.known.store(Some(Arc::new(published)));
         }
         server
@@ -151,7 +178,22 @@ impl Server {
         if self.enabled {
             // It can only be refused when the server was stopped meanwhile.
             drop(self.obtain(common, self.first_key(), None));
+            for key in common.watches.keys(&self.spec.name) {
+                drop(self.obtain(common, key, None));
+            }
         }
+    }
+
+    /// Lets its instances connect.
+    pub(crate) fn release(&self) {
+        self.released.send_replace(true);
+    }
+
+    /// Waits until its instances may connect.
+    pub(crate) async fn released(&self) {
+        let mut released = self.released.subscribe();
+        // The sender lives as long as the server.
+        drop(released.wait_for(|released| *released).await);
     }
 
     /// What runs without a caller: the shared instance, or one that learns what

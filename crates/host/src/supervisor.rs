@@ -6,7 +6,7 @@
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use legation_config::Transport;
 use legation_gate::{Audience, HubEvent};
@@ -46,6 +46,10 @@ struct Attempts {
 /// Runs an instance until it is stopped, or idle for long.
 pub(crate) async fn run(common: Arc<Common>, server: Arc<Server>, instance: Arc<Instance>) {
     let mut attempts = Attempts { failures: 0 };
+    tokio::select! {
+        _ = instance.stop.cancelled() => {}
+        () = server.released() => {}
+    }
     loop {
         let connected = tokio::select! {
             biased;
@@ -81,7 +85,7 @@ pub(crate) async fn run(common: Arc<Common>, server: Arc<Server>, instance: Arc<
         }
         // What was learnt once need not be learnt again.
         let learnt = instance.key == Key::Probe && server.known.load().is_some();
-        if learnt || !pause(&common, &instance, &mut attempts).await {
+        if learnt || !pause(&common, &server, &instance, &mut attempts).await {
             break;
         }
         server.restarted();
@@ -124,9 +128,31 @@ fn with_stderr(server: &Server, reason: &str) -> String {
     }
 }
 
+/// Ends an instance's life if nothing has used it for long.
+fn is_idle(
+    common: &Common,
+    server: &Server,
+    instance: &Instance,
+    now: Instant,
+    limit: Duration,
+) -> bool {
+    !common.watches.any(&server.spec.name, &instance.key) && instance.close_if_idle(now, limit)
+}
+
 /// Waits for the time of the next attempt, or until one is wanted now. False
 /// when the instance is to end instead.
-async fn pause(common: &Common, instance: &Instance, attempts: &mut Attempts) -> bool {
+async fn pause(
+    common: &Common,
+    server: &Server,
+    instance: &Instance,
+    attempts: &mut Attempts,
+) -> bool {
+    if matches!(instance.key, Key::Seat(_)) {
+        let (now, limit) = (common.clock.now(), common.times.idle);
+        if is_idle(common, server, instance, now, limit) {
+            return false;
+        }
+    }
     let needs_auth = matches!(instance.phase(), Phase::NeedsAuth);
     let delay = attempts.next(common.times.backoff);
     let waited = async {
@@ -147,11 +173,6 @@ async fn pause(common: &Common, instance: &Instance, attempts: &mut Attempts) ->
                     return true;
                 }
             }
-        }
-        if matches!(instance.key, Key::Seat(_))
-            && instance.close_if_idle(common.clock.now(), common.times.idle)
-        {
-            return false;
         }
     }
 }

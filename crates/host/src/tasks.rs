@@ -30,6 +30,10 @@ mod verbs;
 pub(crate) use carrier::Carrier;
 pub(crate) use verbs::run;
 
+/// How long a handle is kept at most, in milliseconds; servers keep tasks for
+/// ever unless they say otherwise.
+const KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
+
 /// Tasks whose server can be asked to report them.
 const WATCHED_MAX: usize = 1_000;
 
@@ -42,9 +46,20 @@ pub(crate) struct Tasks {
 #[derive(Debug, Default)]
 struct Known {
     /// Whose task a server's own id stands for.
-    by_upstream: HashMap<(ServerName, Box<str>), (TaskHandle, ClientId)>,
+    by_upstream: HashMap<(ServerName, Box<str>), Owned>,
     /// The open requests of legacy tasks.
     carriers: HashMap<TaskHandle, Arc<Carrier>>,
+}
+
+/// Whose a task is.
+#[derive(Debug, Clone)]
+struct Owned {
+    handle: TaskHandle,
+    client: ClientId,
+    /// When it is forgotten, in milliseconds since 1970.
+    ends_ms: i64,
+    /// Whether nothing of it will change any more.
+    done: bool,
 }
 
 /// A task of the store's.
@@ -68,8 +83,9 @@ impl Tasks {
             Ok(rows) => {
                 let mut known = tasks.known();
                 for row in rows {
-                    let key = (row.server, row.upstream.into());
-                    known.by_upstream.insert(key, (row.handle, row.client));
+                    let owned = Owned::of(&row);
+                    let id = (row.server, row.upstream.into());
+                    known.by_upstream.insert(id, owned);
                 }
             }
             Err(error) => {
@@ -85,6 +101,17 @@ impl Tasks {
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that nothing of a task will change any more, and lets go of its
+    /// open request: what it brought has been read.
+    fn done(&self, server: &ServerName, upstream: &str, handle: &TaskHandle) {
+        let mut known = self.known();
+        let id = (server.clone(), upstream.into());
+        if let Some(owned) = known.by_upstream.get_mut(&id) {
+            owned.done = true;
+        }
+        known.carriers.remove(handle);
     }
 
     /// The open request of a legacy task.
@@ -104,14 +131,46 @@ impl Tasks {
     ) -> bool {
         let known = self.known();
         let id = (server.clone(), upstream.into());
-        let Some((handle, _)) = known.by_upstream.get(&id) else {
+        let Some(owned) = known.by_upstream.get(&id) else {
             return false;
         };
-        let Some(carrier) = known.carriers.get(handle) else {
+        let Some(carrier) = known.carriers.get(&owned.handle) else {
             return false;
         };
         carrier.ask(carrier::To::Connection(key.clone()), method, params);
         true
+    }
+}
+
+// === impl Known ===
+
+impl Known {
+    /// Forgets tasks whose time is over.
+    fn forget_ended(&mut self, now_ms: i64) {
+        let Self {
+            by_upstream,
+            carriers,
+        } = self;
+        by_upstream.retain(|_, owned| {
+            let kept = owned.ends_ms > now_ms;
+            if !kept {
+                carriers.remove(&owned.handle);
+            }
+            kept
+        });
+    }
+}
+
+// === impl Owned ===
+
+impl Owned {
+    fn of(row: &Row) -> Self {
+        Self {
+            handle: row.handle.clone(),
+            client: row.client.clone(),
+            ends_ms: row.created_ms.saturating_add(row.ttl_ms.unwrap_or(KEPT_MS)),
+            done: false,
+        }
     }
 }
 
@@ -153,7 +212,7 @@ fn register(
         seat: caller.seat.clone(),
         upstream: task.task_id.to_string(),
         created_ms: common.clock.wall().0,
-        ttl_ms: task.ttl_ms,
+        ttl_ms: Some(task.ttl_ms.unwrap_or(KEPT_MS).min(KEPT_MS)),
         state: Object::new()
             .with("tool", Raw::str(&permitted.target().item))
             .with("legacy", Raw::bool(legacy))
@@ -170,12 +229,14 @@ fn register(
     // removed is for the next time.
     drop(common.store.task_expire(common.clock.wall().0));
     let mut known = common.tasks.known();
+    known.forget_ended(common.clock.wall().0);
+    let owned = Owned::of(&row);
     let id = (row.server, std::mem::take(&mut task.task_id));
     if legacy {
         let carrier = Carrier::open(conversation, handle.clone(), id.1.clone());
         known.carriers.insert(handle.clone(), carrier);
     }
-    known.by_upstream.insert(id, (handle.clone(), row.client));
+    known.by_upstream.insert(id, owned);
     drop(known);
     conversation.instance.nudge.notify_one();
     task.task_id = handle.as_str().into();
@@ -189,13 +250,20 @@ pub(crate) fn moved(common: &Common, server: &Server, params: &Raw) {
         return;
     };
     let id = (server.spec.name.clone(), task.task_id.clone());
-    let found = common.tasks.known().by_upstream.get(&id).cloned();
-    let Some((handle, client)) = found else {
+    let found = {
+        let mut known = common.tasks.known();
+        let found = known.by_upstream.get_mut(&id);
+        found.map(|owned| {
+            owned.done |= task.status.is_terminal();
+            owned.clone()
+        })
+    };
+    let Some(owned) = found else {
         return;
     };
-    task.task_id = handle.as_str().into();
+    task.task_id = owned.handle.as_str().into();
     common.tell(HubEvent::TaskChanged {
-        client,
+        client: owned.client,
         task: task.to_modern(),
     });
 }
@@ -205,9 +273,9 @@ pub(crate) fn watched(common: &Common, server: &Server) -> Vec<Box<str>> {
     let known = common.tasks.known();
     let mut ids: Vec<Box<str>> = known
         .by_upstream
-        .keys()
-        .filter(|(name, _)| *name == server.spec.name)
-        .map(|(_, id)| id.clone())
+        .iter()
+        .filter(|((name, _), owned)| *name == server.spec.name && !owned.done)
+        .map(|((_, id), _)| id.clone())
         .take(WATCHED_MAX)
         .collect();
     ids.sort();

@@ -20,7 +20,7 @@ use legation_wire::codes;
 use legation_wire::json::{Limits, Object, Raw};
 use legation_wire::message::ErrorObject;
 use legation_wire::revision::Revision;
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::{broadcast, mpsc, watch};
 
 use crate::Host;
 use crate::common::Times;
@@ -156,6 +156,7 @@ pub(crate) struct FakeDialer {
 #[derive(Debug)]
 struct FakePort {
     server: Arc<Scripted>,
+    stopped: watch::Sender<bool>,
 }
 
 #[derive(Debug)]
@@ -165,6 +166,7 @@ struct FakeExchange {
     server: Arc<Scripted>,
     events: mpsc::Receiver<CallEvent>,
     work: Shared<BoxFuture<'static, Answer>>,
+    stopped: watch::Receiver<bool>,
     answers: mpsc::Sender<(AskKey, Answer)>,
     over: bool,
 }
@@ -185,7 +187,10 @@ impl Dialer for FakeDialer {
             server.open.fetch_add(1, Ordering::SeqCst);
             let about = server.about.lock().expect("a lock").clone();
             Ok(Ready {
-                port: Arc::new(FakePort { server }),
+                port: Arc::new(FakePort {
+                    server,
+                    stopped: watch::Sender::new(false),
+                }),
                 events: Box::new(FakeEvents(events)),
                 about,
                 pid: None,
@@ -226,6 +231,7 @@ impl Port for FakePort {
             server,
             events,
             work: work.shared(),
+            stopped: self.stopped.subscribe(),
             answers,
             over: false,
         })
@@ -249,6 +255,7 @@ impl Port for FakePort {
 
     fn stop(&self) -> BoxFuture<'static, ()> {
         self.server.open.fetch_sub(1, Ordering::SeqCst);
+        self.stopped.send_replace(true);
         Box::pin(std::future::ready(()))
     }
 }
@@ -263,6 +270,10 @@ impl Exchange for FakeExchange {
                 answer = work => {
                     self.over = true;
                     CallEvent::Done(answer)
+                }
+                Ok(_) = self.stopped.wait_for(|stopped| *stopped) => {
+                    self.over = true;
+                    CallEvent::Lost("the hub closed the connection".to_owned())
                 }
             }
         })

@@ -11,17 +11,17 @@ use legation_gate::{
 };
 use tokio::sync::broadcast;
 
-use super::Host;
+use super::{Host, Inner};
 use crate::call::{self, Conversation};
-use crate::common::Common;
-use crate::instance::Instance;
+use crate::instance::Key;
 use crate::server::Server;
 use crate::tasks;
 
 /// Ends a subscription when dropped.
 struct Watching {
-    common: Arc<Common>,
-    instance: Arc<Instance>,
+    inner: Arc<Inner>,
+    server: ServerName,
+    key: Key,
     uri: Box<str>,
 }
 
@@ -60,13 +60,7 @@ impl ServerSet for Host {
         }
         let inner = Arc::clone(&self.inner);
         let (caller, endpoint) = (caller.clone(), endpoint.clone());
-        let item = match item {
-            Item::Tool(name) => Item::Tool(name.clone()),
-            Item::Resource(name) => Item::Resource(name.clone()),
-            Item::Prompt(name) => Item::Prompt(name.clone()),
-            Item::PromptArgument(name) => Item::PromptArgument(name.clone()),
-            Item::ResourceArgument(name) => Item::ResourceArgument(name.clone()),
-        };
+        let item = item.clone();
         Resolve::Wait(Box::pin(async move {
             let settled = join_all(pending.iter().map(|instance| instance.settled()));
             let limit = inner.common.settings.call_timeout;
@@ -160,16 +154,24 @@ impl ServerSet for Host {
         let roster = self.inner.roster.load();
         let server = roster.exact(&target.server, &target.origin);
         let server = server.filter(|server| server.is_visible(caller));
-        let instance = server.and_then(|server| server.instance(common, caller, None).ok());
-        let Some(instance) = instance else {
+        let Some(server) = server else {
             return Subscription::new(());
         };
-        instance.watch(&target.item);
-        Subscription::new(Watching {
-            common: Arc::clone(common),
-            instance,
+        let watching = Watching {
+            inner: Arc::clone(&self.inner),
+            server: target.server.clone(),
+            key: server.key(caller),
             uri: target.item.clone(),
-        })
+        };
+        common
+            .watches
+            .add(&watching.server, &watching.key, &watching.uri);
+        match server.instance(common, caller, None) {
+            Ok(instance) => instance.nudge.notify_one(),
+            // It is watched as soon as there is an instance.
+            Err(failure) => server.log.note(&failure.to_string()),
+        }
+        Subscription::new(watching)
     }
 
     fn seat_opened(&self, caller: &Caller, peer: Arc<dyn Peer>) {
@@ -185,11 +187,7 @@ impl ServerSet for Host {
     fn seat_closed(&self, caller: &Caller) {
         let common = &self.inner.common;
         common.seats.close(&caller.seat);
-        for instance in self.inner.of_seat(caller) {
-            instance
-                .stop
-                .cancel(legation_core::CancelReason::Disconnected);
-        }
+        self.inner.end_seat(caller);
     }
 
     fn events(&self) -> broadcast::Receiver<HubEvent> {
@@ -201,6 +199,8 @@ impl ServerSet for Host {
 
 impl Drop for Watching {
     fn drop(&mut self) {
-        self.instance.unwatch(&self.uri, self.common.clock.now());
+        let watches = &self.inner.common.watches;
+        watches.remove(&self.server, &self.key, &self.uri);
+        self.inner.nudge(&self.server, &self.key);
     }
 }

@@ -7,7 +7,7 @@ use legation_gate::{HubEvent, ListKind};
 use super::audience;
 use crate::common::Common;
 use crate::definitions::Definitions;
-use crate::instance::{Instance, Key};
+use crate::instance::Instance;
 use crate::published::Published;
 use crate::server::Server;
 
@@ -32,9 +32,10 @@ pub(super) fn publish(
         Arc::new(made)
     };
     let known = server.known.load_full();
-    // A seat's instance may offer what only its client can use; it stands for
-    // the others only as long as nothing better is known.
-    if known.is_none() || !matches!(instance.key, Key::Seat(_)) {
+    // A seat's instance may offer what only its client can use, and a folder's
+    // what only its folder has; they stand for the others only as long as
+    // nothing better is known.
+    if known.is_none() || instance.key == server.first_key() {
         let same = known.as_deref().is_some_and(|known| {
             known.definitions.about == published.definitions.about
                 && known

@@ -10,6 +10,7 @@ use futures_util::StreamExt as _;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture};
 use futures_util::stream::FuturesUnordered;
 use legation_gate::{HubEvent, ListKind};
+use legation_wire::caps::ServerCapabilities;
 use legation_wire::json::{Object, Raw};
 use legation_wire::message::ErrorObject;
 use legation_wire::meta;
@@ -65,6 +66,11 @@ pub(super) async fn serve(
     let published = publish::publish(common, server, instance, definitions, before);
     let live = Arc::new(Live {
         port: ready.port,
+        legacy_tasks: ServerCapabilities::from_raw(
+            &ready.about.capabilities.to_raw(),
+            ready.about.revision,
+        )
+        .legacy_tool_tasks(),
         about: ready.about,
         pid: ready.pid,
         published: ArcSwap::new(Arc::clone(&published)),
@@ -118,7 +124,7 @@ impl Session<'_> {
                 () = self.instance.nudge.notified() => self.reconcile(),
                 _ = looks.tick() => {
                     let now = self.common.clock.now();
-                    if idle.is_some_and(|limit| self.instance.close_if_idle(now, limit)) {
+                    if idle.is_some_and(|limit| super::is_idle(self.common, self.server, self.instance, now, limit)) {
                         return End::Done;
                     }
                 }
@@ -296,7 +302,8 @@ impl Session<'_> {
                 .port
                 .notify("notifications/roots/list_changed", None);
         }
-        let watched = self.instance.watched();
+        let (name, key) = (&self.server.spec.name, &self.instance.key);
+        let watched = self.common.watches.of(name, key);
         if !legacy {
             let wish = ListenWish {
                 resources: watched,

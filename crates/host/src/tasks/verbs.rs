@@ -19,13 +19,21 @@ const QUESTION_WAIT: Duration = Duration::from_millis(500);
 
 /// Runs a verb at the task's server.
 pub(crate) async fn run(mut conversation: Conversation, stored: Stored, verb: TaskVerb) -> Outcome {
+    let common = std::sync::Arc::clone(&conversation.common);
     let done = match verb {
         TaskVerb::Get if stored.legacy => get_legacy(&mut conversation, &stored).await,
         TaskVerb::Get => get_modern(&mut conversation, &stored).await,
         TaskVerb::Update(responses) => update(&mut conversation, &stored, responses).await,
         TaskVerb::Cancel => cancel(&mut conversation, &stored).await,
     };
-    done.unwrap_or_else(|outcome| outcome)
+    let outcome = done.unwrap_or_else(|outcome| outcome);
+    if let Outcome::Complete(task) = &outcome
+        && Task::parse(task).is_ok_and(|task| task.status.is_terminal())
+    {
+        let row = &stored.row;
+        common.tasks.done(&row.server, &row.upstream, &row.handle);
+    }
+    outcome
 }
 
 async fn get_modern(conversation: &mut Conversation, stored: &Stored) -> Result<Outcome, Outcome> {

@@ -310,3 +310,73 @@ async fn a_name_of_nobody_is_unknown_at_once_when_everything_is_known() {
     ));
     bench.host.shutdown().await;
 }
+
+#[tokio::test]
+async fn a_replaced_server_connects_when_the_old_one_is_gone_and_keeps_its_watchers() {
+    let bench = Bench::new();
+    let capabilities = r#"{"tools":{},"resources":{"subscribe":true}}"#;
+    let server = Scripted::new(Revision::V2025_11_25, capabilities, |order, _| {
+        Box::pin(async move {
+            if order.method == "tools/call" {
+                std::future::pending::<()>().await;
+            }
+            Ok(Raw::empty_object())
+        })
+    });
+    server.offer(ListKind::Tools, &[r#"{"name":"wait"}"#]);
+    server.offer(ListKind::Resources, &[r#"{"uri":"doc://a","name":"a"}"#]);
+    bench.serve("d", &server);
+    bench.apply(vec![spec("d", Instance::Shared)]).await;
+    bench.settle().await;
+    let me = caller("me", None);
+    let peer = FakePeer::legacy("me", "{}");
+    let item = Item::Resource("doc://a".into());
+    let target = bench
+        .resolve(&me, &Endpoint::All, &item)
+        .await
+        .expect("listed");
+    let watching = bench.host.subscribe(&me, &bench.permit(&me, target));
+    let mut changed = spec("d", Instance::Shared);
+    changed.timeout = Some(Duration::from_secs(9));
+    let listing = bench
+        .host
+        .listing(&me, &Endpoint::All, ListKind::Tools)
+        .expect("a list");
+    let (outcome, ()) = tokio::join!(
+        bench.call(&me, "d-wait", "{}", &peer, TaskWish::Never),
+        async {
+            while server.methods().last() != Some(&"tools/call") {
+                tokio::task::yield_now().await;
+            }
+            bench.apply(vec![changed]).await;
+        }
+    );
+    assert!(
+        matches!(outcome, Outcome::Failed(CallFailure::Lost { .. })),
+        "{outcome:?}"
+    );
+    bench.settle().await;
+    let again = bench
+        .host
+        .listing(&me, &Endpoint::All, ListKind::Tools)
+        .expect("a list");
+    assert_eq!(again.entries[0].raw, listing.entries[0].raw);
+    assert_eq!(server.open.load(Ordering::SeqCst), 1);
+    let wait = async {
+        let count = || {
+            let methods = server.methods();
+            let subscribed = methods
+                .iter()
+                .filter(|sent| **sent == "resources/subscribe");
+            subscribed.count()
+        };
+        while count() < 2 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(5), wait)
+        .await
+        .expect("watched again");
+    drop(watching);
+    bench.host.shutdown().await;
+}

@@ -18,9 +18,7 @@ fn guard() -> GuardPath {
     let test = std::env::current_exe().expect("a test has a path");
     let target = test.parent().and_then(Path::parent);
     GuardPath {
-        program: target
-            .expect("a test lies in deps/")
-            .join("examples/guard"),
+        program: target.expect("a test lies in deps/").join("examples/guard"),
         args: Vec::new(),
     }
 }
@@ -80,7 +78,11 @@ async fn a_shared_process_serves_lists_and_calls_and_comes_back() {
     assert_eq!(names.len(), 10, "{names:?}");
     let peer = FakePeer::legacy("me", r#"{"elicitation":{}}"#);
     let arguments = r#"{"n":1}"#;
-    let call = async |tool: &str| bench.call(&me, tool, arguments, &peer, TaskWish::Never).await;
+    let call = async |tool: &str| {
+        bench
+            .call(&me, tool, arguments, &peer, TaskWish::Never)
+            .await
+    };
     assert_eq!(
         complete(call("old-echo").await),
         r#"{"content": [], "echo": {"n": 1}}"#
@@ -101,12 +103,18 @@ async fn a_shared_process_serves_lists_and_calls_and_comes_back() {
     };
     assert!(reason.contains("the disk is on fire"), "{reason}");
     gone(pid).await;
-    assert!(complete(call("old-echo").await).contains("echo"), "it waits");
+    assert!(
+        complete(call("old-echo").await).contains("echo"),
+        "it waits"
+    );
     let after = bench.host.status();
     let old = after.iter().find(|status| status.name.as_str() == "old");
     let old = old.expect("configured");
     assert_eq!((&old.state, old.restarts), (&State::Connected, 1));
-    assert_eq!(old.revision.map(|revision| revision.as_str()), Some("2025-11-25"));
+    assert_eq!(
+        old.revision.map(|revision| revision.as_str()),
+        Some("2025-11-25")
+    );
 
     let pids: Vec<u32> = after.iter().filter_map(|status| status.pid).collect();
     assert_eq!(pids.len(), 2);
