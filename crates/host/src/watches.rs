@@ -14,13 +14,15 @@ use crate::instance::Key;
 /// How many want each resource of each instance watched.
 #[derive(Debug, Default)]
 pub(crate) struct Watches {
-    wanted: Mutex<HashMap<(ServerName, Key), BTreeMap<Box<str>, usize>>>,
+    wanted: Mutex<Wanted>,
 }
+
+type Wanted = HashMap<(ServerName, Key), BTreeMap<Box<str>, usize>>;
 
 // === impl Watches ===
 
 impl Watches {
-    fn wanted(&self) -> MutexGuard<'_, HashMap<(ServerName, Key), BTreeMap<Box<str>, usize>>> {
+    fn wanted(&self) -> MutexGuard<'_, Wanted> {
         self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
