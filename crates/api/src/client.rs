@@ -128,14 +128,7 @@ impl AdminClient {
         };
         let stream = match UnixStream::connect(&path) {
             Ok(stream) => stream,
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
-                ) =>
-            {
-                return Ok(None);
-            }
+            Err(error) if is_gone(&error) => return Ok(None),
             Err(source) => return Err(fail(source)),
         };
         let hello = Hello {
@@ -156,10 +149,14 @@ impl AdminClient {
         text.push(b'\n');
         stream.set_read_timeout(Some(HELLO_LIMIT)).map_err(fail)?;
         let mut writer = stream.try_clone().map_err(fail)?;
-        writer.write_all(&text).map_err(fail)?;
         let mut reader = BufReader::new(stream);
         let mut line = String::new();
-        reader.read_line(&mut line).map_err(fail)?;
+        match writer.write_all(&text).and_then(|()| reader.read_line(&mut line)) {
+            Ok(0) => return Ok(None),
+            Ok(_) => {}
+            Err(error) if is_gone(&error) => return Ok(None),
+            Err(source) => return Err(fail(source)),
+        }
         reader.get_ref().set_read_timeout(None).map_err(fail)?;
         let answer: HelloAnswer = serde_json::from_str(&line).map_err(AdminError::Unreadable)?;
         match (answer.ok, answer.error) {
@@ -217,4 +214,15 @@ impl AdminClient {
             }
         }
     }
+}
+
+/// No hub, or one that is stopping.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::BrokenPipe
+    )
 }
