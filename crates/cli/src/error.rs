@@ -106,7 +106,14 @@ impl From<AdminError> for CliError {
             AdminError::Socket { .. } | AdminError::Rejected(_) | AdminError::Gone => {
                 Exit::NotReachable
             }
-            AdminError::Remote(_) if rule.is_some() => Exit::Refused,
+            // A name that leads nowhere is refused too, but by no rule of the owner's.
+            AdminError::Remote(_)
+                if rule
+                    .as_deref()
+                    .is_some_and(|rule| !rule.starts_with("resolve.")) =>
+            {
+                Exit::Refused
+            }
             AdminError::Remote(_) | AdminError::Unreadable(_) => Exit::Failed,
         };
         Self {

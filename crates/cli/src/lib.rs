@@ -16,6 +16,7 @@ pub use error::{CliError, Exit};
 pub use output::Output;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -50,7 +51,7 @@ pub trait Program {
 }
 
 /// What every command gets.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Context {
     /// The data directory.
     pub home: Home,
@@ -64,6 +65,27 @@ pub struct Context {
     pub output: Output,
 }
 
+/// The data directory. A relative one starts at the current folder, and is
+/// made absolute here because agents' files and services will hold it.
+fn home(given: Option<PathBuf>, environment: &Environment) -> Result<Home, CliError> {
+    match given {
+        Some(path) => std::path::absolute(path)
+            .map(Home::at)
+            .map_err(|error| CliError::usage(&error)),
+        None => environment
+            .legation_home()
+            .map_err(|error| CliError::usage(&error).with_hint(error.hint())),
+    }
+}
+
+/// Whether `--json` was given in arguments that could not be read.
+fn wants_json(arguments: &[OsString]) -> bool {
+    arguments
+        .iter()
+        .take_while(|argument| *argument != "--")
+        .any(|argument| argument == "--json")
+}
+
 /// Reads the arguments, runs the command, and turns the end into an exit code.
 pub fn run(
     program: &dyn Program,
@@ -72,16 +94,13 @@ pub fn run(
     clock: SharedClock,
     version: &'static str,
 ) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
-        Err(error) => return output::usage(&error),
+        Err(error) => return output::usage(&error, wants_json(&arguments)),
     };
     let output = Output::new(cli.json);
-    let home = match cli.home {
-        Some(path) => Ok(Home::at(path)),
-        None => environment.legation_home(),
-    };
-    let end = match home {
+    let end = match home(cli.home, &environment) {
         Ok(home) => {
             let context = Context {
                 home,
@@ -97,7 +116,6 @@ pub fn run(
             end
         }
         Err(error) => {
-            let error = CliError::usage(&error).with_hint(error.hint());
             output.error(&error);
             Err(error)
         }

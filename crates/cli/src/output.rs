@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use crate::error::CliError;
+use crate::error::{CliError, Exit};
 
 /// Standard output for data, standard error for talk.
 #[derive(Debug, Clone, Copy)]
@@ -60,6 +60,19 @@ impl Output {
         };
         self.data(&text);
         Ok(())
+    }
+
+    /// What a server wrote: as it is for programs, and without anything that
+    /// could repaint the screen for people.
+    #[must_use]
+    pub fn foreign(self, text: &str) -> String {
+        if self.json || !io::stdout().is_terminal() {
+            return text.to_owned();
+        }
+        text.split('\n')
+            .map(crate::table::printable)
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     /// Text on standard output, with a line end.
@@ -138,11 +151,32 @@ impl Output {
 }
 
 /// Help, version, or what is wrong with the arguments.
-pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    drop(error.print());
-    if error.use_stderr() {
-        ExitCode::from(2)
+pub(crate) fn usage(error: &clap::Error, json: bool) -> ExitCode {
+    if !error.use_stderr() {
+        drop(error.print());
+        return ExitCode::SUCCESS;
+    }
+    if json {
+        Output::new(true).error(&usage_error(&error.to_string()));
     } else {
-        ExitCode::SUCCESS
+        drop(error.print());
+    }
+    ExitCode::from(Exit::Usage.code())
+}
+
+/// The parser's words as one failure: the first paragraph says what is wrong,
+/// the rest what to write.
+fn usage_error(text: &str) -> CliError {
+    let (what, rest) = text.split_once("\n\n").unwrap_or((text, ""));
+    let what = what.strip_prefix("error: ").unwrap_or(what);
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let error = CliError::new(Exit::Usage, one_line(what));
+    if rest.trim().is_empty() {
+        error
+    } else {
+        error.with_hint(one_line(rest))
     }
 }
+
+#[cfg(test)]
+mod tests;

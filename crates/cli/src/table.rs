@@ -42,18 +42,33 @@ impl Table {
     }
 }
 
-/// Text from a server or a file, safe on a terminal: control characters are
-/// shown as escapes.
+/// Text from a server or a file, safe on a terminal: control characters, and
+/// those that are invisible or turn the direction of writing, are shown as
+/// escapes.
 pub(crate) fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
-        if character.is_control() && character != '\t' {
-            shown.extend(character.escape_default());
+        if (character.is_control() && character != '\t') || is_deceptive(character) {
+            shown.extend(character.escape_unicode());
         } else {
             shown.push(character);
         }
     }
     shown
+}
+
+/// Zero-width characters, direction marks, overrides and isolates, and tags.
+fn is_deceptive(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}'
+            | '\u{61c}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
 }
 
 #[cfg(test)]
@@ -65,13 +80,15 @@ mod tests {
         let mut table = Table::new(&["NAME", "STATUS"]);
         table.row(["files".to_owned(), "connected".to_owned()]);
         table.row(["a\u{1b}[2J".to_owned(), "failed".to_owned()]);
+        table.row(["b\u{202e}c".to_owned(), "x".to_owned()]);
         let lines: Vec<String> = table.render().lines().map(str::to_owned).collect();
         assert_eq!(
             lines,
             [
                 "NAME        STATUS",
                 "files       connected",
-                "a\\u{1b}[2J  failed"
+                "a\\u{1b}[2J  failed",
+                "b\\u{202e}c  x"
             ]
         );
     }

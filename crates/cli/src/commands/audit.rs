@@ -159,6 +159,9 @@ fn offline(context: &Context) -> Result<(HomeLock, LedgerReader), CliError> {
                 "{} does not exist: nothing was ever recorded there",
                 path.display()
             ),
+        )
+        .with_hint(
+            "the first `legation serve` makes it; `legation config path` shows the folder",
         ));
     }
     let lock = context

@@ -45,7 +45,12 @@ pub struct ConnectArgs {
     file: Option<PathBuf>,
 
     /// Only this server, with its own tool names.
-    #[arg(long, value_name = "NAME", requires = "client", conflicts_with = "view")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "client",
+        conflicts_with = "view"
+    )]
     server: Option<String>,
 
     /// Only this view of legation.toml.

@@ -46,6 +46,7 @@ pub(crate) fn cmd_doctor(context: &Context, _args: &DoctorArgs) -> Result<(), Cl
         check_credentials(context),
         check_trust(context),
     ];
+    checks.extend(check_agents(context));
     checks.extend(check_servers(context));
     checks.extend(check_hub(context));
     checks.extend(check_programs(context));
@@ -139,7 +140,7 @@ fn check_settings(context: &Context) -> Check {
 fn check_rules(context: &Context) -> Check {
     let text = match first_run::permissions(&context.home) {
         Ok(text) => text,
-        Err(_) if !context.home.root().exists() => {
+        Err(_) if is_before_first_start(context) => {
             return good("rules", "written at the first start");
         }
         Err(error) => {
@@ -162,6 +163,13 @@ fn check_rules(context: &Context) -> Check {
     }
 }
 
+/// Whether the rules were never written: `connect` may have made the data
+/// directory before any hub started.
+fn is_before_first_start(context: &Context) -> bool {
+    let governance = context.home.governance();
+    !governance.join(".initialized").exists()
+}
+
 fn check_credentials(context: &Context) -> Check {
     match clients::list(&context.home) {
         Ok(clients) => {
@@ -169,7 +177,7 @@ fn check_credentials(context: &Context) -> Check {
                 .iter()
                 .filter(|client| client.revoked.is_none())
                 .count();
-            good("clients", format!("{good_ones} connected"))
+            good("clients", format!("{good_ones} have a credential"))
         }
         Err(error) => Check {
             what: "clients",
@@ -178,6 +186,18 @@ fn check_credentials(context: &Context) -> Check {
             hint: Some(error.hint()),
         },
     }
+}
+
+fn check_agents(context: &Context) -> Vec<Check> {
+    let (connected, problems) = super::connect::problems(context);
+    let mut checks = vec![good("agents", format!("{connected} set up"))];
+    checks.extend(problems.into_iter().map(|(client, problem)| Check {
+        what: "agents",
+        state: State::Warning,
+        detail: format!("{client}: {problem}"),
+        hint: Some(format!("legation connect {client}")),
+    }));
+    checks
 }
 
 fn check_trust(context: &Context) -> Check {
@@ -193,7 +213,10 @@ fn check_trust(context: &Context) -> Check {
             hint: Some("repair or delete it, then trust the folders again".to_owned()),
         };
     }
-    good("trust", format!("{} folders", trust.folders().count()))
+    good(
+        "trust",
+        format!("{} trusted folders", trust.folders().count()),
+    )
 }
 
 fn check_servers(context: &Context) -> Vec<Check> {

@@ -6,7 +6,7 @@ use clap::Args;
 use legation_api::Done;
 use legation_api::hub::{Status, StatusAnswer, Stop};
 
-use crate::commands::{hub, running_hub};
+use crate::commands::running_hub;
 use crate::{CliError, Context, Exit};
 
 /// Arguments of `legation status`.
@@ -27,7 +27,7 @@ pub(crate) fn cmd_status(context: &Context, _args: &StatusArgs) -> Result<(), Cl
 
 fn describe(answer: &StatusAnswer) -> String {
     let mut text = format!(
-        "hub {} (process {}) runs since {} s\nhome     {}\nhttp     {}\nservers  {} of {} connected\nrules    {}\n",
+        "hub {} (process {}) has been running for {} s\nhome     {}\nhttp     {}\nservers  {} of {} connected\nrules    {}\n",
         answer.version,
         answer.pid,
         answer.uptime_ms / 1000,
@@ -53,12 +53,18 @@ pub(crate) fn cmd_stop(context: &Context, _args: &StopArgs) -> Result<(), CliErr
     let mut client = running_hub(context)?;
     client.call(&Stop {})?;
     let until = context.clock.now() + STOP_LIMIT;
-    while hub(context)?.is_some() {
+    // The data directory is free only when the last record is on disk.
+    while context
+        .home
+        .lock()
+        .map_err(|error| CliError::failed(&error))?
+        .is_none()
+    {
         if context.clock.now() > until {
             return Err(CliError::new(
                 Exit::Failed,
                 format!(
-                    "the hub was asked to stop but still answers after {} s",
+                    "the hub was asked to stop but has not ended after {} s",
                     STOP_LIMIT.as_secs()
                 ),
             )

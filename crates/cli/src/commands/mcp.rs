@@ -12,6 +12,7 @@ mod switch;
 mod tools;
 
 use clap::Subcommand;
+use legation_config::servers::{self, Loaded};
 
 use crate::{CliError, Context};
 
@@ -61,4 +62,13 @@ pub(crate) fn cmd_mcp(context: &Context, command: McpCommand) -> Result<(), CliE
 /// A change of mcp.json that could not be made.
 fn edit_failed(error: &legation_config::edit::EditError) -> CliError {
     CliError::failed(error).with_hint(error.hint())
+}
+
+/// The servers for the current folder as the files have them.
+fn configured(context: &Context) -> Loaded {
+    let user = servers::user(&context.home);
+    match std::env::current_dir() {
+        Ok(folder) => servers::workspace(&context.home, &folder).over(user),
+        Err(_) => user,
+    }
 }

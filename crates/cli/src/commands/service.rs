@@ -44,6 +44,8 @@ struct Plan {
     text: Option<String>,
     commands: Vec<Vec<String>>,
     dry_run: bool,
+    /// Whether there is nothing to remove.
+    needless: bool,
 }
 
 /// How long a command of the service manager may take.
@@ -55,13 +57,14 @@ pub(crate) fn cmd_service(context: &Context, command: &ServiceCommand) -> Result
         ServiceCommand::Remove(args) => (false, args),
     };
     let program = std::env::current_exe().map_err(|error| CliError::failed(&error))?;
-    let plan = plan(
+    let mut plan = plan(
         context,
         install,
         &program.display().to_string(),
         args.dry_run,
     )?;
-    if !args.dry_run {
+    plan.needless = !install && plan.file.as_deref().is_some_and(|file| !file.exists());
+    if !args.dry_run && !plan.needless {
         carry_out(context, &plan, install)?;
     }
     context.output.result(&plan, |plan| describe(plan, install))
@@ -86,12 +89,14 @@ fn plan(context: &Context, install: bool, program: &str, dry_run: bool) -> Resul
         .with_hint("set HOME")
     })?;
     let data = context.home.root().display().to_string();
+    // Service managers start with a short PATH, on which `npx` and `uvx` often are not.
+    let path = context.environment.get("PATH").unwrap_or_default();
     let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let plan = match manager() {
         Manager::Systemd => Plan {
             manager: "systemd",
             file: Some(home.join(".config/systemd/user/legation.service")),
-            text: install.then(|| systemd_unit(program, &data)),
+            text: install.then(|| systemd_unit(program, &data, path)),
             commands: if install {
                 vec![
                     words("systemctl --user daemon-reload"),
@@ -101,6 +106,7 @@ fn plan(context: &Context, install: bool, program: &str, dry_run: bool) -> Resul
                 vec![words("systemctl --user disable --now legation.service")]
             },
             dry_run,
+            needless: false,
         },
         Manager::Launchd => {
             let file = home.join("Library/LaunchAgents/legation.hub.plist");
@@ -108,10 +114,11 @@ fn plan(context: &Context, install: bool, program: &str, dry_run: bool) -> Resul
             let command = ["launchctl", verb, "-w", &file.display().to_string()];
             Plan {
                 manager: "launchd",
-                text: install.then(|| launchd_plist(program, &data)),
+                text: install.then(|| launchd_plist(program, &data, path)),
                 commands: vec![command.iter().map(|word| (*word).to_owned()).collect()],
                 file: Some(file),
                 dry_run,
+                needless: false,
             }
         }
         Manager::TaskScheduler => {
@@ -129,24 +136,28 @@ fn plan(context: &Context, install: bool, program: &str, dry_run: bool) -> Resul
                 text: None,
                 commands: vec![command.into_iter().map(str::to_owned).collect()],
                 dry_run,
+                needless: false,
             }
         }
     };
     Ok(plan)
 }
 
-fn systemd_unit(program: &str, data: &str) -> String {
+fn systemd_unit(program: &str, data: &str, path: &str) -> String {
     format!(
         "[Unit]\n\
          Description=Legation, the hub of this user's coding agents\n\
          \n\
          [Service]\n\
+         Environment=\"PATH={}\"\n\
          ExecStart=\"{}\" --home \"{}\" serve\n\
          Restart=on-failure\n\
          RestartSec=2\n\
          \n\
          [Install]\n\
          WantedBy=default.target\n",
+        // Only command lines expand variables.
+        systemd_escape(path).replace("$$", "$"),
         systemd_escape(program),
         systemd_escape(data)
     )
@@ -160,7 +171,7 @@ fn systemd_escape(text: &str) -> String {
         .replace('$', "$$")
 }
 
-fn launchd_plist(program: &str, data: &str) -> String {
+fn launchd_plist(program: &str, data: &str, path: &str) -> String {
     let words = [program, "--home", data, "serve"];
     let items: String = words
         .iter()
@@ -171,8 +182,10 @@ fn launchd_plist(program: &str, data: &str) -> String {
          <!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n\
          <plist version=\"1.0\">\n<dict>\n  <key>Label</key>\n  <string>legation.hub</string>\n\
          \x20 <key>ProgramArguments</key>\n  <array>\n{items}  </array>\n\
+         \x20 <key>EnvironmentVariables</key>\n  <dict>\n    <key>PATH</key>\n    <string>{}</string>\n  </dict>\n\
          \x20 <key>RunAtLoad</key>\n  <true/>\n  <key>KeepAlive</key>\n  <dict>\n    <key>SuccessfulExit</key>\n    <false/>\n  </dict>\n\
-         </dict>\n</plist>\n"
+         </dict>\n</plist>\n",
+        xml_escape(path)
     )
 }
 
@@ -237,6 +250,12 @@ fn carry_out(context: &Context, plan: &Plan, install: bool) -> Result<(), CliErr
 
 fn describe(plan: &Plan, install: bool) -> String {
     let mut text = String::new();
+    if let (true, Some(file)) = (plan.needless, &plan.file) {
+        return format!(
+            "{} does not exist: there is nothing to remove\n",
+            file.display()
+        );
+    }
     if plan.dry_run {
         if let Some(file) = &plan.file {
             let verb = if install { "write" } else { "delete" };

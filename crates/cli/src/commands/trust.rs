@@ -41,6 +41,12 @@ struct Answer {
 }
 
 #[derive(Debug, Serialize)]
+struct Revoked {
+    folder: String,
+    revoked: usize,
+}
+
+#[derive(Debug, Serialize)]
 struct Server {
     name: String,
     file: String,
@@ -58,17 +64,28 @@ pub(crate) fn cmd_trust(context: &Context, args: &TrustArgs) -> Result<(), CliEr
     };
     if args.revoke {
         let count = trust::revoke(&context.home, &folder).map_err(|error| failed(&error))?;
-        return context.output.result(&count, |count| {
+        let revoked = Revoked {
+            folder: folder.display().to_string(),
+            revoked: count,
+        };
+        return context.output.result(&revoked, |revoked| {
             format!(
-                "{count} servers of {} are no longer trusted",
-                folder.display()
+                "{}: {} servers are no longer trusted",
+                revoked.folder, revoked.revoked
             )
         });
     }
     let status = trust::status(&context.home, &folder).map_err(|error| failed(&error))?;
     let shown = answer(&status, false);
     if args.dry_run || status.servers.is_empty() || status.all_trusted() {
-        return context.output.result(&shown, render);
+        context.output.result(&shown, render)?;
+        if status.servers.is_empty() && !status.problems.is_empty() {
+            return Err(CliError::new(
+                Exit::Failed,
+                "nothing in the folder can be read as a server; nothing was changed",
+            ));
+        }
+        return Ok(());
     }
     if !args.yes {
         context.output.say(&render(&shown));
@@ -138,7 +155,10 @@ fn answer(status: &FolderStatus, changed: bool) -> Answer {
         problems: status
             .problems
             .iter()
-            .map(|problem| problem.message.clone())
+            .map(|problem| match &problem.server {
+                Some(server) => format!("{} ({}): {}", server, problem.source, problem.message),
+                None => format!("{}: {}", problem.source, problem.message),
+            })
             .collect(),
         changed,
     }
@@ -162,6 +182,9 @@ fn render(answer: &Answer) -> String {
     }
     for problem in &answer.problems {
         text.push_str(&format!("  problem: {}\n", printable(problem)));
+    }
+    if answer.changed {
+        text.push_str("trusted; take it back with `legation trust --revoke`\n");
     }
     text
 }

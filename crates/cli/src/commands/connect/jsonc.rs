@@ -12,8 +12,8 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use scan::{Object, Scanner};
 pub(super) use scan::SyntaxError;
+use scan::{Object, Scanner};
 
 /// Why one entry could not be changed.
 #[derive(Debug, thiserror::Error)]
@@ -70,7 +70,12 @@ pub(super) fn with_entry(
         return Ok(render(&Value::Object(root), "  ", 0) + "\n");
     }
     let document = Document::read(text)?;
+    let old = document
+        .value
+        .get(member)
+        .and_then(|servers| servers.get(key));
     let changed = match entry {
+        Some(entry) if old == Some(entry) => text.to_owned(),
         Some(entry) => document.set(member, key, entry)?,
         None => document.take(member, key)?,
     };
@@ -214,7 +219,11 @@ impl<'t> Document<'t> {
 
     fn replace(&self, span: &Range<usize>, new: &str) -> String {
         let new = self.with_line_ends(new);
-        format!("{}{new}{}", &self.text[..span.start], &self.text[span.end..])
+        format!(
+            "{}{new}{}",
+            &self.text[..span.start],
+            &self.text[span.end..]
+        )
     }
 
     /// Adds a member behind all others and behind what is said about the last.
@@ -229,12 +238,17 @@ impl<'t> Document<'t> {
         let text = self.text;
         let inner = &text[object.open + 1..object.close];
         let end = object.open + 1 + inner.trim_end().len();
-        let comma = match object.members.last() {
-            Some(last) if last.comma.is_none() => Some(last.value.end),
-            _ => None,
+        let last = object.members.last();
+        let comma = last.filter(|last| last.comma.is_none());
+        let comma = comma.map(|last| last.value.end);
+        // Who ends lists with a comma wants it behind the new last one too.
+        let end_comma = if last.is_some() && comma.is_none() {
+            ","
+        } else {
+            ""
         };
         let key = Value::from(key);
-        let new = format!("\n{}{key}: {value}", indent.repeat(level + 1));
+        let new = format!("\n{}{key}: {value}{end_comma}", indent.repeat(level + 1));
         let tail = if text[end..object.close].contains('\n') {
             text[end..object.close].to_owned()
         } else {

@@ -88,7 +88,6 @@ fn missing_program(entry: &Value) -> Option<String> {
         other => other.as_str()?,
     };
     let path = Path::new(command);
-    (path.is_absolute() && !path.exists()).then(|| {
-        format!("it starts {command}, which does not exist any more; connect it again")
-    })
+    (path.is_absolute() && !path.exists())
+        .then(|| format!("it starts {command}, which does not exist any more; connect it again"))
 }

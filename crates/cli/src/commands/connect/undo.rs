@@ -62,8 +62,9 @@ impl Notes {
     pub(super) fn load(home: &Home, client: &str) -> Result<Self, NotesError> {
         let path = Self::file(home, client);
         match fs::read(&path) {
-            Ok(text) => serde_json::from_slice(&text)
-                .map_err(|source| NotesError::Decode { path, source }),
+            Ok(text) => {
+                serde_json::from_slice(&text).map_err(|source| NotesError::Decode { path, source })
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
             Err(source) => Err(NotesError::Read { path, source }),
         }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use legation_api::AdminClient;
+use legation_api::hub::Reload;
 use legation_api::mcp::{Server, Show};
 use legation_config::edit::{self, Change, Edited, NewServer, NewTransport};
 use legation_config::servers::{EraChoice, Instance};
@@ -28,7 +29,13 @@ pub struct AddArgs {
     url: Option<String>,
 
     /// The whole entry as JSON.
-    #[arg(long, value_name = "JSON", conflicts_with = "url")]
+    #[arg(
+        long,
+        value_name = "JSON",
+        conflicts_with_all = [
+            "url", "env", "header", "cwd", "tool", "timeout", "display_name", "era", "instance", "prefix",
+        ]
+    )]
     json_entry: Option<String>,
 
     /// A variable of the server's environment; the value may be ${NAME}.
@@ -133,7 +140,7 @@ pub(crate) fn cmd_add(context: &Context, args: AddArgs) -> Result<(), CliError> 
     }
     .map_err(|error| super::edit_failed(&error))?;
     let server = match hub(context)? {
-        Some(client) if !dry_run => Some(wait(context, client, &name)?),
+        Some(client) if !dry_run => wait(context, client, &name)?,
         _ => None,
     };
     let added = Added {
@@ -226,8 +233,18 @@ fn pairs(flag: &str, texts: &[String]) -> Result<Vec<(String, String)>, CliError
 }
 
 /// Waits until the running hub has connected the server, so that its tools are
-/// remembered and its mistakes are seen now.
-fn wait(context: &Context, mut client: AdminClient, name: &ServerName) -> Result<Server, CliError> {
+/// remembered and its mistakes are seen now. `None` when the hub has not taken
+/// the entry up in all that time.
+fn wait(
+    context: &Context,
+    mut client: AdminClient,
+    name: &ServerName,
+) -> Result<Option<Server>, CliError> {
+    // The hub sees changed files by itself, but a moment later.
+    client.call(&Reload {})?;
+    let loaded = legation_config::servers::user(&context.home);
+    let spec = loaded.servers.iter().find(|spec| spec.name == *name);
+    let target = spec.map(|spec| spec.transport.shown());
     let until = context.clock.now() + CONNECT_LIMIT;
     let request = Show {
         name: name.to_string(),
@@ -237,13 +254,22 @@ fn wait(context: &Context, mut client: AdminClient, name: &ServerName) -> Result
         let found = client.call(&request);
         let late = context.clock.now() > until;
         match found {
-            Ok(answer) if late || answer.server.status != "starting" => {
-                context.output.progress_done();
-                return Ok(answer.server);
+            Ok(answer) => {
+                // What it still shows may be the entry that was replaced.
+                let is_new = target
+                    .as_ref()
+                    .is_none_or(|new| *new == answer.server.target);
+                if late || (is_new && answer.server.status != "starting") {
+                    context.output.progress_done();
+                    return Ok(is_new.then_some(answer.server));
+                }
             }
-            Err(error) if late => return Err(error.into()),
+            Err(legation_api::AdminError::Remote(_)) if late => {
+                context.output.progress_done();
+                return Ok(None);
+            }
             // The hub may not have read the file yet.
-            Ok(_) | Err(legation_api::AdminError::Remote(_)) => {}
+            Err(legation_api::AdminError::Remote(_)) => {}
             Err(error) => return Err(error.into()),
         }
         context.output.progress(&format!("connecting {name} …"));
@@ -277,7 +303,9 @@ fn render(added: &Added) -> String {
             server.resources + server.templates,
             server.prompts
         )),
-        None if !added.dry_run => text.push_str("no hub runs; it is connected when one starts\n"),
+        None if !added.dry_run => {
+            text.push_str("not connected yet: it is when a hub runs, see `legation mcp list`\n");
+        }
         None => {}
     }
     text

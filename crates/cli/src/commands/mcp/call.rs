@@ -43,10 +43,17 @@ pub(crate) fn cmd_call(context: &Context, args: &CallArgs) -> Result<(), CliErro
     let arguments = RawValue::from_string(text.trim().to_owned()).map_err(|error| {
         CliError::new(
             Exit::Usage,
-            format!("the arguments are no JSON: {error}; nothing was called"),
+            format!("the arguments are not JSON: {error}; nothing was called"),
         )
         .with_hint(r#"give an object, such as '{"path": "notes.txt"}'"#)
     })?;
+    if !arguments.get().starts_with('{') {
+        return Err(CliError::new(
+            Exit::Usage,
+            "the arguments are not a JSON object; nothing was called",
+        )
+        .with_hint(r#"give an object, such as '{"path": "notes.txt"}'"#));
+    }
     let request = Call {
         name: args.name.clone(),
         arguments,
@@ -58,14 +65,9 @@ pub(crate) fn cmd_call(context: &Context, args: &CallArgs) -> Result<(), CliErro
         is_error: false,
     });
     context.output.result(&answer, |answer| {
-        if result.content.is_empty() {
-            return answer.result.get().to_owned();
-        }
-        let parts = result.content.iter().map(|content| match &content.text {
-            Some(text) => text.clone(),
-            None => format!("[{}; see --json]", content.kind),
-        });
-        parts.collect::<Vec<_>>().join("\n")
+        context
+            .output
+            .foreign(&render(&result, answer.result.get()))
     })?;
     if result.is_error {
         return Err(CliError::new(
@@ -74,4 +76,33 @@ pub(crate) fn cmd_call(context: &Context, args: &CallArgs) -> Result<(), CliErro
         ));
     }
     Ok(())
+}
+
+/// The texts of a result; the whole of it where it has none.
+fn render(result: &ToolResult, whole: &str) -> String {
+    if result.content.is_empty() {
+        return whole.to_owned();
+    }
+    let parts = result.content.iter().map(|content| match &content.text {
+        Some(text) => text.clone(),
+        None => format!("[{}; see --json]", content.kind),
+    });
+    parts.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_its_texts_or_itself() {
+        let rendered = |json: &str| {
+            let result: ToolResult = serde_json::from_str(json).expect("a result");
+            render(&result, json)
+        };
+        let texts = r#"{"content": [{"type": "text", "text": "a"}, {"type": "image", "data": ""}, {"type": "text", "text": "b"}]}"#;
+        assert_eq!(rendered(texts), "a\n[image; see --json]\nb");
+        let structured = r#"{"content": [], "structuredContent": {"n": 1}}"#;
+        assert_eq!(rendered(structured), structured);
+    }
 }

@@ -1,7 +1,7 @@
 //! `legation mcp get`.
 
 use clap::Args;
-use legation_config::servers::{self, ServerSpec, Transport};
+use legation_config::servers::{ServerSpec, Transport};
 use serde::Serialize;
 
 use crate::{CliError, Context, Exit};
@@ -31,10 +31,7 @@ struct Entry {
 }
 
 pub(crate) fn cmd_get(context: &Context, args: &GetArgs) -> Result<(), CliError> {
-    let mut loaded = servers::user(&context.home);
-    if let Ok(folder) = std::env::current_dir() {
-        loaded = servers::workspace(&context.home, &folder).over(loaded);
-    }
+    let loaded = super::configured(context);
     let spec = loaded
         .servers
         .iter()

@@ -1,9 +1,10 @@
 //! `legation mcp list`.
 
 use clap::Args;
-use legation_api::mcp::{List, ListAnswer};
+use legation_api::mcp::{List, ListAnswer, Problem, Server};
+use legation_config::servers::ServerSpec;
 
-use crate::commands::{running_hub, workspace};
+use crate::commands::{hub, workspace};
 use crate::table::{Table, printable};
 use crate::{CliError, Context};
 
@@ -12,10 +13,60 @@ use crate::{CliError, Context};
 pub struct ListArgs {}
 
 pub(crate) fn cmd_list(context: &Context, _args: &ListArgs) -> Result<(), CliError> {
-    let answer = running_hub(context)?.call(&List {
-        workspace: workspace(),
-    })?;
+    let answer = match hub(context)? {
+        Some(mut client) => client.call(&List {
+            workspace: workspace(),
+        })?,
+        None => {
+            context
+                .output
+                .say("no hub runs; these are the servers one would start\n");
+            offline(context)
+        }
+    };
     context.output.result(&answer, render)
+}
+
+/// What the files say, for when no hub knows better.
+fn offline(context: &Context) -> ListAnswer {
+    let loaded = super::configured(context);
+    ListAnswer {
+        servers: loaded.servers.iter().map(entry).collect(),
+        problems: loaded
+            .problems
+            .into_iter()
+            .map(|problem| Problem {
+                source: problem.source.to_string(),
+                server: problem.server.as_deref().map(str::to_owned),
+                message: problem.message,
+                hint: problem.hint,
+            })
+            .collect(),
+    }
+}
+
+fn entry(spec: &ServerSpec) -> Server {
+    Server {
+        name: spec.name.to_string(),
+        display_name: spec.display_name.as_deref().map(str::to_owned),
+        status: if spec.disabled { "disabled" } else { "no-hub" }.to_owned(),
+        reason: None,
+        hint: None,
+        source: spec.source.to_string(),
+        transport: spec.transport.as_str().to_owned(),
+        target: spec.transport.shown(),
+        instance: spec.instance.as_str().to_owned(),
+        revision: None,
+        server_info: None,
+        pid: None,
+        instances: 0,
+        restarts: 0,
+        tools: 0,
+        resources: 0,
+        templates: 0,
+        prompts: 0,
+        warnings: Vec::new(),
+    }
 }
 
 fn render(answer: &ListAnswer) -> String {

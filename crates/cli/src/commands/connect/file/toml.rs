@@ -144,7 +144,9 @@ fn from_json(value: &Value) -> Option<toml_edit::Value> {
             Some(whole) => whole.into(),
             None => number.as_f64()?.into(),
         },
-        Value::Array(items) => toml_edit::Value::Array(items.iter().filter_map(from_json).collect()),
+        Value::Array(items) => {
+            toml_edit::Value::Array(items.iter().filter_map(from_json).collect())
+        }
         Value::Object(members) => {
             let mut table = InlineTable::new();
             for (key, value) in members {

@@ -116,7 +116,11 @@ impl<'t> Scanner<'t> {
                 object.close = self.at - 1;
                 return Ok((values, object));
             }
-            if object.members.last().is_some_and(|last| last.comma.is_none()) {
+            if object
+                .members
+                .last()
+                .is_some_and(|last| last.comma.is_none())
+            {
                 return Err(self.error("a comma is missing"));
             }
             let start = self.at;
