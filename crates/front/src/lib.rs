@@ -27,6 +27,11 @@ mod socket;
 mod speaker;
 mod watch;
 
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
 pub use access::{AdminHandler, AdminItem, Authenticator};
 pub use front::{Front, FrontParts};
 pub use http::Workers;

@@ -1,0 +1,147 @@
+//! What the tests of the front stand on: a front over a gate over a server set
+//! made up here, and a client that writes bytes.
+
+mod fake;
+mod http;
+mod socket;
+
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use futures_util::stream::BoxStream;
+use legation_core::{BootId, ClientId, SystemClock};
+use legation_gate::Gate;
+use legation_gate::stage::KnownClients;
+use legation_ledger::{Ledger, LedgerKey};
+use legation_policy::Rules;
+use legation_store::{Store, StoreOptions};
+use legation_wire::json::{Limits, Raw};
+use legation_wire::message::ErrorObject;
+
+pub(crate) use self::fake::Fake;
+pub(crate) use self::http::Client;
+pub(crate) use self::socket::SocketClient;
+use crate::{AdminHandler, AdminItem, Authenticator, Front, FrontParts, FrontSettings, Workers};
+
+/// A running front. Tokens are `TOKEN-<client>` for the clients `claude` and
+/// `codex`.
+pub(crate) struct Rig {
+    pub(crate) front: Arc<Front>,
+    pub(crate) fake: Arc<Fake>,
+    pub(crate) port: u16,
+    pub(crate) home: tempfile::TempDir,
+    workers: Arc<Workers>,
+    serving: tokio::task::JoinHandle<()>,
+}
+
+#[derive(Debug)]
+struct Tokens;
+
+impl Authenticator for Tokens {
+    fn bearer(&self, token: &str) -> Option<ClientId> {
+        let client = token.strip_prefix("TOKEN-")?;
+        ["claude", "codex"].contains(&client).then(|| ClientId::new(client))
+    }
+
+    fn local(&self, name: Option<&str>) -> Option<ClientId> {
+        match name {
+            None => Some(ClientId::new("owner")),
+            Some(name) => ["claude", "codex"].contains(&name).then(|| ClientId::new(name)),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Admin;
+
+impl AdminHandler for Admin {
+    fn handle(&self, method: &str, params: Option<Raw>) -> BoxStream<'static, AdminItem> {
+        let items = match method {
+            "silent" => Vec::new(),
+            "echo" => vec![
+                AdminItem::Notification { method: "line".into(), params: Raw::from_static(r#"{"n":1}"#) },
+                AdminItem::Done(Ok(params.unwrap_or_else(Raw::null))),
+            ],
+            _ => vec![AdminItem::Done(Err(ErrorObject::new(-32601, "no such command")))],
+        };
+        futures_util::stream::iter(items).boxed()
+    }
+}
+
+// === impl Rig ===
+
+impl Rig {
+    pub(crate) async fn start() -> Self {
+        Self::with(FrontSettings::default()).await
+    }
+
+    pub(crate) async fn with(settings: FrontSettings) -> Self {
+        let home = tempfile::tempdir().expect("a folder");
+        let fake = Arc::new(Fake::default());
+        let store = Store::open(&home.path().join("state.db"), StoreOptions::default()).expect("a store");
+        let clock = SystemClock::shared();
+        let ledger = Ledger::open(Arc::new(store), LedgerKey::from_bytes(&[7; 32]), Arc::clone(&clock))
+            .expect("a ledger");
+        let rules = Rules::parse(Rules::personal_template(), "template").expect("rules");
+        let clients = KnownClients::new(["claude", "codex", "owner"].map(ClientId::new))
+            .with_no_auth(settings.no_auth);
+        let servers: Arc<dyn legation_gate::ServerSet> = Arc::clone(&fake) as _;
+        let gate = Gate::new(servers, Arc::new(ledger), rules, clients);
+        let front = Front::new(FrontParts {
+            gate: Arc::new(gate),
+            authenticator: Arc::new(Tokens),
+            admin: Arc::new(Admin),
+            settings,
+            clock,
+            version: "0.0.0".into(),
+            boot: BootId::random().expect("random bytes"),
+        })
+        .expect("a front");
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("bound").port();
+        let workers = Arc::new(Workers::start(1).expect("a worker"));
+        let serving = {
+            let (front, workers) = (Arc::clone(&front), Arc::clone(&workers));
+            #[expect(clippy::disallowed_methods, reason = "the test joins it")]
+            tokio::spawn(async move {
+                front.serve_http(listener, &workers).await.expect("served");
+            })
+        };
+        Self { front, fake, port, home, workers, serving }
+    }
+
+    /// A connection that shows the credential of `claude`.
+    pub(crate) async fn client(&self) -> Client {
+        self.client_as("claude").await
+    }
+
+    pub(crate) async fn client_as(&self, client: &str) -> Client {
+        Client::connect(self.port, Some(&format!("TOKEN-{client}"))).await
+    }
+
+    pub(crate) async fn stranger(&self) -> Client {
+        Client::connect(self.port, None).await
+    }
+
+    /// Ends everything and waits for it.
+    pub(crate) async fn stop(self) {
+        self.front.shutdown().await;
+        self.serving.await.expect("ended");
+        let workers = Arc::into_inner(self.workers).expect("the last holder");
+        tokio::task::spawn_blocking(move || workers.join()).await.expect("joined");
+    }
+}
+
+/// JSON from a text.
+pub(crate) fn raw(text: &str) -> Raw {
+    Raw::parse(text.to_owned().into(), &Limits::UPSTREAM).expect("JSON")
+}
+
+/// A modern request.
+pub(crate) fn modern(id: i64, method: &str, capabilities: &str, params: &str) -> String {
+    let meta = format!(
+        r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{capabilities}}}"#
+    );
+    let comma = if params.is_empty() { "" } else { "," };
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}{comma}{meta}}}}}"#)
+}
