@@ -71,3 +71,25 @@ fn a_spec_shows_no_values() {
     let shown = format!("{spec:?}");
     assert!(shown.contains("KEY") && !shown.contains("hush"), "{shown}");
 }
+
+#[test]
+fn a_detached_program_writes_to_its_log_and_is_reaped_when_asked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("hub.log");
+    let mut detached = detach(&DetachSpec {
+        program: "/bin/sh".into(),
+        args: vec!["-c".into(), "echo out; echo err >&2; exit 4".into()],
+        env: Vec::new(),
+        cwd: "/".into(),
+        log: log.clone(),
+    })
+    .expect("sh starts");
+    let exit = loop {
+        if let Some(exit) = detached.exited() {
+            break exit;
+        }
+        std::thread::yield_now();
+    };
+    assert_eq!(exit.code, Some(4));
+    assert_eq!(std::fs::read(&log).expect("a log"), b"out\nerr\n");
+}

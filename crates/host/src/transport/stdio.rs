@@ -19,6 +19,7 @@ use legation_wire::framing::LineDecoder;
 use legation_wire::upstream::Link;
 use tokio::io::AsyncReadExt as _;
 use tokio::process::ChildStdout;
+use tokio::sync::oneshot;
 
 use self::writer::Fault;
 pub(super) use self::writer::Writer;
@@ -30,6 +31,8 @@ use super::shared::{After, Carrier, Shared};
 const CHUNK: usize = 64 * 1024;
 /// How long a server whose output has ended may take to end as well.
 const EOF_GRACE: Duration = Duration::from_secs(2);
+/// How long the rest of stderr is waited for once the process is gone.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// A process to speak to.
 #[derive(Clone)]
@@ -126,7 +129,12 @@ async fn serve(
     else {
         return "the server's pipes are missing".to_owned();
     };
-    shared.spawn("stderr of a server", stderr::copy(stderr, spec));
+    let (heard, last_words) = oneshot::channel::<()>();
+    let copy = stderr::copy(stderr, spec);
+    shared.spawn("stderr of a server", async move {
+        copy.await;
+        drop(heard);
+    });
     let writer = Arc::new(Writer::new(stdin));
     shared.set_carrier(Carrier::Stdio(Arc::clone(&writer)));
     shared.drive(Link::start);
@@ -161,6 +169,9 @@ async fn serve(
         exit = child.stop(grace) => exit,
         never = drain => never,
     };
+    // The reason for the end is often the last line, and whoever hears of the
+    // end looks for it in the log.
+    let _said_all = tokio::time::timeout(LAST_WORDS, last_words).await;
     match end {
         End::Stopping => "the hub stopped the server".to_owned(),
         End::Eof => format!("the server {exit}"),

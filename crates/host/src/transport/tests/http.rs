@@ -482,3 +482,106 @@ fn a_server_that_goes_away_closes_the_connection() {
         assert!(matches!(event, Some(Event::Closed(_))), "{event:?}");
     });
 }
+
+#[test]
+fn a_page_in_answer_to_the_probe_means_the_older_era() {
+    run(async {
+        let server = Server::start(|seen, reply| match seen.method() {
+            "server/discover" => reply.text(200, "text/html", "<h1>It works!</h1>"),
+            "initialize" => {
+                reply.stream();
+                reply.event(
+                    "",
+                    &json!({"jsonrpc": "2.0", "id": seen.body["id"], "result": {
+                        "protocolVersion": "2025-03-26", "capabilities": {},
+                    }}),
+                );
+                reply.end();
+            }
+            _ => reply.text(202, "", ""),
+        });
+        let started = start(&server).await;
+        assert_eq!(started.ready.revision, Revision::V2025_03_26);
+        let nothing = Server::start(|_, reply| reply.text(202, "", ""));
+        let error = Connection::start(spec(&nothing, EraChoice::Auto)).await;
+        assert!(
+            matches!(error, Err(StartError::Handshake { .. })),
+            "{error:?}"
+        );
+    });
+}
+
+#[test]
+fn the_legacy_listening_stream_is_kept_open_and_resumed() {
+    run(async {
+        let server = Server::start(|seen, reply| match (seen.verb.as_str(), seen.method()) {
+            (_, "initialize") => reply.json(
+                200,
+                &json!({"jsonrpc": "2.0", "id": seen.body["id"], "result": {
+                    "protocolVersion": "2025-06-18", "capabilities": {},
+                }}),
+            ),
+            ("GET", _) => {
+                let list = match seen.header("last-event-id") {
+                    None => "tools",
+                    Some("1") => "prompts",
+                    Some(other) => panic!("{other}"),
+                };
+                reply.stream();
+                reply.raw("retry: 5\n\n");
+                reply.event(
+                    "1",
+                    &json!({"jsonrpc": "2.0",
+                    "method": format!("notifications/{list}/list_changed")}),
+                );
+                reply.end();
+            }
+            _ => reply.text(202, "", ""),
+        });
+        let mut started = Connection::start(spec(&server, EraChoice::Legacy))
+            .await
+            .expect("it connects");
+        for kind in [ListKind::Tools, ListKind::Prompts] {
+            assert_eq!(started.events.recv().await, Some(Event::ListChanged(kind)));
+        }
+    });
+}
+
+#[test]
+fn one_connection_serves_several_runtimes() {
+    let server = mcp(true, echo);
+    let (send, receive) = std::sync::mpsc::channel();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let url = spec(&server, EraChoice::Auto);
+    let home = std::thread::spawn(move || {
+        run(async {
+            let started = Connection::start(url).await.expect("it connects");
+            send.send(started.connection.clone())
+                .expect("somebody waits");
+            stopped.await.expect("a word");
+            started.connection.stop().await;
+        });
+    });
+    let connection = receive.recv().expect("a connection");
+    let others: Vec<_> = (0..2)
+        .map(|_| {
+            let connection = connection.clone();
+            std::thread::spawn(move || {
+                run(async {
+                    for n in 0..100 {
+                        let tool = if n % 2 == 0 { "json" } else { "stream" };
+                        result(&connection, tool, "{}").await;
+                    }
+                });
+            })
+        })
+        .collect();
+    for other in others {
+        other.join().expect("no panic");
+    }
+    stop.send(()).expect("it waits");
+    home.join().expect("no panic");
+    let used: std::collections::BTreeSet<_> =
+        server.seen().iter().map(|seen| seen.connection).collect();
+    assert_eq!(used.len(), 3, "each runtime has a connection of its own");
+}

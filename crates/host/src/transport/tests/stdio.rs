@@ -165,10 +165,7 @@ fn an_exit_is_told_with_its_code() {
         let why = "the server exited with code 3";
         assert_eq!(end, Some(CallEvent::Lost(why.to_owned())));
         assert_eq!(closed(&mut started.events).await, why);
-        until("stderr has arrived", || {
-            log.stderr.all() == ["the disk is on fire"]
-        })
-        .await;
+        assert_eq!(log.stderr.all(), ["the disk is on fire"]);
         let (started, log) = start("legacy").await;
         finish(started.connection.call(order("half-exit", "{}"))).await;
         assert!(log.notes.all().join("\n").contains("inside a line"));
@@ -272,5 +269,68 @@ fn what_cannot_start_is_said_and_leaves_nothing() {
         let (silent, _log) = spec("silent", EraChoice::Legacy);
         let started = tokio::time::timeout(Duration::from_millis(300), Connection::start(silent));
         assert!(started.await.is_err(), "it never answers");
+    });
+}
+
+#[test]
+fn one_process_serves_several_runtimes() {
+    let (send, receive) = std::sync::mpsc::channel();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let home = std::thread::spawn(move || {
+        run(async {
+            let (started, _log) = start("modern").await;
+            send.send(started.connection.clone())
+                .expect("somebody waits");
+            stopped.await.expect("a word");
+            started.connection.stop().await;
+        });
+    });
+    let connection = receive.recv().expect("a connection");
+    let others: Vec<_> = (0..2)
+        .map(|thread| {
+            let connection = connection.clone();
+            std::thread::spawn(move || {
+                run(async {
+                    for n in 0..100 {
+                        let arguments = format!(r#"{{"n":{}}}"#, thread * 1000 + n);
+                        let result = result(&connection, "echo", &arguments).await;
+                        let echo = result.get("echo").expect("an echo");
+                        let back = echo.get("n").and_then(|n| n.to_i64());
+                        assert_eq!(back, Some(thread * 1000 + n));
+                    }
+                });
+            })
+        })
+        .collect();
+    for other in others {
+        other.join().expect("no panic");
+    }
+    stop.send(()).expect("it waits");
+    home.join().expect("no panic");
+}
+
+#[test]
+fn stderr_is_kept_on_disk_in_bounded_files() {
+    run(async {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("server.log");
+        let (mut spec, log) = spec("legacy", EraChoice::Legacy);
+        if let TransportSpec::Stdio(stdio) = &mut spec.transport {
+            stdio.log_file = Some(path.clone());
+            stdio.child.program = "sh".into();
+            let script =
+                "i=0; while [ $i -lt 1200 ]; do i=$((i+1)); printf '%1024s\\n' $i >&2; done";
+            stdio.child.args = vec!["-c".into(), script.into()];
+        }
+        Connection::start(spec).await.expect_err("it says nothing");
+        assert_eq!(log.stderr.all().len(), 1200, "all of it before the failure");
+        let size = |path: &std::path::Path| std::fs::metadata(path).map_or(0, |meta| meta.len());
+        let old = folder.path().join("server.log.1");
+        assert_eq!(size(&path) + size(&old), 1200 * 1025);
+        assert!(size(&old) <= (1 << 20) + 1025, "{}", size(&old));
+        let mode = std::os::unix::fs::PermissionsExt::mode(
+            &std::fs::metadata(&path).expect("a log").permissions(),
+        );
+        assert_eq!(mode & 0o777, 0o600);
     });
 }
