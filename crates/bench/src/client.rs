@@ -203,7 +203,7 @@ impl LineClient {
             writer,
             line: Vec::new(),
         };
-        let seat = format!("bench-{}", crate::load::next_seat());
+        let seat = format!("bench{}", crate::load::next_seat());
         let token = dialect
             .token
             .as_deref()

@@ -46,10 +46,10 @@ struct Tally {
 static SEATS: AtomicU64 = AtomicU64::new(1);
 static IDS: AtomicU64 = AtomicU64::new(1_000);
 
-/// A number no other connection of this process has.
+/// A name no other connection has, of letters and digits.
 pub fn next_seat() -> String {
     format!(
-        "{}-{}",
+        "{}x{}",
         std::process::id(),
         SEATS.fetch_add(1, Ordering::Relaxed)
     )
