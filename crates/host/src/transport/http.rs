@@ -43,6 +43,8 @@ const MAX_OUTGOING: usize = 1_024;
 /// How long a notification, an answer to a question or the end of a session
 /// may take.
 const SHORT: Duration = Duration::from_secs(30);
+/// The shortest pause before a stream is opened again, whatever the server says.
+const RETRY_MIN: Duration = Duration::from_millis(5);
 const FAREWELL: Duration = Duration::from_secs(2);
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");

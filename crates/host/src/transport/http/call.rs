@@ -11,8 +11,8 @@ use legation_wire::headers::ParamHeaders;
 use legation_wire::message::Message;
 use legation_wire::upstream::CallKey;
 
-use super::Http;
 use super::answer::{Answer, EventStream, Refusal};
+use super::{Http, RETRY_MIN};
 use crate::transport::call::{CallEvent, Slot};
 use crate::transport::error::HttpError;
 use crate::transport::shared::Shared;
@@ -105,7 +105,7 @@ async fn follow(
         drop(stream);
         stream = loop {
             resumes += 1;
-            tokio::time::sleep(pause.min(MAX_RETRY)).await;
+            tokio::time::sleep(pause.clamp(RETRY_MIN, MAX_RETRY)).await;
             match http.get(shared, &last_event).await {
                 Ok(Answer::Stream { stream, .. }) => break stream,
                 Ok(Answer::Status(refusal)) => return refused(http, shared, key, refusal),

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -68,7 +68,8 @@ pub(super) struct Wire {
     /// `None` once it has ended.
     conn: Option<Conn>,
     socket: Socket,
-    pool: Arc<Pool>,
+    /// Not an owner: idle connections end with their client.
+    pool: Weak<Pool>,
 }
 
 // === impl Client ===
@@ -181,7 +182,7 @@ impl Client {
             sender,
             conn: Some(Box::pin(conn)),
             socket,
-            pool: Arc::clone(&self.pool),
+            pool: Arc::downgrade(&self.pool),
         })
     }
 }
@@ -272,8 +273,10 @@ impl Wire {
 
     /// Back to the pool, once a body has been read to its end.
     pub(super) fn put_back(self) {
-        if self.conn.is_some() && !self.sender.is_closed() {
-            let pool = Arc::clone(&self.pool);
+        if self.conn.is_some()
+            && !self.sender.is_closed()
+            && let Some(pool) = self.pool.upgrade()
+        {
             pool.put(self);
         }
     }

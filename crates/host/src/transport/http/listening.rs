@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use legation_wire::message::{Id, Message, Request};
 
-use super::Http;
 use super::answer::{Answer, EventStream};
+use super::{Http, RETRY_MIN};
 use crate::transport::shared::Shared;
 
 /// The pause before a stream is opened again, unless the server names one;
@@ -32,10 +32,13 @@ pub(super) async fn legacy(http: Arc<Http>, shared: Arc<Shared>) {
                     stream.last_event_id().clone_into(&mut last_event);
                 }
                 if heard {
-                    pause = RETRY.0;
-                }
-                if let Some(ms) = stream.retry_ms() {
-                    pause = pause.max(Duration::from_millis(ms)).min(RETRY.1);
+                    // Counted anew: the server's own time, or the first pause.
+                    pause = stream
+                        .retry_ms()
+                        .map_or(RETRY.0, Duration::from_millis)
+                        .clamp(RETRY_MIN, RETRY.1);
+                    tokio::time::sleep(pause).await;
+                    continue;
                 }
             }
             Ok(Answer::Status(refusal)) => {

@@ -57,6 +57,7 @@ impl Server {
                     break;
                 }
                 let Ok(stream) = stream else { break };
+                stream.set_nodelay(true).expect("a socket option");
                 let (handler, own) = (Arc::clone(&handler), Arc::clone(&own));
                 std::thread::spawn(move || serve(serial, stream, address, &*handler, &own));
             }
