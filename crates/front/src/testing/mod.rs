@@ -19,7 +19,7 @@ use legation_wire::json::{Limits, Raw};
 use legation_wire::message::ErrorObject;
 
 pub(crate) use self::fake::Fake;
-pub(crate) use self::http::Client;
+pub(crate) use self::http::{Client, Response, mirrored};
 pub(crate) use self::socket::SocketClient;
 use crate::{AdminHandler, AdminItem, Authenticator, Front, FrontParts, FrontSettings, Workers};
 
