@@ -58,7 +58,9 @@ impl FactCache {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Arc<Facts>>> {
-        self.by_version.lock().unwrap_or_else(PoisonError::into_inner)
+        self.by_version
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -82,7 +84,13 @@ fn read(listing: &Listing) -> Facts {
                 return None;
             }
             let name = entry.raw.get("name").as_ref().and_then(Raw::to_str)?.into();
-            Some((name, Arc::new(ToolFact { headers, task_required })))
+            Some((
+                name,
+                Arc::new(ToolFact {
+                    headers,
+                    task_required,
+                }),
+            ))
         })
         .collect()
 }

@@ -72,7 +72,9 @@ impl Front {
             tasks: TaskSet::new(),
             cancel: Cancel::new(),
         });
-        shared.tasks.spawn("events to clients", watch::run(Arc::clone(&shared)));
+        shared
+            .tasks
+            .spawn("events to clients", watch::run(Arc::clone(&shared)));
         shared.tasks.spawn("expiry", sweep(Arc::clone(&shared)));
         Ok(Arc::new(Self { shared }))
     }
@@ -107,6 +109,10 @@ async fn sweep(shared: Arc<Shared>) {
         }
         shared.parking.sweep();
         shared.sessions.sweep(&shared, shared.settings.session_idle);
-        shared.seats.sweep(shared.servers(), shared.clock.now(), shared.settings.seat_idle);
+        shared.seats.sweep(
+            shared.servers(),
+            shared.clock.now(),
+            shared.settings.seat_idle,
+        );
     }
 }

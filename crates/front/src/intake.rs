@@ -64,13 +64,22 @@ fn batch(
     outbox: &Arc<Outbox>,
     messages: Vec<Result<Message, MessageError>>,
 ) -> Intake {
-    let refused = |fault| malformed(&MessageError { id: None, is_response: false, fault });
+    let refused = |fault| {
+        malformed(&MessageError {
+            id: None,
+            is_response: false,
+            fault,
+        })
+    };
     if !(session.is_greeted() && session.revision().has_batches()) {
         return refused(MessageFault::BatchNotAllowed);
     }
     if messages.len() > BATCH_MAX {
         let message = format!("a batch has at most {BATCH_MAX} messages; nothing was done");
-        return Intake::Reply(error_bytes(None, ErrorObject::new(codes::INVALID_REQUEST, &message)));
+        return Intake::Reply(error_bytes(
+            None,
+            ErrorObject::new(codes::INVALID_REQUEST, &message),
+        ));
     }
     let mut running = Vec::new();
     for message in messages {
@@ -90,7 +99,11 @@ fn batch(
     Intake::Run(
         async move {
             let answers: Vec<Bytes> = join_all(running).await.into_iter().flatten().collect();
-            (!answers.is_empty()).then(|| [b"[", answers.join(&b","[..]).as_slice(), b"]"].concat().into())
+            (!answers.is_empty()).then(|| {
+                [b"[", answers.join(&b","[..]).as_slice(), b"]"]
+                    .concat()
+                    .into()
+            })
         }
         .boxed(),
     )
@@ -162,7 +175,10 @@ fn requested(
     let session = Arc::clone(session);
     Ok(Intake::Run(
         async move {
-            let flight = Flight { session, id: inquiry.request.id.clone() };
+            let flight = Flight {
+                session,
+                id: inquiry.request.id.clone(),
+            };
             let body = dispatch::answer(&inquiry).await;
             let wanted = flight.end();
             wanted.then(|| Message::response(inquiry.request.id, body).to_bytes())
@@ -209,7 +225,11 @@ pub(crate) fn claims_modern(request: &Request) -> bool {
             .is_some_and(|meta| meta.get(meta::PROTOCOL_VERSION).is_some())
 }
 
-fn modern(shared: &Shared, session: &Arc<Session>, request: &Request) -> Result<Modern, ErrorObject> {
+fn modern(
+    shared: &Shared,
+    session: &Arc<Session>,
+    request: &Request,
+) -> Result<Modern, ErrorObject> {
     let claim = Claim::read(&request.params_object())?;
     let revision = claim.revision()?;
     let capabilities = Arc::new(ClientCapabilities::from_raw(&claim.capabilities, revision));
@@ -225,7 +245,9 @@ fn sit(shared: &Shared, session: &Session, peer: Arc<dyn legation_gate::Peer>) {
     if session.seat_taken() {
         shared.servers().seat_opened(&session.caller, peer);
     } else {
-        shared.seats.hold(shared.servers(), &session.caller, peer, shared.clock.now());
+        shared
+            .seats
+            .hold(shared.servers(), &session.caller, peer, shared.clock.now());
     }
 }
 
@@ -233,12 +255,19 @@ fn notified(shared: &Arc<Shared>, session: &Arc<Session>, notification: &Notific
     match &*notification.method {
         "notifications/initialized" => {
             if session.ready() {
-                sit(shared, session, Arc::new(LegacyPeer::new(session, &session.general, None)));
+                sit(
+                    shared,
+                    session,
+                    Arc::new(LegacyPeer::new(session, &session.general, None)),
+                );
                 watch(shared, session);
             }
         }
         "notifications/cancelled" => {
-            let id = notification.params.as_ref().and_then(|params| params.get("requestId"));
+            let id = notification
+                .params
+                .as_ref()
+                .and_then(|params| params.get("requestId"));
             if let Some(id) = id.as_ref().and_then(Id::from_raw) {
                 session.cancel(&id);
             }
@@ -263,7 +292,11 @@ fn watch(shared: &Arc<Shared>, session: &Arc<Session>) {
 
 /// An error as an answer.
 pub(crate) fn error_bytes(id: Option<Id>, error: ErrorObject) -> Bytes {
-    Message::Response(Response { id, body: Err(error) }).to_bytes()
+    Message::Response(Response {
+        id,
+        body: Err(error),
+    })
+    .to_bytes()
 }
 
 /// An error as an answer to something that has no id, which the newest

@@ -105,8 +105,14 @@ mod tests {
         ] {
             assert_eq!(Method::find(name, modern), None, "{name}");
         }
-        assert_eq!(Method::find("server/discover", Revision::LATEST_LEGACY), None);
+        assert_eq!(
+            Method::find("server/discover", Revision::LATEST_LEGACY),
+            None
+        );
         assert_eq!(Method::find("tasks/get", Revision::V2025_06_18), None);
-        assert_eq!(Method::find("tasks/list", Revision::V2025_11_25), Some(Method::TaskList));
+        assert_eq!(
+            Method::find("tasks/list", Revision::V2025_11_25),
+            Some(Method::TaskList)
+        );
     }
 }

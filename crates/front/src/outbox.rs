@@ -68,12 +68,18 @@ struct Inner {
 impl Outbox {
     /// Forgets what was read.
     pub(crate) fn plain() -> Self {
-        Self { keep: false, inner: Mutex::default() }
+        Self {
+            keep: false,
+            inner: Mutex::default(),
+        }
     }
 
     /// Remembers the latest messages.
     pub(crate) fn kept() -> Self {
-        Self { keep: true, inner: Mutex::default() }
+        Self {
+            keep: true,
+            inner: Mutex::default(),
+        }
     }
 
     /// Queues a message; `false` when it was dropped.
@@ -84,7 +90,9 @@ impl Outbox {
         }
         let unread = inner.unread();
         match weight {
-            Weight::Droppable if unread >= SOFT_MESSAGES || inner.bytes >= SOFT_BYTES + self.kept_bytes() => {
+            Weight::Droppable
+                if unread >= SOFT_MESSAGES || inner.bytes >= SOFT_BYTES + self.kept_bytes() =>
+            {
                 return false;
             }
             Weight::Needed if unread >= HARD_MESSAGES || inner.bytes >= HARD_BYTES => {
@@ -208,8 +216,7 @@ impl Inner {
 
     /// The newest message stays whatever its size: it may be the answer.
     fn trim(&mut self) {
-        while self.items.len() > 1
-            && (self.items.len() > KEEP_MESSAGES || self.bytes > KEEP_BYTES)
+        while self.items.len() > 1 && (self.items.len() > KEEP_MESSAGES || self.bytes > KEEP_BYTES)
         {
             if let Some(gone) = self.items.pop_front() {
                 self.bytes -= gone.len();

@@ -27,7 +27,13 @@ struct Held {
 
 impl Seats {
     /// A connection or session sits down, until [`Seats::release`].
-    pub(crate) fn hold(&self, servers: &dyn ServerSet, caller: &Caller, peer: Arc<dyn Peer>, now: Instant) {
+    pub(crate) fn hold(
+        &self,
+        servers: &dyn ServerSet,
+        caller: &Caller,
+        peer: Arc<dyn Peer>,
+        now: Instant,
+    ) {
         self.entry(caller, now, 1);
         servers.seat_opened(caller, peer);
     }
@@ -36,7 +42,9 @@ impl Seats {
     pub(crate) fn release(&self, servers: &dyn ServerSet, caller: &Caller) {
         let gone = {
             let mut held = self.lock();
-            let Some(seat) = held.get_mut(&caller.seat) else { return };
+            let Some(seat) = held.get_mut(&caller.seat) else {
+                return;
+            };
             seat.holders = seat.holders.saturating_sub(1);
             if seat.holders > 0 {
                 return;
@@ -72,7 +80,10 @@ impl Seats {
                 })
                 .map(|(id, _)| id.clone())
                 .collect();
-            over.iter().filter_map(|id| held.remove(id)).map(|seat| seat.caller).collect()
+            over.iter()
+                .filter_map(|id| held.remove(id))
+                .map(|seat| seat.caller)
+                .collect()
         };
         for caller in gone {
             servers.seat_closed(&caller);
@@ -87,7 +98,14 @@ impl Seats {
             seat.used = now;
             return false;
         }
-        held.insert(caller.seat.clone(), Held { caller: caller.clone(), holders, used: now });
+        held.insert(
+            caller.seat.clone(),
+            Held {
+                caller: caller.clone(),
+                holders,
+                used: now,
+            },
+        );
         true
     }
 

@@ -30,15 +30,26 @@ impl Sessions {
     ///
     /// # Errors
     /// When there are too many, of this client or altogether.
-    pub(crate) fn insert(&self, session: &Arc<Session>, settings: &FrontSettings) -> Result<(), TooMany> {
+    pub(crate) fn insert(
+        &self,
+        session: &Arc<Session>,
+        settings: &FrontSettings,
+    ) -> Result<(), TooMany> {
         let mut open = self.lock();
         if open.len() >= settings.sessions_max {
-            return Err(TooMany { limit: settings.sessions_max });
+            return Err(TooMany {
+                limit: settings.sessions_max,
+            });
         }
         let client = &session.caller.principal.client;
-        let own = open.values().filter(|one| one.caller.principal.client == *client).count();
+        let own = open
+            .values()
+            .filter(|one| one.caller.principal.client == *client)
+            .count();
         if own >= settings.sessions_per_client {
-            return Err(TooMany { limit: settings.sessions_per_client });
+            return Err(TooMany {
+                limit: settings.sessions_per_client,
+            });
         }
         open.insert(session.id.clone(), Arc::clone(session));
         Ok(())
@@ -72,7 +83,9 @@ impl Sessions {
             .lock()
             .iter()
             .filter(|(_, session)| {
-                session.idle_since().is_some_and(|since| now_ms.saturating_sub(since) >= idle_ms)
+                session
+                    .idle_since()
+                    .is_some_and(|since| now_ms.saturating_sub(since) >= idle_ms)
             })
             .map(|(id, _)| id.clone())
             .collect();

@@ -94,7 +94,10 @@ pub(crate) fn count(counter: &AtomicU64) {
 impl<F: Fn(&Shared) -> &AtomicU64> Gauge<F> {
     pub(crate) fn new(shared: &Arc<Shared>, which: F) -> Self {
         count(which(shared));
-        Self { shared: Arc::clone(shared), which }
+        Self {
+            shared: Arc::clone(shared),
+            which,
+        }
     }
 }
 

@@ -51,7 +51,9 @@ impl Claim {
         let missing = |what: &str| {
             ErrorObject::new(
                 codes::INVALID_PARAMS,
-                &format!("_meta lacks {what}, or it is of the wrong kind; send it with every request"),
+                &format!(
+                    "_meta lacks {what}, or it is of the wrong kind; send it with every request"
+                ),
             )
         };
         let era = EraMeta::read(params);
@@ -64,7 +66,12 @@ impl Claim {
             .client_capabilities
             .filter(|raw| raw.kind() == Kind::Object)
             .ok_or_else(|| missing("io.modelcontextprotocol/clientCapabilities"))?;
-        Ok(Self { version, capabilities, info: era.client_info, level: era.log_level })
+        Ok(Self {
+            version,
+            capabilities,
+            info: era.client_info,
+            level: era.log_level,
+        })
     }
 
     /// The revision, if it is one that works without a handshake here.
@@ -79,7 +86,11 @@ impl Claim {
     }
 
     /// The sender, its capabilities read already.
-    pub(crate) fn modern(&self, revision: Revision, capabilities: Arc<ClientCapabilities>) -> Modern {
+    pub(crate) fn modern(
+        &self,
+        revision: Revision,
+        capabilities: Arc<ClientCapabilities>,
+    ) -> Modern {
         Modern {
             revision,
             capabilities,
@@ -103,15 +114,25 @@ fn unsupported(requested: &str) -> ErrorObject {
     let data = Object::new()
         .with("supported", supported_versions())
         .with("requested", Raw::str(requested));
-    ErrorObject::new(codes::UNSUPPORTED_VERSION, "this protocol version is not spoken here")
-        .with_data(data.to_raw())
+    ErrorObject::new(
+        codes::UNSUPPORTED_VERSION,
+        "this protocol version is not spoken here",
+    )
+    .with_data(data.to_raw())
 }
 
 /// The error for a client that did not declare what a request needs:
 /// `required` is an object of capabilities.
 pub(crate) fn missing_capability(what: &str, required: Raw) -> ErrorObject {
-    ErrorObject::new(codes::MISSING_CAPABILITY, &format!("this needs a client that declares {what}"))
-        .with_data(Object::new().with("requiredCapabilities", required).to_raw())
+    ErrorObject::new(
+        codes::MISSING_CAPABILITY,
+        &format!("this needs a client that declares {what}"),
+    )
+    .with_data(
+        Object::new()
+            .with("requiredCapabilities", required)
+            .to_raw(),
+    )
 }
 
 // === impl Speaker ===

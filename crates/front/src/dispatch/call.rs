@@ -44,7 +44,9 @@ pub(super) async fn call(inquiry: &Inquiry) -> Body {
         params.remove("arguments");
     }
     if inquiry.method == Method::CallTool
-        && params.get("arguments").is_some_and(|arguments| arguments.kind() != Kind::Object)
+        && params
+            .get("arguments")
+            .is_some_and(|arguments| arguments.kind() != Kind::Object)
     {
         return Err(invalid("arguments must be an object"));
     }
@@ -58,12 +60,23 @@ pub(super) async fn call(inquiry: &Inquiry) -> Body {
 fn take_aside(inquiry: &Inquiry, params: &mut Object) -> Aside {
     let method = &inquiry.request.method;
     let token = translate::take_progress_token(params);
-    let task = (inquiry.method == Method::CallTool).then(|| params.remove("task")).flatten();
+    let task = (inquiry.method == Method::CallTool)
+        .then(|| params.remove("task"))
+        .flatten();
     match &inquiry.speaker {
-        Speaker::Legacy(_) => Aside { token, task, ..Aside::default() },
+        Speaker::Legacy(_) => Aside {
+            token,
+            task,
+            ..Aside::default()
+        },
         Speaker::Modern(_) => {
             let left = translate::params_for_legacy(method, params);
-            Aside { token, task: None, responses: left.input_responses, state: left.request_state }
+            Aside {
+                token,
+                task: None,
+                responses: left.input_responses,
+                state: left.request_state,
+            }
         }
     }
 }
@@ -110,15 +123,25 @@ async fn modern_call(
     }
     let responses = match &aside.responses {
         None => None,
-        Some(raw) => Some(raw.to_object().ok_or_else(|| invalid("inputResponses must be an object"))?),
+        Some(raw) => Some(
+            raw.to_object()
+                .ok_or_else(|| invalid("inputResponses must be an object"))?,
+        ),
     };
     let Some(state) = aside.state else {
         let given = responses.clone().unwrap_or_default();
-        let retry = responses.map(|responses| Retry { responses, state: None });
+        let retry = responses.map(|responses| Retry {
+            responses,
+            state: None,
+        });
         return first(inquiry, modern, (item, params), aside.token, given, retry).await;
     };
     let binding = bind(inquiry);
-    match inquiry.shared.parking.resume(&state, &binding, aside.responses.as_ref())? {
+    match inquiry
+        .shared
+        .parking
+        .resume(&state, &binding, aside.responses.as_ref())?
+    {
         Resumed::Again(result) => Ok(result.to_raw()),
         Resumed::Before(before) => parking::stored(before).await,
         Resumed::Live(call, store) => {
@@ -127,9 +150,20 @@ async fn modern_call(
             Ok(keep(store, body)?)
         }
         Resumed::Upstream(state, store) => {
-            let retry = Retry { responses: responses.unwrap_or_default(), state };
+            let retry = Retry {
+                responses: responses.unwrap_or_default(),
+                state,
+            };
             let given = Object::new();
-            let body = first(inquiry, modern, (item, params), aside.token, given, Some(retry)).await;
+            let body = first(
+                inquiry,
+                modern,
+                (item, params),
+                aside.token,
+                given,
+                Some(retry),
+            )
+            .await;
             keep(store, body)
         }
     }
@@ -147,7 +181,12 @@ fn check_task_support(inquiry: &Inquiry, modern: &Modern, name: &str) -> Result<
         return Ok(());
     }
     let shared = &inquiry.shared;
-    let fact = shared.facts.tool(shared.servers(), &inquiry.context.caller, &inquiry.endpoint, name);
+    let fact = shared.facts.tool(
+        shared.servers(),
+        &inquiry.context.caller,
+        &inquiry.endpoint,
+        name,
+    );
     if fact.is_some_and(|fact| fact.task_required) {
         return Err(missing_capability(
             "the extension io.modelcontextprotocol/tasks",
@@ -171,7 +210,12 @@ async fn first(
     } else {
         TaskWish::Never
     };
-    let peer = Arc::new(ModernPeer::new(modern.clone(), &inquiry.outbox, token, given));
+    let peer = Arc::new(ModernPeer::new(
+        modern.clone(),
+        &inquiry.outbox,
+        token,
+        given,
+    ));
     let request = Request {
         endpoint: inquiry.endpoint.clone(),
         item,
@@ -192,16 +236,23 @@ async fn first(
         end = &mut running => return modern_end(inquiry, end),
         () = peer.queue.settled() => {}
     }
-    let call = Arc::new(Parked { peer: Arc::clone(&peer), cancel: inquiry.context.cancel.clone() });
+    let call = Arc::new(Parked {
+        peer: Arc::clone(&peer),
+        cancel: inquiry.context.cancel.clone(),
+    });
     let shared = Arc::clone(&inquiry.shared);
-    shared.tasks.spawn("parked call", async move { peer.queue.done(running.await) });
+    shared
+        .tasks
+        .spawn("parked call", async move { peer.queue.done(running.await) });
     go_on(inquiry, &call).await
 }
 
 /// Waits for the next step of a call that runs beside this request. When the
 /// client goes away meanwhile, the call is called off.
 async fn go_on(inquiry: &Inquiry, call: &Arc<Parked>) -> Body {
-    let mut away = CallOff { cancel: Some(call.cancel.clone()) };
+    let mut away = CallOff {
+        cancel: Some(call.cancel.clone()),
+    };
     let step = tokio::select! {
         step = call.peer.queue.next() => step,
         reason = inquiry.context.cancel.cancelled() => {
@@ -297,7 +348,9 @@ fn completed(params: &Object) -> Result<Item, ErrorObject> {
         .and_then(Raw::to_object)
         .ok_or_else(|| invalid("params.ref must be an object"))?;
     let text = |member: &str| {
-        reference.get(member).and_then(|value| value.to_str().map(Box::<str>::from))
+        reference
+            .get(member)
+            .and_then(|value| value.to_str().map(Box::<str>::from))
     };
     let found = match text("type").as_deref() {
         Some("ref/prompt") => text("name").map(Item::PromptArgument),

@@ -40,13 +40,20 @@ pub(super) fn discover(inquiry: &Inquiry) -> Body {
     let mut result = Object::new()
         .with("resultType", Raw::from_static(r#""complete""#))
         .with("supportedVersions", supported_versions())
-        .with("capabilities", description.capabilities.to_raw(inquiry.speaker.revision()));
+        .with(
+            "capabilities",
+            description.capabilities.to_raw(inquiry.speaker.revision()),
+        );
     if let Some(instructions) = &description.instructions {
         result.set("instructions", Raw::str(instructions));
     }
     result.set("ttlMs", Raw::int(DISCOVER_TTL_MS));
     result.set("cacheScope", Raw::from_static(r#""private""#));
-    meta::set(&mut result, meta::SERVER_INFO, inquiry.shared.server_info.clone());
+    meta::set(
+        &mut result,
+        meta::SERVER_INFO,
+        inquiry.shared.server_info.clone(),
+    );
     Ok(result.to_raw())
 }
 
@@ -55,5 +62,8 @@ fn describe(
     context: &OpContext,
     endpoint: &Endpoint,
 ) -> Result<Description, legation_wire::message::ErrorObject> {
-    shared.gate.describe(context, endpoint).map_err(|refusal| refused(&refusal))
+    shared
+        .gate
+        .describe(context, endpoint)
+        .map_err(|refusal| refused(&refusal))
 }

@@ -14,7 +14,10 @@ use crate::speaker::Speaker;
 
 /// The answer to a method that does not exist for this client.
 pub(crate) fn method_not_found(method: &str) -> ErrorObject {
-    ErrorObject::new(codes::METHOD_NOT_FOUND, &format!("there is no method {method:?} in this revision"))
+    ErrorObject::new(
+        codes::METHOD_NOT_FOUND,
+        &format!("there is no method {method:?} in this revision"),
+    )
 }
 
 /// A refusal of the gate's that is not about a resource.
@@ -28,11 +31,18 @@ pub(crate) fn refused(refusal: &Refusal) -> ErrorObject {
 pub(super) fn refused_item(inquiry: &Inquiry, refusal: &Refusal) -> ErrorObject {
     count(&inquiry.shared.counters.refusals);
     let mut error = refusal.to_error();
-    let resource = matches!(inquiry.method, Method::ReadResource | Method::Subscribe | Method::Unsubscribe);
+    let resource = matches!(
+        inquiry.method,
+        Method::ReadResource | Method::Subscribe | Method::Unsubscribe
+    );
     if let Refusal::Unresolved(Unresolved::Unknown { name, .. }) = refusal
         && resource
     {
-        let mut data = error.data.as_ref().and_then(Raw::to_object).unwrap_or_default();
+        let mut data = error
+            .data
+            .as_ref()
+            .and_then(Raw::to_object)
+            .unwrap_or_default();
         data.set("uri", Raw::str(name));
         error.data = Some(data.to_raw());
         if matches!(inquiry.speaker, Speaker::Legacy(_)) {
@@ -79,5 +89,7 @@ pub(super) fn failed(inquiry: &Inquiry, failure: &CallFailure) -> ErrorObject {
 
 /// The capability tree of a name such as `sampling` or `elicitation.url`.
 fn required(needed: &str) -> Raw {
-    needed.rsplit('.').fold(Raw::empty_object(), |inner, name| Object::new().with(name, inner).to_raw())
+    needed.rsplit('.').fold(Raw::empty_object(), |inner, name| {
+        Object::new().with(name, inner).to_raw()
+    })
 }

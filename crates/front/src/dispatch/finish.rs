@@ -20,15 +20,18 @@ pub(super) fn legacy(
     end: Result<Outcome, Refusal>,
 ) -> Body {
     match end {
-        Ok(Outcome::Complete(result)) => {
-            Ok(translate::strip_result_for_legacy(&inquiry.request.method, &result))
-        }
+        Ok(Outcome::Complete(result)) => Ok(translate::strip_result_for_legacy(
+            &inquiry.request.method,
+            &result,
+        )),
         Ok(Outcome::Task(task)) => {
             let task = Task::parse(&task.to_raw()).map_err(|error| broken(&error.to_string()))?;
             session.task_noted(&task.task_id);
             Ok(task.to_legacy_created())
         }
-        Ok(Outcome::InputRequired(_)) => Err(broken("it asked for input in a way this client has not")),
+        Ok(Outcome::InputRequired(_)) => {
+            Err(broken("it asked for input in a way this client has not"))
+        }
         Ok(Outcome::Error(error)) => Err(errors::upstream(inquiry, error)),
         Ok(Outcome::Failed(failure)) => Err(errors::failed(inquiry, &failure)),
         Err(refusal) => Err(errors::refused_item(inquiry, &refusal)),
@@ -58,5 +61,8 @@ pub(super) fn modern(inquiry: &Inquiry, end: Result<Outcome, Refusal>) -> Body {
 
 /// A server's answer that makes no sense.
 pub(super) fn broken(what: &str) -> ErrorObject {
-    ErrorObject::new(codes::BAD_UPSTREAM, &format!("the server's answer is none: {what}"))
+    ErrorObject::new(
+        codes::BAD_UPSTREAM,
+        &format!("the server's answer is none: {what}"),
+    )
 }

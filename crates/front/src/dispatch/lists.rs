@@ -18,7 +18,11 @@ pub(super) fn list(inquiry: &Inquiry, kind: ListKind) -> Body {
         .gate
         .listing(&inquiry.context, &inquiry.endpoint, kind)
         .map_err(|refusal| refused(&refusal))?;
-    let cursor = inquiry.request.params.as_ref().and_then(|params| params.get("cursor"));
+    let cursor = inquiry
+        .request
+        .params
+        .as_ref()
+        .and_then(|params| params.get("cursor"));
     let page = page::page(&listing, cursor.as_ref())?;
     let entries = listing.entries.get(page.range.clone()).unwrap_or_default();
     let mut result = Object::new();
@@ -27,7 +31,10 @@ pub(super) fn list(inquiry: &Inquiry, kind: ListKind) -> Body {
         result.set("ttlMs", Raw::int(LIST_TTL_MS));
         result.set("cacheScope", Raw::from_static(r#""private""#));
     }
-    result.set(kind.member(), Raw::array(entries.iter().map(|entry| &entry.raw)));
+    result.set(
+        kind.member(),
+        Raw::array(entries.iter().map(|entry| &entry.raw)),
+    );
     if let Some(next) = page.next {
         result.set("nextCursor", Raw::str(&next));
     }

@@ -64,8 +64,13 @@ pub(crate) async fn answer(inquiry: &Inquiry) -> Body {
 }
 
 fn set_level(inquiry: &Inquiry) -> Body {
-    let level = inquiry.request.params_object().get("level").and_then(Level::from_raw);
-    let level = level.ok_or_else(|| invalid("level must be one of the eight severities of RFC 5424"))?;
+    let level = inquiry
+        .request
+        .params_object()
+        .get("level")
+        .and_then(Level::from_raw);
+    let level =
+        level.ok_or_else(|| invalid("level must be one of the eight severities of RFC 5424"))?;
     if let Speaker::Legacy(session) = &inquiry.speaker {
         session.set_level(level);
     }
@@ -104,7 +109,12 @@ fn text(inquiry: &Inquiry, member: &str) -> Result<Box<str>, ErrorObject> {
         .as_ref()
         .and_then(|params| params.get(member))
         .and_then(|value| value.to_str().map(Into::into))
-        .ok_or_else(|| invalid(&format!("{} needs {member}, a string", inquiry.request.method)))
+        .ok_or_else(|| {
+            invalid(&format!(
+                "{} needs {member}, a string",
+                inquiry.request.method
+            ))
+        })
 }
 
 fn invalid(message: &str) -> ErrorObject {

@@ -54,11 +54,17 @@ pub(super) fn page(listing: &Listing, cursor: Option<&Raw>) -> Result<Page, Erro
         .then(|| end.checked_sub(1))
         .flatten()
         .and_then(|last| Some(cursor_after(last, listing.entries.get(last)?)));
-    Ok(Page { range: start..end, next })
+    Ok(Page {
+        range: start..end,
+        next,
+    })
 }
 
 fn cursor_after(place: usize, entry: &Entry) -> String {
-    let mut bytes = u32::try_from(place).unwrap_or(u32::MAX).to_le_bytes().to_vec();
+    let mut bytes = u32::try_from(place)
+        .unwrap_or(u32::MAX)
+        .to_le_bytes()
+        .to_vec();
     bytes.extend_from_slice(&mark(entry));
     URL_SAFE_NO_PAD.encode(bytes)
 }
@@ -72,7 +78,11 @@ fn start(listing: &Listing, cursor: &Raw) -> Option<usize> {
     if listing.entries.get(place).is_some_and(is_it) {
         return Some(place + 1);
     }
-    listing.entries.iter().position(is_it).map(|found| found + 1)
+    listing
+        .entries
+        .iter()
+        .position(is_it)
+        .map(|found| found + 1)
 }
 
 fn mark(entry: &Entry) -> [u8; MARK] {
@@ -100,7 +110,10 @@ mod tests {
                 read_only_hint: false,
             })
             .collect();
-        Listing { version: 1, entries }
+        Listing {
+            version: 1,
+            entries,
+        }
     }
 
     fn ranges(listing: &Listing) -> Vec<Range<usize>> {
@@ -120,17 +133,27 @@ mod tests {
     fn pages_are_bounded_in_entries_and_bytes_and_cover_the_list() {
         assert_eq!(ranges(&listing(0..0, 1)), [0..0]);
         assert_eq!(ranges(&listing(0..1000, 1)), [0..1000]);
-        assert_eq!(ranges(&listing(0..2500, 10)), [0..1000, 1000..2000, 2000..2500]);
+        assert_eq!(
+            ranges(&listing(0..2500, 10)),
+            [0..1000, 1000..2000, 2000..2500]
+        );
         assert_eq!(ranges(&listing(0..3, 600_000)), [0..1, 1..2, 2..3]);
         assert_eq!(ranges(&listing(0..2, 3_000_000)), [0..1, 1..2]);
     }
 
     #[test]
     fn a_cursor_survives_a_change_elsewhere_and_not_that_of_its_entry() {
-        let next = page(&listing(0..1500, 1), None).expect("a page").next.expect("more");
+        let next = page(&listing(0..1500, 1), None)
+            .expect("a page")
+            .next
+            .expect("more");
         let cursor = Raw::str(&next);
         let shifted = page(&listing(500..1500, 1), Some(&cursor)).expect("a page");
-        assert_eq!(shifted.range, 500..1000, "behind the entry 999, wherever it stands");
+        assert_eq!(
+            shifted.range,
+            500..1000,
+            "behind the entry 999, wherever it stands"
+        );
         for (list, bad) in [
             (listing(1000..1500, 1), cursor),
             (listing(0..1500, 1), Raw::str("nonsense")),

@@ -63,7 +63,9 @@ pub(super) async fn cancel(inquiry: &Inquiry) -> Body {
     }
     let (task, _) = read(&ask(inquiry, handle.clone(), TaskVerb::Get).await?)?;
     if task.status.is_terminal() {
-        return Err(invalid("the task has ended already; it cannot be cancelled"));
+        return Err(invalid(
+            "the task has ended already; it cannot be cancelled",
+        ));
     }
     ask(inquiry, handle.clone(), TaskVerb::Cancel).await?;
     let (task, _) = read(&ask(inquiry, handle, TaskVerb::Get).await?)?;
@@ -75,10 +77,14 @@ pub(super) async fn list(inquiry: &Inquiry) -> Body {
     let handles = inquiry.shared.gate.tasks(&inquiry.context.caller);
     let start = match inquiry.request.params_object().get("cursor") {
         None => 0,
-        Some(cursor) => after(&handles, cursor).ok_or_else(|| invalid("the cursor is not known"))?,
+        Some(cursor) => {
+            after(&handles, cursor).ok_or_else(|| invalid("the cursor is not known"))?
+        }
     };
     let page: Vec<TaskHandle> = handles.iter().skip(start).take(PAGE).cloned().collect();
-    let asked = page.iter().map(|handle| ask(inquiry, handle.clone(), TaskVerb::Get));
+    let asked = page
+        .iter()
+        .map(|handle| ask(inquiry, handle.clone(), TaskVerb::Get));
     // A task that cannot be read any more is left out rather than failing the list.
     let tasks: Vec<Raw> = join_all(asked)
         .await
@@ -90,7 +96,10 @@ pub(super) async fn list(inquiry: &Inquiry) -> Body {
     if handles.len() > start + page.len()
         && let Some(last) = page.last()
     {
-        result.set("nextCursor", Raw::str(&URL_SAFE_NO_PAD.encode(last.as_str())));
+        result.set(
+            "nextCursor",
+            Raw::str(&URL_SAFE_NO_PAD.encode(last.as_str())),
+        );
     }
     Ok(result.to_raw())
 }
@@ -108,7 +117,10 @@ pub(super) async fn result(inquiry: &Inquiry) -> Body {
             }
             TaskOutcome::Error(error) => return Err(errors::upstream(inquiry, error)),
             TaskOutcome::None if task.status.is_terminal() => {
-                return Err(ErrorObject::new(codes::CANCELLED, "the task was cancelled; it has no result"));
+                return Err(ErrorObject::new(
+                    codes::CANCELLED,
+                    "the task was cancelled; it has no result",
+                ));
             }
             TaskOutcome::None => wait(inquiry, task.poll_interval_ms).await?,
             TaskOutcome::Input(questions) => {
@@ -130,11 +142,20 @@ async fn put(
     let asked = questions.into_iter().map(|(key, question)| {
         let peer = Arc::clone(&peer);
         async move {
-            let mut params = question.params.and_then(|params| params.to_object()).unwrap_or_default();
+            let mut params = question
+                .params
+                .and_then(|params| params.to_object())
+                .unwrap_or_default();
             meta::set(&mut params, meta::RELATED_TASK, related_task(handle));
-            let ask = Ask { method: question.method, params: params.to_raw() };
+            let ask = Ask {
+                method: question.method,
+                params: params.to_raw(),
+            };
             let answer = peer.ask(ask).await;
-            (key, answer.unwrap_or_else(|_| Raw::from_static(r#"{"action":"cancel"}"#)))
+            (
+                key,
+                answer.unwrap_or_else(|_| Raw::from_static(r#"{"action":"cancel"}"#)),
+            )
         }
     });
     join_all(asked).await.into_iter().collect()
@@ -155,7 +176,10 @@ async fn wait(inquiry: &Inquiry, interval_ms: Option<i64>) -> Result<(), ErrorOb
 
 /// One act on a task; what came of it.
 async fn ask(inquiry: &Inquiry, handle: TaskHandle, verb: TaskVerb) -> Body {
-    let acted = inquiry.shared.gate.task(&inquiry.context, handle, verb, peer(inquiry));
+    let acted = inquiry
+        .shared
+        .gate
+        .task(&inquiry.context, handle, verb, peer(inquiry));
     let outcome: Result<Outcome, Refusal> = tokio::select! {
         biased;
         outcome = acted => outcome,
@@ -196,11 +220,15 @@ fn complete(inquiry: &Inquiry, task: &Raw) -> Raw {
 }
 
 fn related_task(handle: &TaskHandle) -> Raw {
-    Object::new().with("taskId", Raw::str(handle.as_str())).to_raw()
+    Object::new()
+        .with("taskId", Raw::str(handle.as_str()))
+        .to_raw()
 }
 
 fn related(result: Raw, handle: &TaskHandle) -> Raw {
-    let Some(mut object) = result.to_object() else { return result };
+    let Some(mut object) = result.to_object() else {
+        return result;
+    };
     meta::set(&mut object, meta::RELATED_TASK, related_task(handle));
     object.to_raw()
 }
@@ -208,5 +236,8 @@ fn related(result: Raw, handle: &TaskHandle) -> Raw {
 fn after(handles: &[TaskHandle], cursor: &Raw) -> Option<usize> {
     let bytes = URL_SAFE_NO_PAD.decode(&*cursor.to_str()?).ok()?;
     let last = String::from_utf8(bytes).ok()?;
-    handles.iter().position(|handle| handle.as_str() == last).map(|place| place + 1)
+    handles
+        .iter()
+        .position(|handle| handle.as_str() == last)
+        .map(|place| place + 1)
 }

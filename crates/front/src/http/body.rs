@@ -36,9 +36,10 @@ impl BodyError {
             Self::Broken => StatusCode::BAD_REQUEST,
         };
         let mut reply = refuse(status, &self.to_string());
-        reply
-            .headers_mut()
-            .insert(http::header::CONNECTION, http::HeaderValue::from_static("close"));
+        reply.headers_mut().insert(
+            http::header::CONNECTION,
+            http::HeaderValue::from_static("close"),
+        );
         reply
     }
 }
@@ -59,7 +60,9 @@ async fn collect(mut body: Incoming, max: usize) -> Result<Bytes, BodyError> {
     let mut rest = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| BodyError::Broken)?;
-        let Ok(data) = frame.into_data() else { continue };
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
         if first.len() + rest.len() + data.len() > max {
             return Err(BodyError::TooLong { max });
         }

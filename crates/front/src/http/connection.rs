@@ -63,7 +63,10 @@ enum Left {
 
 impl Connection {
     pub(super) fn recent(&self) -> Option<Recent> {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.recent
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     pub(super) fn set_recent(&self, recent: Recent) {
@@ -74,8 +77,12 @@ impl Connection {
 /// Serves a connection until either side ends it.
 pub(crate) async fn serve(shared: Arc<Shared>, stream: std::net::TcpStream) {
     let _gauge = Gauge::new(&shared, |shared| &shared.counters.connections);
-    let Ok(stream) = TcpStream::from_std(stream) else { return };
-    let Ok(address) = stream.local_addr() else { return };
+    let Ok(stream) = TcpStream::from_std(stream) else {
+        return;
+    };
+    let Ok(address) = stream.local_addr() else {
+        return;
+    };
     // An answer is one write; waiting for more would only delay it.
     drop(stream.set_nodelay(true));
     let connection = Arc::new(Connection {
@@ -102,7 +109,11 @@ pub(crate) async fn serve(shared: Arc<Shared>, stream: std::net::TcpStream) {
 async fn serve_busy(connection: &Arc<Connection>, mut io: Io) -> Left {
     let shared = &connection.shared;
     let mut builder = http1::Builder::new();
-    builder.max_buf_size(HEAD_MAX).max_headers(HEADERS_MAX).header_read_timeout(None).half_close(false);
+    builder
+        .max_buf_size(HEAD_MAX)
+        .max_headers(HEADERS_MAX)
+        .header_read_timeout(None)
+        .half_close(false);
     let mut slow = Duration::ZERO;
     loop {
         let service = Handler(Arc::clone(connection));

@@ -19,8 +19,14 @@ pub(super) struct Rejected {
 }
 
 /// Names of query parameters that carry credentials elsewhere.
-const SECRET_PARAMETERS: [&str; 6] =
-    ["token", "access_token", "bearer", "api_key", "apikey", "authorization"];
+const SECRET_PARAMETERS: [&str; 6] = [
+    "token",
+    "access_token",
+    "bearer",
+    "api_key",
+    "apikey",
+    "authorization",
+];
 
 fn rejected(status: StatusCode, message: &'static str) -> Rejected {
     Rejected { status, message }
@@ -37,32 +43,63 @@ pub(super) fn host(
     settings: &FrontSettings,
 ) -> Result<(), Rejected> {
     let host = sole(headers, &header::HOST)
-        .map_err(|()| rejected(StatusCode::BAD_REQUEST, "more than one Host header, or an unreadable one"))?
+        .map_err(|()| {
+            rejected(
+                StatusCode::BAD_REQUEST,
+                "more than one Host header, or an unreadable one",
+            )
+        })?
         .ok_or_else(|| rejected(StatusCode::BAD_REQUEST, "no Host header"))?;
-    if uri.authority().is_some_and(|authority| !authority.as_str().eq_ignore_ascii_case(host)) {
-        return Err(rejected(StatusCode::BAD_REQUEST, "the request's target and its Host differ"));
+    if uri
+        .authority()
+        .is_some_and(|authority| !authority.as_str().eq_ignore_ascii_case(host))
+    {
+        return Err(rejected(
+            StatusCode::BAD_REQUEST,
+            "the request's target and its Host differ",
+        ));
     }
-    let listed = settings.hosts.iter().any(|own| own.eq_ignore_ascii_case(host));
+    let listed = settings
+        .hosts
+        .iter()
+        .any(|own| own.eq_ignore_ascii_case(host));
     if listed || is_own(host, port) {
         return Ok(());
     }
-    Err(rejected(StatusCode::FORBIDDEN, "this Host is not the hub's"))
+    Err(rejected(
+        StatusCode::FORBIDDEN,
+        "this Host is not the hub's",
+    ))
 }
 
 /// No `Origin`, or one of the hub's own (2025-11-25 and later: 403 otherwise).
 ///
 /// # Errors
 /// 403.
-pub(super) fn origin(headers: &HeaderMap, port: u16, settings: &FrontSettings) -> Result<(), Rejected> {
+pub(super) fn origin(
+    headers: &HeaderMap,
+    port: u16,
+    settings: &FrontSettings,
+) -> Result<(), Rejected> {
     let refused = || rejected(StatusCode::FORBIDDEN, "this Origin may not use the hub");
     let Some(origin) = sole(headers, &header::ORIGIN).map_err(|()| refused())? else {
         return Ok(());
     };
-    if settings.origins.iter().any(|own| own.eq_ignore_ascii_case(origin)) {
+    if settings
+        .origins
+        .iter()
+        .any(|own| own.eq_ignore_ascii_case(origin))
+    {
         return Ok(());
     }
-    let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-    if host.is_some_and(|host| is_own(host, port)) { Ok(()) } else { Err(refused()) }
+    let host = origin
+        .strip_prefix("http://")
+        .or_else(|| origin.strip_prefix("https://"));
+    if host.is_some_and(|host| is_own(host, port)) {
+        Ok(())
+    } else {
+        Err(refused())
+    }
 }
 
 /// Nobody's credential stands in the address, where logs keep it.
@@ -72,7 +109,9 @@ pub(super) fn origin(headers: &HeaderMap, port: u16, settings: &FrontSettings) -
 pub(super) fn query(uri: &Uri) -> Result<(), Rejected> {
     let secret = uri.query().unwrap_or_default().split('&').any(|pair| {
         let name = pair.split('=').next().unwrap_or_default();
-        SECRET_PARAMETERS.iter().any(|secret| name.eq_ignore_ascii_case(secret))
+        SECRET_PARAMETERS
+            .iter()
+            .any(|secret| name.eq_ignore_ascii_case(secret))
     });
     if secret {
         return Err(rejected(
@@ -98,12 +137,20 @@ pub(super) fn principal(
         .map_err(|()| refused("the Authorization header is doubled or unreadable"))?;
     let Some(sent) = sent else {
         if settings.no_auth {
-            return Ok(Principal { client: ClientId::new("no-auth"), via: Via::NoAuth });
+            return Ok(Principal {
+                client: ClientId::new("no-auth"),
+                via: Via::NoAuth,
+            });
         }
-        return Err(refused("no bearer token; run `legation connect` for this client"));
+        return Err(refused(
+            "no bearer token; run `legation connect` for this client",
+        ));
     };
     if settings.no_auth {
-        return Ok(Principal { client: ClientId::new("no-auth"), via: Via::NoAuth });
+        return Ok(Principal {
+            client: ClientId::new("no-auth"),
+            via: Via::NoAuth,
+        });
     }
     let token = sent
         .split_once(' ')
@@ -112,7 +159,9 @@ pub(super) fn principal(
         .ok_or_else(|| refused("the Authorization header is not a bearer token"))?;
     match authenticator.bearer(token) {
         Some(client) => Ok(Principal { client, via }),
-        None => Err(refused("the bearer token is not good; run `legation connect` for this client")),
+        None => Err(refused(
+            "the bearer token is not good; run `legation connect` for this client",
+        )),
     }
 }
 
@@ -150,19 +199,29 @@ pub(super) struct Accepts {
 /// # Errors
 /// 406 when it is neither JSON nor an event stream.
 pub(super) fn accept(headers: &HeaderMap) -> Result<Accepts, Rejected> {
-    let mut accepts = Accepts { json: false, events: false };
+    let mut accepts = Accepts {
+        json: false,
+        events: false,
+    };
     let mut any = false;
     for value in headers.get_all(header::ACCEPT) {
         any = true;
         for item in value.to_str().unwrap_or_default().split(',') {
             let kind = item.split(';').next().unwrap_or_default().trim();
             let all = kind == "*/*";
-            accepts.json |= all || kind.eq_ignore_ascii_case("application/json") || kind.eq_ignore_ascii_case("application/*");
-            accepts.events |= all || kind.eq_ignore_ascii_case("text/event-stream") || kind.eq_ignore_ascii_case("text/*");
+            accepts.json |= all
+                || kind.eq_ignore_ascii_case("application/json")
+                || kind.eq_ignore_ascii_case("application/*");
+            accepts.events |= all
+                || kind.eq_ignore_ascii_case("text/event-stream")
+                || kind.eq_ignore_ascii_case("text/*");
         }
     }
     match (any, accepts.json || accepts.events) {
-        (false, _) => Ok(Accepts { json: true, events: true }),
+        (false, _) => Ok(Accepts {
+            json: true,
+            events: true,
+        }),
         (true, true) => Ok(accepts),
         (true, false) => Err(rejected(
             StatusCode::NOT_ACCEPTABLE,
@@ -174,11 +233,16 @@ pub(super) fn accept(headers: &HeaderMap) -> Result<Accepts, Rejected> {
 /// The one value of a header; an error when there are more, or it is no text.
 pub(super) fn sole<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, ()> {
     let mut values = headers.get_all(name).iter();
-    let Some(value) = values.next() else { return Ok(None) };
+    let Some(value) = values.next() else {
+        return Ok(None);
+    };
     if values.next().is_some() {
         return Err(());
     }
-    value.to_str().map(|text| Some(text.trim_matches([' ', '\t']))).map_err(|_| ())
+    value
+        .to_str()
+        .map(|text| Some(text.trim_matches([' ', '\t'])))
+        .map_err(|_| ())
 }
 
 /// Whether `name[:port]` is this machine's loopback at our port.
@@ -200,7 +264,9 @@ fn is_own(host: &str, port: u16) -> bool {
         Some(_) => None,
     };
     let loopback = name.eq_ignore_ascii_case("localhost")
-        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        || name
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback());
     given == Some(port) && loopback
 }
 

@@ -28,7 +28,12 @@ pub(super) struct Io {
 
 impl Io {
     pub(super) fn new(stream: TcpStream, write_timeout: Duration) -> Self {
-        Self { stream: TokioIo::new(stream), back: Bytes::new(), write_timeout, stuck: None }
+        Self {
+            stream: TokioIo::new(stream),
+            back: Bytes::new(),
+            write_timeout,
+            stuck: None,
+        }
     }
 
     /// Puts bytes back in front of what will be read.
@@ -38,7 +43,11 @@ impl Io {
 
     /// Waits until there is something to read, holding no buffer.
     pub(super) async fn readable(&self) -> io::Result<()> {
-        if self.back.is_empty() { self.stream.inner().readable().await } else { Ok(()) }
+        if self.back.is_empty() {
+            self.stream.inner().readable().await
+        } else {
+            Ok(())
+        }
     }
 
     fn watch_write<T>(
@@ -51,7 +60,9 @@ impl Io {
             return written;
         }
         let limit = self.write_timeout;
-        let stuck = self.stuck.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+        let stuck = self
+            .stuck
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
         match stuck.as_mut().poll(cx) {
             Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
             Poll::Pending => Poll::Pending,

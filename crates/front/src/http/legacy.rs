@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use http::{HeaderValue, StatusCode};
-use legation_core::{CancelReason, Caller, SeatId};
+use legation_core::{Caller, CancelReason, SeatId};
 use legation_gate::Endpoint;
 use legation_wire::headers;
 use legation_wire::message::{Message, Parsed, Request};
@@ -36,7 +36,10 @@ pub(super) async fn post(asked: Asked<'_>, posted: Posted, parsed: Parsed) -> Re
         Intake::Nothing => reply::empty(StatusCode::ACCEPTED),
         Intake::Reply(message) => reply::json(StatusCode::OK, message),
         Intake::Run(run) => {
-            let answer = run.map(|message| Answer { status: StatusCode::OK, message });
+            let answer = run.map(|message| Answer {
+                status: StatusCode::OK,
+                message,
+            });
             Exchange::new(&shared, answer.boxed(), &outbox, Lost::Survive)
                 .respond(posted.accepts, Some(&session))
                 .await
@@ -48,9 +51,16 @@ pub(super) async fn post(asked: Asked<'_>, posted: Posted, parsed: Parsed) -> Re
 fn initialize(asked: &Asked<'_>, posted: &Posted, request: &Request) -> Reply {
     let shared = shared(asked);
     let (Ok(id), Ok(seat)) = (legation_core::id::random_hex(), SeatId::random()) else {
-        return reply::refuse(StatusCode::INTERNAL_SERVER_ERROR, "the system gave no random bytes");
+        return reply::refuse(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the system gave no random bytes",
+        );
     };
-    let caller = Caller { principal: asked.principal.clone(), seat, workspace: None };
+    let caller = Caller {
+        principal: asked.principal.clone(),
+        seat,
+        workspace: None,
+    };
     let session = Session::new(id.into(), caller, posted.endpoint.clone(), Carrier::Http);
     let session = Arc::new(session);
     session.touch(shared.now_ms());
@@ -71,7 +81,12 @@ fn initialize(asked: &Asked<'_>, posted: &Posted, request: &Request) -> Reply {
 pub(super) fn listen(asked: &Asked<'_>, endpoint: &Endpoint) -> Reply {
     match guard::accept(&asked.head.headers) {
         Ok(accepts) if accepts.events => {}
-        _ => return reply::refuse(StatusCode::NOT_ACCEPTABLE, "the client must accept text/event-stream"),
+        _ => {
+            return reply::refuse(
+                StatusCode::NOT_ACCEPTABLE,
+                "the client must accept text/event-stream",
+            );
+        }
     }
     // Clients of 2026-07-28 have no such stream, and no session.
     if sole(&asked.head.headers, &headers::SESSION_ID) == Ok(None) {
@@ -84,22 +99,41 @@ pub(super) fn listen(asked: &Asked<'_>, endpoint: &Endpoint) -> Reply {
     let shared = &asked.connection.shared;
     let last = match sole(&asked.head.headers, &headers::LAST_EVENT_ID) {
         Ok(last) => last.filter(|id| !id.is_empty()),
-        Err(()) => return reply::refuse(StatusCode::BAD_REQUEST, "the Last-Event-ID header is doubled or unreadable"),
+        Err(()) => {
+            return reply::refuse(
+                StatusCode::BAD_REQUEST,
+                "the Last-Event-ID header is doubled or unreadable",
+            );
+        }
     };
     let (number, outbox, cursor) = match last {
-        None => (0, Arc::clone(&session.general), session.general.unread_from()),
+        None => (
+            0,
+            Arc::clone(&session.general),
+            session.general.unread_from(),
+        ),
         Some(id) => {
             let found = Resumable::parse(id)
                 .and_then(|(number, next)| Some((number, session.stream(number)?, next)));
             match found {
                 Some(found) => found,
                 None => {
-                    return reply::refuse(StatusCode::BAD_REQUEST, "no stream of this session has that event");
+                    return reply::refuse(
+                        StatusCode::BAD_REQUEST,
+                        "no stream of this session has that event",
+                    );
                 }
             }
         }
     };
-    reply::events(EventStream::over(shared, &session, number, &outbox, cursor, last.is_none()))
+    reply::events(EventStream::over(
+        shared,
+        &session,
+        number,
+        &outbox,
+        cursor,
+        last.is_none(),
+    ))
 }
 
 /// `DELETE`: the session ends.
@@ -109,7 +143,9 @@ pub(super) fn end(asked: &Asked<'_>, endpoint: &Endpoint) -> Reply {
         Err(reply) => return reply,
     };
     let shared = &asked.connection.shared;
-    shared.sessions.close(shared, &session.id, CancelReason::ClientCancelled);
+    shared
+        .sessions
+        .close(shared, &session.id, CancelReason::ClientCancelled);
     reply::empty(StatusCode::NO_CONTENT)
 }
 
@@ -129,15 +165,18 @@ fn session(asked: &Asked<'_>, endpoint: &Endpoint) -> Result<Arc<Session>, Reply
         .find(id, &asked.principal.client)
         .filter(|session| session.carrier == Carrier::Http && session.endpoint == *endpoint)
         .ok_or_else(|| {
-            reply::refuse(StatusCode::NOT_FOUND, "there is no such session; send initialize again")
+            reply::refuse(
+                StatusCode::NOT_FOUND,
+                "there is no such session; send initialize again",
+            )
         })?;
     // Some clients leave the header out; what stands there must make sense.
     let version = sole(headers, &headers::PROTOCOL_VERSION)
         .map_err(|()| bad("the MCP-Protocol-Version header is doubled or unreadable"))?;
-    if version.is_some_and(|version| {
-        Revision::parse(version).is_none_or(Revision::is_modern)
-    }) {
-        return Err(bad("the MCP-Protocol-Version header names no revision of this session"));
+    if version.is_some_and(|version| Revision::parse(version).is_none_or(Revision::is_modern)) {
+        return Err(bad(
+            "the MCP-Protocol-Version header names no revision of this session",
+        ));
     }
     session.touch(shared.now_ms());
     Ok(session)

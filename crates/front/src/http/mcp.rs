@@ -47,12 +47,24 @@ pub(super) async fn answer(asked: Asked<'_>, body: Incoming, endpoint: Endpoint)
         Err(error) => return error.reply(),
     };
     let Ok(version) = guard::sole(&asked.head.headers, &headers::PROTOCOL_VERSION) else {
-        return reply::refuse(StatusCode::BAD_REQUEST, "the MCP-Protocol-Version header is doubled or unreadable");
+        return reply::refuse(
+            StatusCode::BAD_REQUEST,
+            "the MCP-Protocol-Version header is doubled or unreadable",
+        );
     };
-    let posted = Posted { endpoint, accepts, version: version.map(Into::into) };
-    let limits = Limits { bytes: settings.body_max, ..Limits::CLIENT };
+    let posted = Posted {
+        endpoint,
+        accepts,
+        version: version.map(Into::into),
+    };
+    let limits = Limits {
+        bytes: settings.body_max,
+        ..Limits::CLIENT
+    };
     match Message::parse(body, &limits) {
-        Ok(Parsed::One(Message::Request(request))) if is_modern(&posted, &request.method, request.params.as_ref()) => {
+        Ok(Parsed::One(Message::Request(request)))
+            if is_modern(&posted, &request.method, request.params.as_ref()) =>
+        {
             modern::request(asked, posted, request).await
         }
         Ok(Parsed::One(message)) if posted.is_modern() => modern::other(&message),

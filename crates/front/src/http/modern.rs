@@ -53,9 +53,14 @@ pub(super) async fn request(asked: Asked<'_>, posted: Posted, request: Request) 
     let answer = async move {
         let body = dispatch::answer(&inquiry).await;
         let status = status(&body);
-        Answer { status, message: Some(Message::response(inquiry.request.id, body).to_bytes()) }
+        Answer {
+            status,
+            message: Some(Message::response(inquiry.request.id, body).to_bytes()),
+        }
     };
-    Exchange::new(&shared, answer.boxed(), &outbox, lost).respond(posted.accepts, None).await
+    Exchange::new(&shared, answer.boxed(), &outbox, lost)
+        .respond(posted.accepts, None)
+        .await
 }
 
 /// The checks in the order in which their answers matter: what the request
@@ -84,7 +89,9 @@ fn admit(asked: &Asked<'_>, posted: &Posted, request: Request) -> Result<Inquiry
         Method::find(&request.method, revision).ok_or_else(|| method_not_found(&request.method))?;
     let modern = claim.modern(revision, Arc::clone(&seated.capabilities));
     let peer = || -> Arc<dyn legation_gate::Peer> { Arc::new(SeatPeer(modern.clone())) };
-    shared.seats.touch(shared.servers(), &caller, peer, shared.clock.now());
+    shared
+        .seats
+        .touch(shared.servers(), &caller, peer, shared.clock.now());
     Ok(inquiry(shared, caller, posted, modern, method, request))
 }
 
@@ -120,7 +127,9 @@ fn mirrored(
         return None;
     }
     let name = params.get("name")?.to_str()?;
-    shared.facts.tool(shared.servers(), caller, &posted.endpoint, &name)
+    shared
+        .facts
+        .tool(shared.servers(), caller, &posted.endpoint, &name)
 }
 
 /// The seat of a client that has no connection of its own: its credential and
@@ -133,8 +142,13 @@ fn seat(asked: &Asked<'_>, claim: &Claim, posted: &Posted) -> Recent {
     {
         return recent;
     }
-    let revision = posted.revision().unwrap_or(legation_wire::revision::Revision::LATEST);
-    let digest = digest(&[client.as_str().as_bytes(), claim.capabilities.sha256_input()]);
+    let revision = posted
+        .revision()
+        .unwrap_or(legation_wire::revision::Revision::LATEST);
+    let digest = digest(&[
+        client.as_str().as_bytes(),
+        claim.capabilities.sha256_input(),
+    ]);
     let recent = Recent {
         client: client.clone(),
         declared: detached(&claim.capabilities),
@@ -147,7 +161,8 @@ fn seat(asked: &Asked<'_>, claim: &Claim, posted: &Posted) -> Recent {
 
 /// A copy that does not keep the whole request in memory.
 fn detached(raw: &Raw) -> Raw {
-    raw.to_object().map_or_else(Raw::empty_object, |object| object.to_raw())
+    raw.to_object()
+        .map_or_else(Raw::empty_object, |object| object.to_raw())
 }
 
 fn status(body: &Body) -> StatusCode {

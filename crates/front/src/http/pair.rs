@@ -30,12 +30,24 @@ pub(super) fn stream(asked: &Asked<'_>) -> Reply {
     let shared = &asked.connection.shared;
     match guard::accept(&asked.head.headers) {
         Ok(accepts) if accepts.events => {}
-        _ => return reply::refuse(StatusCode::NOT_ACCEPTABLE, "the client must accept text/event-stream"),
+        _ => {
+            return reply::refuse(
+                StatusCode::NOT_ACCEPTABLE,
+                "the client must accept text/event-stream",
+            );
+        }
     }
     let Ok(seat) = SeatId::random() else {
-        return reply::refuse(StatusCode::INTERNAL_SERVER_ERROR, "the system gave no random bytes");
+        return reply::refuse(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the system gave no random bytes",
+        );
     };
-    let caller = Caller { principal: asked.principal.clone(), seat: seat.clone(), workspace: None };
+    let caller = Caller {
+        principal: asked.principal.clone(),
+        seat: seat.clone(),
+        workspace: None,
+    };
     let session = Session::new(seat.as_str().into(), caller, Endpoint::All, Carrier::Pair);
     let session = Arc::new(session);
     session.touch(shared.now_ms());
@@ -61,7 +73,9 @@ pub(super) async fn message(asked: Asked<'_>, body: Incoming) -> Reply {
     }
     let shared = Arc::clone(&asked.connection.shared);
     let id = asked.head.uri.query().and_then(|query| {
-        query.split('&').find_map(|pair| pair.strip_prefix(PARAMETER)?.strip_prefix('='))
+        query
+            .split('&')
+            .find_map(|pair| pair.strip_prefix(PARAMETER)?.strip_prefix('='))
     });
     let session = id
         .and_then(|id| shared.sessions.find(id, &asked.principal.client))
@@ -75,9 +89,15 @@ pub(super) async fn message(asked: Asked<'_>, body: Incoming) -> Reply {
     };
     session.touch(shared.now_ms());
     if !session.general.has_room() {
-        return reply::refuse(StatusCode::SERVICE_UNAVAILABLE, "the client does not read its event stream");
+        return reply::refuse(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the client does not read its event stream",
+        );
     }
-    let limits = Limits { bytes: shared.settings.body_max, ..Limits::CLIENT };
+    let limits = Limits {
+        bytes: shared.settings.body_max,
+        ..Limits::CLIENT
+    };
     let parsed = Message::parse(body, &limits);
     match intake::parsed(&shared, &session, &session.general, parsed) {
         Intake::Nothing => {}

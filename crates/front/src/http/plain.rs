@@ -22,21 +22,68 @@ pub(super) fn metrics(shared: &Shared) -> Reply {
     let counters = &shared.counters;
     let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
     let rows = [
-        ("legation_calls_total", "counter", "Calls of clients.", load(&counters.calls)),
-        ("legation_call_failures_total", "counter", "Calls that no server answered.", load(&counters.failures)),
-        ("legation_refusals_total", "counter", "Calls the gate refused.", load(&counters.refusals)),
-        ("legation_http_rejected_total", "counter", "Requests refused by their head.", load(&counters.rejected)),
-        ("legation_http_connections", "gauge", "Open HTTP connections.", load(&counters.connections)),
-        ("legation_http_connections_refused_total", "counter", "Connections closed on arrival.", load(&counters.connections_refused)),
-        ("legation_socket_connections", "gauge", "Open connections on the Unix socket.", load(&counters.sockets)),
-        ("legation_sessions", "gauge", "Open handshake sessions over HTTP.", shared.sessions.len() as u64),
-        ("legation_waiting_rounds", "gauge", "Answers that wait for a client's input.", shared.parking.len() as u64),
+        (
+            "legation_calls_total",
+            "counter",
+            "Calls of clients.",
+            load(&counters.calls),
+        ),
+        (
+            "legation_call_failures_total",
+            "counter",
+            "Calls that no server answered.",
+            load(&counters.failures),
+        ),
+        (
+            "legation_refusals_total",
+            "counter",
+            "Calls the gate refused.",
+            load(&counters.refusals),
+        ),
+        (
+            "legation_http_rejected_total",
+            "counter",
+            "Requests refused by their head.",
+            load(&counters.rejected),
+        ),
+        (
+            "legation_http_connections",
+            "gauge",
+            "Open HTTP connections.",
+            load(&counters.connections),
+        ),
+        (
+            "legation_http_connections_refused_total",
+            "counter",
+            "Connections closed on arrival.",
+            load(&counters.connections_refused),
+        ),
+        (
+            "legation_socket_connections",
+            "gauge",
+            "Open connections on the Unix socket.",
+            load(&counters.sockets),
+        ),
+        (
+            "legation_sessions",
+            "gauge",
+            "Open handshake sessions over HTTP.",
+            shared.sessions.len() as u64,
+        ),
+        (
+            "legation_waiting_rounds",
+            "gauge",
+            "Answers that wait for a client's input.",
+            shared.parking.len() as u64,
+        ),
     ];
     let mut body = String::new();
     for (name, kind, help, value) in rows {
         // Writing to a string cannot fail.
-        let _: std::fmt::Result =
-            writeln!(body, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}");
+        let _: std::fmt::Result = writeln!(
+            body,
+            "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}"
+        );
     }
     reply::text(body, "text/plain; version=0.0.4")
 }

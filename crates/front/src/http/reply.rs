@@ -39,9 +39,9 @@ impl Body for ReplyBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         match self.get_mut() {
             Self::Full(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Self::Events(stream) => {
-                stream.poll_chunk(cx).map(|chunk| chunk.map(|chunk| chunk.map(Frame::data)))
-            }
+            Self::Events(stream) => stream
+                .poll_chunk(cx)
+                .map(|chunk| chunk.map(|chunk| chunk.map(Frame::data))),
         }
     }
 
@@ -61,14 +61,19 @@ impl Body for ReplyBody {
 pub(super) fn json(status: StatusCode, body: Bytes) -> Reply {
     let mut reply = Response::new(ReplyBody::Full(Some(body)));
     *reply.status_mut() = status;
-    reply.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    reply.headers_mut().insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
     reply
 }
 
 /// A text of the hub's own.
 pub(super) fn text(body: String, kind: &'static str) -> Reply {
     let mut reply = Response::new(ReplyBody::Full(Some(body.into())));
-    reply.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    reply
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     reply
 }
 
@@ -83,7 +88,10 @@ pub(super) fn empty(status: StatusCode) -> Reply {
 pub(super) fn events(stream: EventStream) -> Reply {
     let mut reply = Response::new(ReplyBody::Events(Box::new(stream)));
     let headers = reply.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/event-stream"),
+    );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     reply
@@ -91,7 +99,10 @@ pub(super) fn events(stream: EventStream) -> Reply {
 
 /// A request that was not even read.
 pub(super) fn refuse(status: StatusCode, message: &str) -> Reply {
-    let error = ErrorObject::new(codes::INVALID_REQUEST, &format!("{message}; nothing was done"));
+    let error = ErrorObject::new(
+        codes::INVALID_REQUEST,
+        &format!("{message}; nothing was done"),
+    );
     let mut reply = json(status, bare_error(&error));
     if status == StatusCode::UNAUTHORIZED {
         reply.headers_mut().insert(
@@ -104,8 +115,13 @@ pub(super) fn refuse(status: StatusCode, message: &str) -> Reply {
 
 /// A method that this path does not have.
 pub(super) fn not_allowed(allow: &'static str) -> Reply {
-    let mut reply = refuse(StatusCode::METHOD_NOT_ALLOWED, "this path has no such method");
-    reply.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
+    let mut reply = refuse(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "this path has no such method",
+    );
+    reply
+        .headers_mut()
+        .insert(header::ALLOW, HeaderValue::from_static(allow));
     reply
 }
 

@@ -77,7 +77,11 @@ pub(super) async fn answer(connection: &Arc<Connection>, request: Request<Incomi
         return reply::refuse(StatusCode::NOT_FOUND, "there is nothing at this path");
     };
     let asked = match principal {
-        Some(principal) => Asked { connection, head, principal },
+        Some(principal) => Asked {
+            connection,
+            head,
+            principal,
+        },
         None if head.method != Method::GET && head.method != Method::HEAD => {
             return reply::not_allowed("GET, HEAD");
         }
@@ -109,7 +113,13 @@ fn check(
         Some(Route::Sse | Route::Messages) => Via::Sse,
         Some(Route::Mcp(_)) | None => Via::Http,
     };
-    guard::principal(headers, via, shared.authenticator.as_ref(), &shared.settings).map(Some)
+    guard::principal(
+        headers,
+        via,
+        shared.authenticator.as_ref(),
+        &shared.settings,
+    )
+    .map(Some)
 }
 
 /// Undoes percent encoding (RFC 3986, section 2.1).
@@ -123,7 +133,9 @@ fn decoded(text: &str) -> Option<String> {
             continue;
         }
         let (digits, tail) = tail.split_at_checked(2)?;
-        let digits = std::str::from_utf8(digits).ok().filter(|text| !text.starts_with('+'))?;
+        let digits = std::str::from_utf8(digits)
+            .ok()
+            .filter(|text| !text.starts_with('+'))?;
         bytes.push(u8::from_str_radix(digits, 16).ok()?);
         rest = tail;
     }
@@ -137,14 +149,29 @@ mod tests {
     #[test]
     fn paths_lead_where_they_say() {
         let server = |name: &str| {
-            Some(Route::Mcp(Endpoint::Server(ServerName::parse(name).expect("a name"))))
+            Some(Route::Mcp(Endpoint::Server(
+                ServerName::parse(name).expect("a name"),
+            )))
         };
         assert_eq!(Route::find("/mcp"), Some(Route::Mcp(Endpoint::All)));
         assert_eq!(Route::find("/mcp/s/github"), server("github"));
         assert_eq!(Route::find("/mcp/s/a%20b%2Fc"), server("a b/c"));
         assert_eq!(Route::find("/mcp/s/a/b"), server("a/b"));
-        assert_eq!(Route::find("/mcp/v/work"), Some(Route::Mcp(Endpoint::View("work".into()))));
-        for nowhere in ["/", "/mcp/", "/mcp/s/", "/mcp/s/%", "/mcp/s/%zz", "/mcp/s/%0a", "/mcp/v/", "/MCP", "/mcp/s/%ff"] {
+        assert_eq!(
+            Route::find("/mcp/v/work"),
+            Some(Route::Mcp(Endpoint::View("work".into())))
+        );
+        for nowhere in [
+            "/",
+            "/mcp/",
+            "/mcp/s/",
+            "/mcp/s/%",
+            "/mcp/s/%zz",
+            "/mcp/s/%0a",
+            "/mcp/v/",
+            "/MCP",
+            "/mcp/s/%ff",
+        ] {
             assert_eq!(Route::find(nowhere), None, "{nowhere}");
         }
     }

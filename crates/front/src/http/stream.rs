@@ -104,8 +104,16 @@ impl Exchange {
 
     /// Waits for the answer, or for the first thing to be said before it.
     /// `session` makes a stream resumable.
-    pub(super) async fn respond(mut self, accepts: Accepts, session: Option<&Arc<Session>>) -> Reply {
-        let answer = if accepts.events { self.first(accepts.json).await } else { self.whole().await };
+    pub(super) async fn respond(
+        mut self,
+        accepts: Accepts,
+        session: Option<&Arc<Session>>,
+    ) -> Reply {
+        let answer = if accepts.events {
+            self.first(accepts.json).await
+        } else {
+            self.whole().await
+        };
         let has_more = !self.outbox.is_empty();
         if let Some(answer) = answer {
             let plain = answer.status != StatusCode::OK || !has_more;
@@ -165,7 +173,9 @@ impl Exchange {
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        let Some(answer) = self.answer.take() else { return };
+        let Some(answer) = self.answer.take() else {
+            return;
+        };
         let limit = match &self.lost {
             Lost::CallOff(cancel) => {
                 cancel.cancel(CancelReason::ClientCancelled);
@@ -174,22 +184,28 @@ impl Drop for Exchange {
             Lost::Survive => self.shared.settings.survive,
         };
         // Outside a runtime the process is ending, and the call with it.
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
         let outbox = Arc::clone(&self.outbox);
-        self.shared.tasks.spawn_on(&runtime, "call without its client", async move {
-            if let Ok(answer) = tokio::time::timeout(limit, answer).await
-                && let Some(message) = answer.message
-            {
-                outbox.push(message, Weight::Answer);
-            }
-            outbox.finish();
-        });
+        self.shared
+            .tasks
+            .spawn_on(&runtime, "call without its client", async move {
+                if let Ok(answer) = tokio::time::timeout(limit, answer).await
+                    && let Some(message) = answer.message
+                {
+                    outbox.push(message, Weight::Answer);
+                }
+                outbox.finish();
+            });
     }
 }
 
 impl fmt::Debug for Exchange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Exchange").field("answered", &self.answer.is_none()).finish_non_exhaustive()
+        f.debug_struct("Exchange")
+            .field("answered", &self.answer.is_none())
+            .finish_non_exhaustive()
     }
 }
 
@@ -217,16 +233,19 @@ impl EventStream {
         let polls = resumable.as_ref().is_some_and(|resumable| {
             resumable.session.revision() >= legation_wire::revision::Revision::V2025_11_25
         });
-        let head = resumable.as_ref().filter(|_| polls && fresh).map(|resumable| {
-            let priming = Event {
-                id: Some(resumable.id(cursor)),
-                retry_ms: Some(RETRY_MS),
-                ..Event::default()
-            };
-            let mut out = Vec::new();
-            priming.write_to(&mut out);
-            out.into()
-        });
+        let head = resumable
+            .as_ref()
+            .filter(|_| polls && fresh)
+            .map(|resumable| {
+                let priming = Event {
+                    id: Some(resumable.id(cursor)),
+                    retry_ms: Some(RETRY_MS),
+                    ..Event::default()
+                };
+                let mut out = Vec::new();
+                priming.write_to(&mut out);
+                out.into()
+            });
         let poll_close = settings.poll_close;
         Self {
             keepalive: Box::pin(tokio::time::sleep(settings.keepalive)),
@@ -257,7 +276,11 @@ impl EventStream {
             outbox: Arc::clone(outbox),
             lost: Lost::Survive,
         };
-        let resumable = Resumable { session: Arc::clone(session), number, reader };
+        let resumable = Resumable {
+            session: Arc::clone(session),
+            number,
+            reader,
+        };
         Self::new(exchange, cursor, Some(resumable), fresh)
     }
 
@@ -276,7 +299,10 @@ impl EventStream {
     }
 
     /// The next piece of the body.
-    pub(super) fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+    pub(super) fn poll_chunk(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Broken>>> {
         if let Some(head) = self.head.take() {
             return Poll::Ready(Some(Ok(head)));
         }
@@ -296,7 +322,9 @@ impl EventStream {
         let mut chunk = Vec::new();
         while chunk.len() < CHUNK {
             match self.exchange.outbox.poll_next(cx, &mut self.cursor) {
-                Poll::Ready(Next::Message(number, message)) => self.write(&mut chunk, number, message),
+                Poll::Ready(Next::Message(number, message)) => {
+                    self.write(&mut chunk, number, message)
+                }
                 Poll::Ready(Next::Finished) => {
                     self.over = true;
                     break;
@@ -310,7 +338,9 @@ impl EventStream {
         }
         if !chunk.is_empty() {
             let keepalive = self.exchange.shared.settings.keepalive;
-            self.keepalive.as_mut().reset(tokio::time::Instant::now() + keepalive);
+            self.keepalive
+                .as_mut()
+                .reset(tokio::time::Instant::now() + keepalive);
             return Poll::Ready(Some(Ok(chunk.into())));
         }
         if self.over {
@@ -321,7 +351,10 @@ impl EventStream {
 
     fn write(&self, chunk: &mut Vec<u8>, number: u64, message: Bytes) {
         let event = Event {
-            id: self.resumable.as_ref().map(|resumable| resumable.id(number + 1)),
+            id: self
+                .resumable
+                .as_ref()
+                .map(|resumable| resumable.id(number + 1)),
             event: Some("message".into()),
             ..Event::message(message)
         };
@@ -339,7 +372,9 @@ impl EventStream {
             return Poll::Pending;
         }
         let keepalive = self.exchange.shared.settings.keepalive;
-        self.keepalive.as_mut().reset(tokio::time::Instant::now() + keepalive);
+        self.keepalive
+            .as_mut()
+            .reset(tokio::time::Instant::now() + keepalive);
         let mut comment = Vec::new();
         write_comment(&mut comment, "");
         Poll::Ready(Some(Ok(comment.into())))
@@ -348,7 +383,9 @@ impl EventStream {
     /// Whether another stream has taken the session's general messages over.
     fn is_superseded(&self) -> bool {
         self.resumable.as_ref().is_some_and(|resumable| {
-            resumable.reader.is_some_and(|reader| !resumable.session.is_reader(reader))
+            resumable
+                .reader
+                .is_some_and(|reader| !resumable.session.is_reader(reader))
         })
     }
 }

@@ -36,9 +36,15 @@ impl Workers {
     /// # Errors
     /// When a thread or its runtime cannot be started.
     pub fn start(number: usize) -> io::Result<Self> {
-        let mut workers = Self { senders: Vec::new(), threads: Vec::new(), next: AtomicUsize::new(0) };
+        let mut workers = Self {
+            senders: Vec::new(),
+            threads: Vec::new(),
+            next: AtomicUsize::new(0),
+        };
         for index in 0..number.max(1) {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
             let (sender, jobs) = mpsc::channel(WAITING);
             let thread = std::thread::Builder::new()
                 .name(format!("http-{index}"))
@@ -73,7 +79,10 @@ async fn work(mut jobs: mpsc::Receiver<Job>) {
     while let Some((shared, stream)) = jobs.recv().await {
         tasks.spawn("http connection", super::serve(shared, stream));
     }
-    if tokio::time::timeout(STOP_LIMIT, tasks.join()).await.is_err() {
+    if tokio::time::timeout(STOP_LIMIT, tasks.join())
+        .await
+        .is_err()
+    {
         tracing::warn!("connections did not end in time and were cut off");
     }
 }

@@ -32,7 +32,10 @@ fn a_plain_outbox_forgets_and_ends() {
     let outbox = Outbox::plain();
     let mut cursor = 0;
     outbox.push(Bytes::from_static(b"a"), Weight::Answer);
-    assert_eq!(read(&outbox, &mut cursor), Some(Next::Message(0, Bytes::from_static(b"a"))));
+    assert_eq!(
+        read(&outbox, &mut cursor),
+        Some(Next::Message(0, Bytes::from_static(b"a")))
+    );
     assert_eq!((outbox.held(), read(&outbox, &mut cursor)), (0, None));
     outbox.finish();
     assert_eq!(read(&outbox, &mut cursor), Some(Next::Finished));
@@ -51,7 +54,10 @@ fn a_kept_outbox_replays_within_its_bound() {
     }
     let mut again = total - 2;
     let expected = Bytes::from((total - 2).to_string());
-    assert_eq!(read(&outbox, &mut again), Some(Next::Message(total - 2, expected)));
+    assert_eq!(
+        read(&outbox, &mut again),
+        Some(Next::Message(total - 2, expected))
+    );
     let mut from_the_start = 0;
     assert_eq!(
         read(&outbox, &mut from_the_start),

@@ -63,8 +63,14 @@ pub(crate) struct Round {
 
 #[derive(Debug)]
 enum Kind {
-    Live { call: Arc<Parked>, questions: Mutex<Vec<Pending>>, result: Object },
-    Upstream { state: Option<Raw> },
+    Live {
+        call: Arc<Parked>,
+        questions: Mutex<Vec<Pending>>,
+        result: Object,
+    },
+    Upstream {
+        state: Option<Raw>,
+    },
 }
 
 #[derive(Debug)]
@@ -133,7 +139,11 @@ impl Parking {
         let result = Object::new()
             .with("resultType", Raw::from_static(r#""input_required""#))
             .with("inputRequests", requests.to_raw());
-        let kind = Kind::Live { call, questions: Mutex::new(questions), result: result.clone() };
+        let kind = Kind::Live {
+            call,
+            questions: Mutex::new(questions),
+            result: result.clone(),
+        };
         self.open(binding, kind, result)
     }
 
@@ -162,7 +172,10 @@ impl Parking {
         binding: &Binding,
         responses: Option<&Raw>,
     ) -> Result<Resumed, ErrorObject> {
-        let opened = self.sealer.open(state, binding).map_err(|error| unsealed(&error))?;
+        let opened = self
+            .sealer
+            .open(state, binding)
+            .map_err(|error| unsealed(&error))?;
         let round = self.lock().get(&opened.round).cloned();
         let round = round
             .filter(|round| round.expires > self.clock.now())
@@ -173,7 +186,9 @@ impl Parking {
                 ErrorObject::new(codes::INVALID_PARAMS, "inputResponses must be an object")
             })?,
         };
-        round.answer(&responses, |result| self.with_state(result, &opened, binding))
+        round.answer(&responses, |result| {
+            self.with_state(result, &opened, binding)
+        })
     }
 
     /// Ends the rounds whose time is over.
@@ -202,7 +217,8 @@ impl Parking {
         getrandom::fill(&mut id)?;
         let opened = Opened {
             round: id,
-            expires_ms: self.clock.wall().0 + i64::try_from(self.ttl.as_millis()).unwrap_or(i64::MAX / 2),
+            expires_ms: self.clock.wall().0
+                + i64::try_from(self.ttl.as_millis()).unwrap_or(i64::MAX / 2),
         };
         let sealed = self.sealer.seal(&opened, binding)?;
         let gone = {
@@ -225,8 +241,16 @@ impl Parking {
         Ok(result.with("requestState", sealed).to_raw())
     }
 
-    fn with_state(&self, result: &Object, opened: &Opened, binding: &Binding) -> Result<Object, ErrorObject> {
-        let sealed = self.sealer.seal(opened, binding).map_err(|_| no_randomness())?;
+    fn with_state(
+        &self,
+        result: &Object,
+        opened: &Opened,
+        binding: &Binding,
+    ) -> Result<Object, ErrorObject> {
+        let sealed = self
+            .sealer
+            .seal(opened, binding)
+            .map_err(|_| no_randomness())?;
         Ok(result.clone().with("requestState", sealed))
     }
 
@@ -251,7 +275,10 @@ fn evict(
     }
     own.sort_unstable();
     let over = own.len() + 1 - most;
-    own.iter().take(over).filter_map(|(_, id)| rounds.remove(id)).collect()
+    own.iter()
+        .take(over)
+        .filter_map(|(_, id)| rounds.remove(id))
+        .collect()
 }
 
 // === impl Round ===
@@ -268,7 +295,9 @@ impl Round {
             if before.digest == digest {
                 return Ok(Resumed::Before(before.stored.clone()));
             }
-            return Err(bad_state("the requestState was answered before, with other answers"));
+            return Err(bad_state(
+                "the requestState was answered before, with other answers",
+            ));
         }
         let resumed = match &self.kind {
             Kind::Upstream { state } => {
@@ -276,9 +305,16 @@ impl Round {
                 *answered = Some(Answered { digest, stored });
                 Resumed::Upstream(state.clone(), store)
             }
-            Kind::Live { call, questions, result } => {
+            Kind::Live {
+                call,
+                questions,
+                result,
+            } => {
                 let mut questions = questions.lock().unwrap_or_else(PoisonError::into_inner);
-                if questions.iter().any(|question| !responses.contains(&question.key)) {
+                if questions
+                    .iter()
+                    .any(|question| !responses.contains(&question.key))
+                {
                     return again(result).map(Resumed::Again);
                 }
                 check(&questions, responses)?;
@@ -299,13 +335,18 @@ impl Round {
 
 fn check(questions: &[Pending], responses: &Object) -> Result<(), ErrorObject> {
     let wrong = questions.iter().find(|question| {
-        responses.get(&question.key).is_some_and(|answer| !is_answer(&question.method, answer))
+        responses
+            .get(&question.key)
+            .is_some_and(|answer| !is_answer(&question.method, answer))
     });
     match wrong {
         None => Ok(()),
         Some(question) => Err(ErrorObject::new(
             codes::INVALID_PARAMS,
-            &format!("inputResponses.{} is no answer to {}", question.key, question.method),
+            &format!(
+                "inputResponses.{} is no answer to {}",
+                question.key, question.method
+            ),
         )),
     }
 }
@@ -329,9 +370,9 @@ impl Store {
     /// Keeps the end of the retry, unless it is too large to keep.
     pub(crate) fn put(self, body: &Body) {
         let kept = match body {
-            Ok(result) if result.as_bytes().len() > STORED_MAX => {
-                Err(bad_state("the requestState was answered before, and that answer is not kept"))
-            }
+            Ok(result) if result.as_bytes().len() > STORED_MAX => Err(bad_state(
+                "the requestState was answered before, and that answer is not kept",
+            )),
             body => body.clone(),
         };
         self.0.send_replace(Some(kept));
@@ -348,7 +389,9 @@ pub(crate) async fn stored(mut before: watch::Receiver<Option<Body>>) -> Body {
 
 fn unsealed(error: &UnsealError) -> ErrorObject {
     match error {
-        UnsealError::OtherBoot => bad_state("the hub was restarted since this requestState was given"),
+        UnsealError::OtherBoot => {
+            bad_state("the hub was restarted since this requestState was given")
+        }
         UnsealError::Malformed => ErrorObject::new(
             codes::INVALID_PARAMS,
             "requestState is not what this hub gave for this request; call again without it",
@@ -357,9 +400,15 @@ fn unsealed(error: &UnsealError) -> ErrorObject {
 }
 
 fn bad_state(what: &str) -> ErrorObject {
-    let data = Object::new().with("hint", Raw::from_static(r#""call again without requestState""#));
-    ErrorObject::new(codes::BAD_REQUEST_STATE, &format!("{what}; nothing was done"))
-        .with_data(data.to_raw())
+    let data = Object::new().with(
+        "hint",
+        Raw::from_static(r#""call again without requestState""#),
+    );
+    ErrorObject::new(
+        codes::BAD_REQUEST_STATE,
+        &format!("{what}; nothing was done"),
+    )
+    .with_data(data.to_raw())
 }
 
 /// The answer when the operating system has no randomness to give.

@@ -85,7 +85,10 @@ impl Binding {
             method.as_bytes(),
             params.to_raw().sha256_input(),
         ]);
-        Self { client: client.clone(), digest }
+        Self {
+            client: client.clone(),
+            digest,
+        }
     }
 }
 
@@ -95,7 +98,12 @@ impl Sealer {
     pub(super) fn new(boot: &BootId) -> Result<Self, getrandom::Error> {
         let mut key = [0u8; 32];
         getrandom::fill(&mut key)?;
-        let boot: String = boot.as_str().chars().filter(char::is_ascii_alphanumeric).take(BOOT).collect();
+        let boot: String = boot
+            .as_str()
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .take(BOOT)
+            .collect();
         Ok(Self {
             cipher: ChaCha20Poly1305::new(&Key::from(key)),
             boot: boot.into(),
@@ -110,17 +118,29 @@ impl Sealer {
         plain[16..].copy_from_slice(&opened.expires_ms.to_le_bytes());
         let sealed = self
             .cipher
-            .encrypt(&Nonce::from(nonce), Payload { msg: &plain, aad: &binding.digest })
+            .encrypt(
+                &Nonce::from(nonce),
+                Payload {
+                    msg: &plain,
+                    aad: &binding.digest,
+                },
+            )
             .expect("a text of a few bytes is within the cipher's limit");
         let mut bytes = nonce.to_vec();
         bytes.extend_from_slice(&sealed);
-        Ok(Raw::str(&format!("{}.{}", self.boot, URL_SAFE_NO_PAD.encode(bytes))))
+        Ok(Raw::str(&format!(
+            "{}.{}",
+            self.boot,
+            URL_SAFE_NO_PAD.encode(bytes)
+        )))
     }
 
     pub(super) fn open(&self, state: &Raw, binding: &Binding) -> Result<Opened, UnsealError> {
         let text = state.to_str().ok_or(UnsealError::Malformed)?;
         let (boot, sealed) = text.split_once('.').ok_or(UnsealError::Malformed)?;
-        let bytes = URL_SAFE_NO_PAD.decode(sealed).map_err(|_| UnsealError::Malformed)?;
+        let bytes = URL_SAFE_NO_PAD
+            .decode(sealed)
+            .map_err(|_| UnsealError::Malformed)?;
         if boot != &*self.boot {
             return Err(UnsealError::OtherBoot);
         }
@@ -131,7 +151,13 @@ impl Sealer {
         let nonce = <[u8; NONCE]>::try_from(nonce).map_err(|_| UnsealError::Malformed)?;
         let plain = self
             .cipher
-            .decrypt(&Nonce::from(nonce), Payload { msg: sealed, aad: &binding.digest })
+            .decrypt(
+                &Nonce::from(nonce),
+                Payload {
+                    msg: sealed,
+                    aad: &binding.digest,
+                },
+            )
             .map_err(|_| UnsealError::Malformed)?;
         let (round, expires) = plain.split_at_checked(16).ok_or(UnsealError::Malformed)?;
         Ok(Opened {
@@ -143,6 +169,8 @@ impl Sealer {
 
 impl std::fmt::Debug for Sealer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sealer").field("boot", &self.boot).finish_non_exhaustive()
+        f.debug_struct("Sealer")
+            .field("boot", &self.boot)
+            .finish_non_exhaustive()
     }
 }

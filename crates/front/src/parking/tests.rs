@@ -21,8 +21,12 @@ struct Rig {
 
 fn rig() -> Rig {
     let clock = Arc::new(ManualClock::at(Wall(1_000_000)));
-    let settings = FrontSettings { parked_per_client: 2, ..FrontSettings::default() };
-    let parking = Parking::new(&BootId::new("0123456789abcdef"), clock.clone(), &settings).expect("a key");
+    let settings = FrontSettings {
+        parked_per_client: 2,
+        ..FrontSettings::default()
+    };
+    let parking =
+        Parking::new(&BootId::new("0123456789abcdef"), clock.clone(), &settings).expect("a key");
     Rig { parking, clock }
 }
 
@@ -31,8 +35,15 @@ fn raw(text: &str) -> Raw {
 }
 
 fn binding(client: &str, arguments: &str) -> Binding {
-    let params = raw(&format!(r#"{{"name":"t","arguments":{arguments},"_meta":{{"x":1}}}}"#));
-    Binding::new(&ClientId::new(client), &Endpoint::All, "tools/call", Some(&params))
+    let params = raw(&format!(
+        r#"{{"name":"t","arguments":{arguments},"_meta":{{"x":1}}}}"#
+    ));
+    Binding::new(
+        &ClientId::new(client),
+        &Endpoint::All,
+        "tools/call",
+        Some(&params),
+    )
 }
 
 fn call() -> Arc<Parked> {
@@ -43,10 +54,18 @@ fn call() -> Arc<Parked> {
         level: None,
     };
     let peer = ModernPeer::new(modern, &Arc::new(Outbox::plain()), None, Object::new());
-    Arc::new(Parked { peer: Arc::new(peer), cancel: Cancel::new() })
+    Arc::new(Parked {
+        peer: Arc::new(peer),
+        cancel: Cancel::new(),
+    })
 }
 
-fn question(key: &str) -> (Pending, oneshot::Receiver<Result<Raw, legation_wire::message::ErrorObject>>) {
+fn question(
+    key: &str,
+) -> (
+    Pending,
+    oneshot::Receiver<Result<Raw, legation_wire::message::ErrorObject>>,
+) {
     let (answer, waiting) = oneshot::channel();
     let pending = Pending {
         key: key.into(),
@@ -70,26 +89,45 @@ async fn a_round_is_answered_once_and_the_same_retry_gets_the_same_end() {
     let state = state(&result);
     let answers = raw(r#"{"user_name":{"action":"accept","content":{"n":1}},"extra":5}"#);
 
-    let again = parking.resume(&state, &own, Some(&raw(r#"{"other":{}}"#))).expect("asked again");
-    let Resumed::Again(again) = again else { panic!("{again:?}") };
-    assert_eq!(again.get("inputRequests"), result.get("inputRequests").as_ref());
-    for bad in [r#"{"user_name":12345}"#, r#"{"user_name":{"action":"maybe"}}"#, "null", "[]"] {
-        let error = parking.resume(&state, &own, Some(&raw(bad))).expect_err(bad);
+    let again = parking
+        .resume(&state, &own, Some(&raw(r#"{"other":{}}"#)))
+        .expect("asked again");
+    let Resumed::Again(again) = again else {
+        panic!("{again:?}")
+    };
+    assert_eq!(
+        again.get("inputRequests"),
+        result.get("inputRequests").as_ref()
+    );
+    for bad in [
+        r#"{"user_name":12345}"#,
+        r#"{"user_name":{"action":"maybe"}}"#,
+        "null",
+        "[]",
+    ] {
+        let error = parking
+            .resume(&state, &own, Some(&raw(bad)))
+            .expect_err(bad);
         assert_eq!(error.code, -32602, "{bad}");
     }
 
-    let Resumed::Live(_call, store) = parking.resume(&state, &own, Some(&answers)).expect("resumed")
+    let Resumed::Live(_call, store) = parking
+        .resume(&state, &own, Some(&answers))
+        .expect("resumed")
     else {
         panic!("not live")
     };
     assert!(waiting.await.expect("sent").is_ok());
-    let Resumed::Before(before) = parking.resume(&state, &own, Some(&answers)).expect("again") else {
+    let Resumed::Before(before) = parking.resume(&state, &own, Some(&answers)).expect("again")
+    else {
         panic!("not stored")
     };
     store.put(&Ok(Raw::int(7)));
     assert_eq!(stored(before).await, Ok(Raw::int(7)));
     let other = raw(r#"{"user_name":{"action":"decline"}}"#);
-    let error = parking.resume(&state, &own, Some(&other)).expect_err("other answers");
+    let error = parking
+        .resume(&state, &own, Some(&other))
+        .expect_err("other answers");
     assert_eq!(error.code, legation_wire::codes::BAD_REQUEST_STATE);
 }
 
@@ -97,7 +135,9 @@ async fn a_round_is_answered_once_and_the_same_retry_gets_the_same_end() {
 fn a_state_is_good_for_its_client_request_and_run_only() {
     let Rig { parking, clock } = rig();
     let own = binding("claude", r#"{"a":1}"#);
-    let result = parking.pass(&own, Object::new(), Some(Raw::str("theirs"))).expect("passed");
+    let result = parking
+        .pass(&own, Object::new(), Some(Raw::str("theirs")))
+        .expect("passed");
     let sealed = state(&result);
     assert!(!sealed.as_text().contains("theirs"));
     let tampered = Raw::str(&format!("{}-TAMPERED", sealed.to_str().expect("text")));
@@ -107,12 +147,22 @@ fn a_state_is_good_for_its_client_request_and_run_only() {
         (binding("claude", r#"{"a":1}"#), &tampered),
     ];
     for (binding, state) in cases {
-        assert_eq!(parking.resume(state, &binding, None).expect_err("refused").code, -32602);
+        assert_eq!(
+            parking
+                .resume(state, &binding, None)
+                .expect_err("refused")
+                .code,
+            -32602
+        );
     }
-    let elsewhere = Parking::new(&BootId::new("fedcba98"), clock.clone(), &FrontSettings::default())
-        .expect("a key")
-        .resume(&sealed, &own, None)
-        .expect_err("another run");
+    let elsewhere = Parking::new(
+        &BootId::new("fedcba98"),
+        clock.clone(),
+        &FrontSettings::default(),
+    )
+    .expect("a key")
+    .resume(&sealed, &own, None)
+    .expect_err("another run");
     assert!(elsewhere.message.contains("restarted"), "{elsewhere}");
     clock.advance(Duration::from_secs(601));
     let late = parking.resume(&sealed, &own, None).expect_err("late");
@@ -138,5 +188,8 @@ fn the_oldest_round_of_a_client_makes_room_and_its_call_is_called_off() {
     open(call(), &binding("codex", "{}"));
     assert_eq!((parking.len(), cancel.reason()), (3, None));
     open(call(), &own);
-    assert_eq!((parking.len(), cancel.reason()), (3, Some(CancelReason::Deadline)));
+    assert_eq!(
+        (parking.len(), cancel.reason()),
+        (3, Some(CancelReason::Deadline))
+    );
 }

@@ -44,9 +44,8 @@ impl LegacyPeer {
     fn request(&self, ask: &Ask, id: &legation_wire::message::Id) -> Result<Message, ErrorObject> {
         let params = if &*ask.method == "elicitation/create" {
             let own_id = format!("legation-{id}");
-            translate::elicit_for_legacy(Some(&ask.params), self.revision, &own_id).map_err(
-                |error| ErrorObject::new(codes::METHOD_NOT_FOUND, &error.to_string()),
-            )?
+            translate::elicit_for_legacy(Some(&ask.params), self.revision, &own_id)
+                .map_err(|error| ErrorObject::new(codes::METHOD_NOT_FOUND, &error.to_string()))?
         } else {
             Some(ask.params.clone())
         };
@@ -95,7 +94,11 @@ impl Peer for LegacyPeer {
             return futures_util::future::ready(Err(undeclared(&ask.method))).boxed();
         }
         let (id, answer) = self.session.ask();
-        let question = Question::new(Arc::clone(&self.session), Arc::clone(&self.outbox), id.clone());
+        let question = Question::new(
+            Arc::clone(&self.session),
+            Arc::clone(&self.outbox),
+            id.clone(),
+        );
         let request = match self.request(&ask, &id) {
             Ok(request) => request,
             Err(error) => return futures_util::future::ready(Err(error)).boxed(),
@@ -120,5 +123,8 @@ pub(super) fn undeclared(method: &str) -> ErrorObject {
 
 /// The answer of a client that cannot answer any more.
 pub(super) fn gone() -> ErrorObject {
-    ErrorObject::new(codes::INTERNAL_ERROR, "the client is gone; the question has no answer")
+    ErrorObject::new(
+        codes::INTERNAL_ERROR,
+        "the client is gone; the question has no answer",
+    )
 }

@@ -49,7 +49,10 @@ impl ModernPeer {
     ) -> Self {
         Self {
             modern,
-            road: Mutex::new(Road { outbox: Arc::clone(outbox), token }),
+            road: Mutex::new(Road {
+                outbox: Arc::clone(outbox),
+                token,
+            }),
             given,
             queue: Queue::default(),
         }
@@ -58,7 +61,10 @@ impl ModernPeer {
     /// The client has called again: from here on its stream is another one.
     pub(crate) fn moved(&self, outbox: &Arc<Outbox>, token: Option<Raw>) {
         let mut road = self.road.lock().unwrap_or_else(PoisonError::into_inner);
-        *road = Road { outbox: Arc::clone(outbox), token };
+        *road = Road {
+            outbox: Arc::clone(outbox),
+            token,
+        };
     }
 
     /// The key its server would like a question to go by, taken out of it.
@@ -95,7 +101,11 @@ impl Peer for ModernPeer {
     }
 
     fn wants_progress(&self) -> bool {
-        self.road.lock().unwrap_or_else(PoisonError::into_inner).token.is_some()
+        self.road
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .token
+            .is_some()
     }
 
     fn progress(&self, params: Object) {
@@ -123,10 +133,9 @@ impl Peer for ModernPeer {
             return futures_util::future::ready(Ok(given.clone())).boxed();
         }
         match self.queue.ask(hint, ask.method, params) {
-            Some(answer) => async move {
-                answer.await.unwrap_or_else(|_| Err(super::legacy::gone()))
+            Some(answer) => {
+                async move { answer.await.unwrap_or_else(|_| Err(super::legacy::gone())) }.boxed()
             }
-            .boxed(),
             None => refused(ErrorObject::new(
                 codes::OVERLOADED,
                 "too many questions wait for the client already",

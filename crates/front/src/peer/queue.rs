@@ -67,7 +67,12 @@ impl Queue {
                 return None;
             }
             let key = inner.key(hint, &method);
-            inner.pending.push(Pending { key, method, params, answer });
+            inner.pending.push(Pending {
+                key,
+                method,
+                params,
+                answer,
+            });
         }
         self.changed.notify_one();
         Some(waiting)
@@ -167,7 +172,9 @@ pub(crate) fn is_answer(method: &str, answer: &Raw) -> bool {
         return false;
     };
     let text = |object: &Object, member: &str| {
-        object.get(member).and_then(|raw| raw.to_str().map(|text| text.into_owned()))
+        object
+            .get(member)
+            .and_then(|raw| raw.to_str().map(|text| text.into_owned()))
     };
     match method {
         "elicitation/create" => matches!(
@@ -175,7 +182,9 @@ pub(crate) fn is_answer(method: &str, answer: &Raw) -> bool {
             Some("accept" | "decline" | "cancel")
         ),
         "sampling/createMessage" => answer.contains("role") && answer.contains("content"),
-        "roots/list" => answer.get("roots").is_some_and(|roots| roots.to_array().is_some()),
+        "roots/list" => answer
+            .get("roots")
+            .is_some_and(|roots| roots.to_array().is_some()),
         _ => true,
     }
 }

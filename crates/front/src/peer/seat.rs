@@ -47,7 +47,10 @@ impl Peer for SeatPeer {
     fn ask(&self, ask: Ask) -> BoxFuture<'static, Result<Raw, ErrorObject>> {
         let error = ErrorObject::new(
             codes::METHOD_NOT_FOUND,
-            &format!("{} can be asked during a call only: the client has no handshake", ask.method),
+            &format!(
+                "{} can be asked during a call only: the client has no handshake",
+                ask.method
+            ),
         );
         futures_util::future::ready(Err(error)).boxed()
     }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use legation_wire::json::Object;
 use legation_wire::json::Raw;
 use legation_wire::message::{ErrorObject, Id, Message};
-use legation_wire::json::Object;
 use tokio::sync::oneshot;
 
 use super::Session;
@@ -52,16 +52,21 @@ impl Asks {
 
 impl Question {
     pub(crate) fn new(session: Arc<Session>, outbox: Arc<Outbox>, id: Id) -> Self {
-        Self { session, outbox, id }
+        Self {
+            session,
+            outbox,
+            id,
+        }
     }
 }
 
 impl Drop for Question {
     fn drop(&mut self) {
         if self.session.ask_withdrawn(&self.id) {
-            let params = Object::new()
-                .with("requestId", self.id.to_raw())
-                .with("reason", Raw::from_static(r#""the call it belongs to has ended""#));
+            let params = Object::new().with("requestId", self.id.to_raw()).with(
+                "reason",
+                Raw::from_static(r#""the call it belongs to has ended""#),
+            );
             let cancelled = Message::notification("notifications/cancelled", Some(params.to_raw()));
             self.outbox.push(cancelled.to_bytes(), Weight::Droppable);
         }

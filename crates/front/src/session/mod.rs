@@ -13,7 +13,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use legation_core::{Cancel, CancelReason, Caller, ServerName};
+use legation_core::{Caller, Cancel, CancelReason, ServerName};
 use legation_gate::{Endpoint, Subscription};
 use legation_wire::caps::ClientCapabilities;
 use legation_wire::codes;
@@ -22,8 +22,8 @@ use legation_wire::message::{ErrorObject, Id, Response};
 use legation_wire::revision::Revision;
 use tokio::sync::oneshot;
 
-pub(crate) use self::asks::Question;
 use self::asks::Asks;
+pub(crate) use self::asks::Question;
 use self::flights::Flights;
 use self::streams::Streams;
 use crate::level::Level;
@@ -148,7 +148,10 @@ impl Session {
             .get("protocolVersion")
             .and_then(Raw::to_str)
             .ok_or_else(|| invalid("initialize needs protocolVersion, a string"))?;
-        let capabilities = params.get("capabilities").cloned().unwrap_or_else(Raw::empty_object);
+        let capabilities = params
+            .get("capabilities")
+            .cloned()
+            .unwrap_or_else(Raw::empty_object);
         if capabilities.kind() != Kind::Object {
             return Err(invalid("capabilities must be an object"));
         }
@@ -244,7 +247,10 @@ impl Session {
     /// Takes the client's answer. An answer to nothing that was asked in this
     /// session is dropped, whoever may wait for one of that id elsewhere.
     pub(crate) fn answered(&self, response: Response) {
-        let waiting = response.id.as_ref().and_then(|id| self.lock().asks.take(id));
+        let waiting = response
+            .id
+            .as_ref()
+            .and_then(|id| self.lock().asks.take(id));
         if let Some(waiting) = waiting {
             // Whoever asked may have given up at this very moment.
             drop(waiting.send(response.body));
@@ -262,14 +268,23 @@ impl Session {
         guard: Subscription,
     ) -> Result<(), ErrorObject> {
         let mut state = self.lock();
-        if state.subscriptions.len() >= SUBSCRIPTIONS_MAX && !state.subscriptions.contains_key(uri) {
+        if state.subscriptions.len() >= SUBSCRIPTIONS_MAX && !state.subscriptions.contains_key(uri)
+        {
             return Err(ErrorObject::new(
                 codes::OVERLOADED,
-                &format!("a session subscribes to at most {SUBSCRIPTIONS_MAX} resources; unsubscribe from some"),
+                &format!(
+                    "a session subscribes to at most {SUBSCRIPTIONS_MAX} resources; unsubscribe from some"
+                ),
             ));
         }
         if state.phase != Phase::Closed {
-            state.subscriptions.insert(uri.into(), Subscribed { server, _guard: guard });
+            state.subscriptions.insert(
+                uri.into(),
+                Subscribed {
+                    server,
+                    _guard: guard,
+                },
+            );
         }
         Ok(())
     }

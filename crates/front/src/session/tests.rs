@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use legation_core::{Cancel, CancelReason, Caller, ClientId, Principal, SeatId, Via};
+use legation_core::{Caller, Cancel, CancelReason, ClientId, Principal, SeatId, Via};
 use legation_gate::Endpoint;
 use legation_wire::json::{Limits, Object, Raw};
 use legation_wire::message::{Id, Response};
@@ -10,15 +10,26 @@ use super::{Carrier, Question, Session};
 
 fn session() -> Arc<Session> {
     let caller = Caller {
-        principal: Principal { client: ClientId::new("claude"), via: Via::Http },
+        principal: Principal {
+            client: ClientId::new("claude"),
+            via: Via::Http,
+        },
         seat: SeatId::new("seat"),
         workspace: None,
     };
-    Arc::new(Session::new("s".into(), caller, Endpoint::All, Carrier::Socket))
+    Arc::new(Session::new(
+        "s".into(),
+        caller,
+        Endpoint::All,
+        Carrier::Socket,
+    ))
 }
 
 fn params(text: &'static str) -> Object {
-    Raw::parse(text.into(), &Limits::CLIENT).expect("JSON").to_object().expect("an object")
+    Raw::parse(text.into(), &Limits::CLIENT)
+        .expect("JSON")
+        .to_object()
+        .expect("an object")
 }
 
 #[test]
@@ -34,10 +45,22 @@ fn every_revision_is_negotiated() {
     ];
     for (asked, settled) in cases {
         let params = Object::new().with("protocolVersion", Raw::str(asked));
-        assert_eq!(session().greet(&params).expect("greeted"), settled, "{asked}");
+        assert_eq!(
+            session().greet(&params).expect("greeted"),
+            settled,
+            "{asked}"
+        );
     }
-    for bad in [r"{}", r#"{"protocolVersion":1}"#, r#"{"protocolVersion":"2025-06-18","capabilities":[]}"#] {
-        assert_eq!(session().greet(&params(bad)).expect_err("refused").code, -32602, "{bad}");
+    for bad in [
+        r"{}",
+        r#"{"protocolVersion":1}"#,
+        r#"{"protocolVersion":"2025-06-18","capabilities":[]}"#,
+    ] {
+        assert_eq!(
+            session().greet(&params(bad)).expect_err("refused").code,
+            -32602,
+            "{bad}"
+        );
     }
 }
 
@@ -59,8 +82,14 @@ fn an_id_in_flight_is_not_given_twice_and_can_be_used_again_afterwards() {
     let cancel = Cancel::new();
     let id = Id::Int(7);
     session.begin(&id, &cancel).expect("begun");
-    assert_eq!(session.begin(&id, &cancel).expect_err("in use").code, -32600);
-    assert!(session.begin(&Id::from("7"), &cancel).is_ok(), "a string is another id");
+    assert_eq!(
+        session.begin(&id, &cancel).expect_err("in use").code,
+        -32600
+    );
+    assert!(
+        session.begin(&Id::from("7"), &cancel).is_ok(),
+        "a string is another id"
+    );
     assert!(session.end(&id));
     session.begin(&id, &cancel).expect("free again");
     session.cancel(&id);
@@ -74,9 +103,18 @@ fn an_id_in_flight_is_not_given_twice_and_can_be_used_again_afterwards() {
 async fn an_answer_counts_only_in_the_session_that_asked() {
     let (asking, other) = (session(), session());
     let (id, answer) = asking.ask();
-    other.answered(Response { id: Some(id.clone()), body: Ok(Raw::int(1)) });
-    asking.answered(Response { id: Some(id.clone()), body: Ok(Raw::int(2)) });
-    asking.answered(Response { id: Some(id), body: Ok(Raw::int(3)) });
+    other.answered(Response {
+        id: Some(id.clone()),
+        body: Ok(Raw::int(1)),
+    });
+    asking.answered(Response {
+        id: Some(id.clone()),
+        body: Ok(Raw::int(2)),
+    });
+    asking.answered(Response {
+        id: Some(id),
+        body: Ok(Raw::int(3)),
+    });
     assert_eq!(answer.await.expect("answered"), Ok(Raw::int(2)));
 }
 
@@ -84,7 +122,11 @@ async fn an_answer_counts_only_in_the_session_that_asked() {
 fn a_question_given_up_tells_the_client() {
     let session = session();
     let (id, _answer) = session.ask();
-    drop(Question::new(Arc::clone(&session), Arc::clone(&session.general), id));
+    drop(Question::new(
+        Arc::clone(&session),
+        Arc::clone(&session.general),
+        id,
+    ));
     assert!(!session.general.is_empty());
 }
 

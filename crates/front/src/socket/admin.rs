@@ -22,10 +22,17 @@ const RUNNING_MAX: usize = 64;
 
 /// Serves the owner until either side ends it.
 pub(super) async fn serve(shared: &Arc<Shared>, lines: Lines) {
-    let Lines { mut reader, mut writer } = lines;
+    let Lines {
+        mut reader,
+        mut writer,
+    } = lines;
     let (outbox, room) = (Outbox::plain(), Notify::new());
-    let mut writing =
-        std::pin::pin!(write_out(&mut writer, &outbox, &room, shared.settings.write_timeout));
+    let mut writing = std::pin::pin!(write_out(
+        &mut writer,
+        &outbox,
+        &room,
+        shared.settings.write_timeout
+    ));
     tokio::select! {
         () = &mut writing => return,
         () = read_all(shared, &mut reader, &outbox, &room) => {}
@@ -44,7 +51,10 @@ async fn read_all(shared: &Shared, reader: &mut Reader, outbox: &Outbox, room: &
                 Ok(Message::Request(request)) => running.push(answer(shared, request)),
                 Ok(Message::Notification(_) | Message::Response(_)) => {}
                 Err(error) => {
-                    outbox.push(error_bytes(error.id.clone(), error.to_error()), Weight::Answer);
+                    outbox.push(
+                        error_bytes(error.id.clone(), error.to_error()),
+                        Weight::Answer,
+                    );
                 }
             }
         }
@@ -84,7 +94,10 @@ fn answer(shared: &Shared, request: Request) -> BoxStream<'static, Bytes> {
                 Some(AdminItem::Done(_)) => None,
                 None if answered => None,
                 None => {
-                    let error = ErrorObject::new(codes::INTERNAL_ERROR, "the request was given up without an answer");
+                    let error = ErrorObject::new(
+                        codes::INTERNAL_ERROR,
+                        "the request was given up without an answer",
+                    );
                     Some(error_bytes(Some(unanswered.clone()), error))
                 }
             };

@@ -77,17 +77,24 @@ pub fn bind(path: &Path, _lock: &HomeLock) -> Result<UnixListener, SocketError> 
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
     let meta = fs::metadata(folder).map_err(fail("looking at the folder of"))?;
     if meta.uid() != own || meta.permissions().mode() & 0o077 != 0 {
-        return Err(SocketError::OpenFolder { path: folder.to_owned() });
+        return Err(SocketError::OpenFolder {
+            path: folder.to_owned(),
+        });
     }
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(fail("looking at")(error)),
         Ok(meta) => {
             if let Some(what) = foreign(&meta, own) {
-                return Err(SocketError::Foreign { path: path.to_owned(), what });
+                return Err(SocketError::Foreign {
+                    path: path.to_owned(),
+                    what,
+                });
             }
             if std::os::unix::net::UnixStream::connect(path).is_ok() {
-                return Err(SocketError::InUse { path: path.to_owned() });
+                return Err(SocketError::InUse {
+                    path: path.to_owned(),
+                });
             }
             fs::remove_file(path).map_err(fail("removing the old"))?;
         }
@@ -127,7 +134,10 @@ mod tests {
         let path = home.socket();
 
         let listener = bind(&path, &lock).expect("bound");
-        assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(&path).expect("there").permissions().mode() & 0o777,
+            0o600
+        );
         let error = bind(&path, &lock).expect_err("in use");
         assert!(matches!(error, SocketError::InUse { .. }), "{error}");
         drop(listener);

@@ -31,18 +31,28 @@ pub(super) fn read(shared: &Shared, line: &[u8]) -> Result<Greeted, Rejection> {
     })?;
     if line.legation != HELLO_VERSION {
         return Err(reject(
-            format!("greeting version {} is not spoken here, only {HELLO_VERSION}", line.legation),
+            format!(
+                "greeting version {} is not spoken here, only {HELLO_VERSION}",
+                line.legation
+            ),
             "use the bridge of the version that runs: `legation doctor` shows both",
         ));
     }
     let hello = line.hello;
     let caller = caller(shared, &hello)?;
-    Ok(Greeted { mode: hello.mode, caller, endpoint: endpoint(hello.endpoint)? })
+    Ok(Greeted {
+        mode: hello.mode,
+        caller,
+        endpoint: endpoint(hello.endpoint)?,
+    })
 }
 
 fn caller(shared: &Shared, hello: &Hello) -> Result<Caller, Rejection> {
     let seat = &hello.seat;
-    if seat.is_empty() || seat.len() > SEAT_MAX || !seat.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+    if seat.is_empty()
+        || seat.len() > SEAT_MAX
+        || !seat.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    {
         return Err(reject(
             format!("a seat is 1 to {SEAT_MAX} letters and digits; nothing was done"),
             "use `legation bridge`, which takes a seat",
@@ -67,7 +77,11 @@ fn caller(shared: &Shared, hello: &Hello) -> Result<Caller, Rejection> {
     // Seats are the peer's own choice, so they mean something per client only.
     let seat = SeatId::new(format!("{client}:{seat}"));
     let workspace = hello.cwd.as_deref().and_then(workspace);
-    Ok(Caller { principal: Principal { client, via }, seat, workspace })
+    Ok(Caller {
+        principal: Principal { client, via },
+        seat,
+        workspace,
+    })
 }
 
 /// The folder a client works in; none when it does not exist (any more).
@@ -76,7 +90,10 @@ fn workspace(cwd: &str) -> Option<Arc<Path>> {
     if !path.is_absolute() {
         return None;
     }
-    std::fs::canonicalize(path).ok().filter(|path| path.is_dir()).map(Into::into)
+    std::fs::canonicalize(path)
+        .ok()
+        .filter(|path| path.is_dir())
+        .map(Into::into)
 }
 
 fn endpoint(endpoint: Option<HelloEndpoint>) -> Result<Endpoint, Rejection> {
@@ -85,9 +102,10 @@ fn endpoint(endpoint: Option<HelloEndpoint>) -> Result<Endpoint, Rejection> {
         Some(HelloEndpoint::View(view)) => Ok(Endpoint::View(view.into())),
         Some(HelloEndpoint::Server(name)) => match ServerName::parse(&name) {
             Ok(name) => Ok(Endpoint::Server(name)),
-            Err(error) => {
-                Err(reject(format!("{error}; nothing was done"), "`legation mcp list` shows the servers"))
-            }
+            Err(error) => Err(reject(
+                format!("{error}; nothing was done"),
+                "`legation mcp list` shows the servers",
+            )),
         },
     }
 }

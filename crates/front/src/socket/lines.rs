@@ -44,7 +44,14 @@ pub(super) fn encode(text: &[u8]) -> Vec<u8> {
 impl Lines {
     pub(super) fn new(stream: UnixStream, limit: usize) -> Self {
         let (read, writer) = stream.into_split();
-        Self { reader: Reader { read, decoder: LineDecoder::new(limit), limit }, writer }
+        Self {
+            reader: Reader {
+                read,
+                decoder: LineDecoder::new(limit),
+                limit,
+            },
+            writer,
+        }
     }
 
     /// The first line; `None` when there is none or it is too long.
@@ -84,7 +91,11 @@ impl Reader {
                 Ok(_) => {
                     self.decoder.push(&chunk);
                     let endless = self.limit.saturating_mul(ENDLESS);
-                    if self.decoder.dropping().is_some_and(|dropped| dropped > endless) {
+                    if self
+                        .decoder
+                        .dropping()
+                        .is_some_and(|dropped| dropped > endless)
+                    {
                         return Err(io::ErrorKind::InvalidData.into());
                     }
                     return Ok(true);
@@ -98,7 +109,11 @@ impl Reader {
 
 /// Whether the peer is gone for good, rather than done with writing.
 pub(super) async fn is_gone(reader: &Reader) -> bool {
-    match reader.read.ready(Interest::READABLE | Interest::WRITABLE).await {
+    match reader
+        .read
+        .ready(Interest::READABLE | Interest::WRITABLE)
+        .await
+    {
         Ok(ready) => ready.is_write_closed(),
         Err(_) => true,
     }
@@ -119,7 +134,9 @@ pub(super) async fn write_out(
             Next::Finished | Next::Overrun => return,
         };
         while chunk.len() < CHUNK && !outbox.is_empty() {
-            let Next::Message(_, message) = outbox.next(&mut cursor).await else { break };
+            let Next::Message(_, message) = outbox.next(&mut cursor).await else {
+                break;
+            };
             write_line(&mut chunk, &message);
         }
         match tokio::time::timeout(limit, writer.write_all(&chunk)).await {

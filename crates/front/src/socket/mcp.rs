@@ -46,7 +46,10 @@ pub(super) async fn serve(shared: &Arc<Shared>, lines: Lines, greeted: Greeted) 
     let id = greeted.caller.seat.as_str().into();
     let session = Session::new(id, greeted.caller, greeted.endpoint, Carrier::Socket);
     let session = Arc::new(session);
-    let Lines { mut reader, mut writer } = lines;
+    let Lines {
+        mut reader,
+        mut writer,
+    } = lines;
     let room = Notify::new();
     let outbox = Arc::clone(&session.general);
     let mut client = Client {
@@ -111,7 +114,10 @@ impl Client<'_> {
     }
 
     fn take(&mut self, line: Bytes, outbox: &Arc<Outbox>) {
-        let limits = Limits { bytes: self.shared.settings.body_max, ..Limits::CLIENT };
+        let limits = Limits {
+            bytes: self.shared.settings.body_max,
+            ..Limits::CLIENT
+        };
         let parsed = Message::parse(line, &limits);
         match intake::parsed(self.shared, &self.session, outbox, parsed) {
             Intake::Nothing => {}

@@ -47,7 +47,9 @@ impl Front {
                         count(&shared.counters.connections_refused);
                         continue;
                     }
-                    shared.tasks.spawn("socket connection", serve(Arc::clone(shared), stream));
+                    shared
+                        .tasks
+                        .spawn("socket connection", serve(Arc::clone(shared), stream));
                 }
                 Err(error) => {
                     tracing::debug!(%error, "a connection on the socket was not taken");
@@ -64,7 +66,10 @@ async fn serve(shared: Arc<Shared>, stream: UnixStream) {
     match stream.peer_cred() {
         Ok(peer) if peer.uid() == own => {}
         Ok(peer) => {
-            tracing::warn!(uid = peer.uid(), "another user's process reached the socket and was turned away");
+            tracing::warn!(
+                uid = peer.uid(),
+                "another user's process reached the socket and was turned away"
+            );
             return;
         }
         Err(error) => {
@@ -84,7 +89,10 @@ async fn serve(shared: Arc<Shared>, stream: UnixStream) {
                 version: shared.version.to_string(),
                 boot: shared.boot.to_string(),
             };
-            if say(&shared, &mut lines, &HelloAnswer::ok(welcome)).await.is_err() {
+            if say(&shared, &mut lines, &HelloAnswer::ok(welcome))
+                .await
+                .is_err()
+            {
                 return;
             }
             match greeted.mode {
@@ -101,10 +109,15 @@ async fn serve(shared: Arc<Shared>, stream: UnixStream) {
 
 async fn say(shared: &Shared, lines: &mut Lines, answer: &HelloAnswer) -> io::Result<()> {
     let text = legation_wire::json::Raw::from_serialize(answer);
-    lines.write(&encode(text.as_bytes()), shared.settings.write_timeout).await
+    lines
+        .write(&encode(text.as_bytes()), shared.settings.write_timeout)
+        .await
 }
 
 /// A refusal in words.
 fn reject(message: impl Into<String>, hint: impl Into<String>) -> Rejection {
-    Rejection { message: message.into(), hint: hint.into() }
+    Rejection {
+        message: message.into(),
+        hint: hint.into(),
+    }
 }

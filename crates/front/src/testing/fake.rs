@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
-use legation_core::{CancelReason, Caller, OpContext, ServerName, TaskHandle};
+use legation_core::{Caller, CancelReason, OpContext, ServerName, TaskHandle};
 use legation_gate::policy::{Origin, Permitted, Target};
 use legation_gate::{
     Ask, Call, CallFailure, Description, Endpoint, Entry, HubEvent, InputRequired, Item, ListKind,
@@ -48,7 +48,8 @@ impl Default for Fake {
 }
 
 const TOOLS: [&str; 13] = [
-    "echo", "progress", "ask", "ask3", "passes", "slow", "sample", "log", "task", "fail", "error", "big", "twice",
+    "echo", "progress", "ask", "ask3", "passes", "slow", "sample", "log", "task", "fail", "error",
+    "big", "twice",
 ];
 
 fn server() -> ServerName {
@@ -82,12 +83,22 @@ fn ask(method: &str, key: &str) -> Ask {
     let params = format!(
         r#"{{"message":"{key}?","requestedSchema":{{"type":"object","properties":{{}}}},"_meta":{{"io.legation/inputKey":"{key}"}}}}"#
     );
-    Ask { method: method.into(), params: raw(&params) }
+    Ask {
+        method: method.into(),
+        params: raw(&params),
+    }
 }
 
 fn text(text: &str) -> Outcome {
-    let content = Object::new().with("type", Raw::str("text")).with("text", Raw::str(text)).to_raw();
-    Outcome::Complete(Object::new().with("content", Raw::array([&content])).to_raw())
+    let content = Object::new()
+        .with("type", Raw::str("text"))
+        .with("text", Raw::str(text))
+        .to_raw();
+    Outcome::Complete(
+        Object::new()
+            .with("content", Raw::array([&content]))
+            .to_raw(),
+    )
 }
 
 fn answer(answer: Result<Raw, ErrorObject>) -> Outcome {
@@ -102,7 +113,11 @@ impl Fake {
         let peer = call.peer;
         match name {
             "echo" => {
-                let arguments = call.params.get("arguments").cloned().unwrap_or_else(Raw::null);
+                let arguments = call
+                    .params
+                    .get("arguments")
+                    .cloned()
+                    .unwrap_or_else(Raw::null);
                 let text = Object::new()
                     .with("content", Raw::from_static("[]"))
                     .with("big", Raw::from_static("9223372036854775807"))
@@ -121,7 +136,8 @@ impl Fake {
                 peer.log(raw(r#"{"level":"error","data":"loud"}"#));
                 std::future::ready(text("done")).boxed()
             }
-            "ask" => async move { answer(peer.ask(ask("elicitation/create", "user_name")).await) }.boxed(),
+            "ask" => async move { answer(peer.ask(ask("elicitation/create", "user_name")).await) }
+                .boxed(),
             "twice" => async move {
                 let first = peer.ask(ask("elicitation/create", "one")).await;
                 let second = peer.ask(ask("elicitation/create", "two")).await;
@@ -138,10 +154,15 @@ impl Fake {
                     ask("roots/list", "roots"),
                 ];
                 let answers = join_all(asks.map(|ask| peer.ask(ask))).await;
-                text(&format!("{} answers", answers.iter().filter(|answer| answer.is_ok()).count()))
+                text(&format!(
+                    "{} answers",
+                    answers.iter().filter(|answer| answer.is_ok()).count()
+                ))
             }
             .boxed(),
-            "sample" => async move { answer(peer.ask(ask("sampling/createMessage", "s")).await) }.boxed(),
+            "sample" => {
+                async move { answer(peer.ask(ask("sampling/createMessage", "s")).await) }.boxed()
+            }
             "passes" => {
                 let outcome = match call.retry {
                     Some(retry) if retry.responses.contains("user_name") => {
@@ -162,7 +183,9 @@ impl Fake {
                 let outcome = text(&"x".repeat(12 << 20));
                 std::future::ready(outcome).boxed()
             }
-            "task" if call.task == TaskWish::Never => std::future::ready(text("synchronous")).boxed(),
+            "task" if call.task == TaskWish::Never => {
+                std::future::ready(text("synchronous")).boxed()
+            }
             "task" => std::future::ready(Outcome::Task(task("working"))).boxed(),
             "fail" => std::future::ready(Outcome::Failed(CallFailure::NotConnected {
                 server: server(),
@@ -219,32 +242,46 @@ impl ServerSet for Fake {
             Item::Resource(uri) | Item::ResourceArgument(uri) => uri.starts_with("test://"),
             Item::Prompt(name) | Item::PromptArgument(name) => &**name == "hello",
         };
-        let unknown = || Unresolved::Unknown { what: "item", name: item.name().into() };
+        let unknown = || Unresolved::Unknown {
+            what: "item",
+            name: item.name().into(),
+        };
         Resolve::Ready(match endpoint {
-            Endpoint::Server(name) if name.as_str() != "fake" => {
-                Err(Unresolved::NoEndpoint { what: "server", name: name.as_str().into() })
-            }
+            Endpoint::Server(name) if name.as_str() != "fake" => Err(Unresolved::NoEndpoint {
+                what: "server",
+                name: name.as_str().into(),
+            }),
             _ if known => Ok(target(item)),
             _ => Err(unknown()),
         })
     }
 
-    fn call(&self, context: OpContext, permitted: Permitted, call: Call) -> BoxFuture<'static, Outcome> {
+    fn call(
+        &self,
+        context: OpContext,
+        permitted: Permitted,
+        call: Call,
+    ) -> BoxFuture<'static, Outcome> {
         self.calls.fetch_add(1, Ordering::Relaxed);
         match &call.item {
             Item::Tool(_) => self.tool(&permitted.target().item.clone(), context, call),
             Item::Resource(uri) => {
-                let contents = Object::new().with("uri", Raw::str(uri)).with("text", Raw::str("text")).to_raw();
-                let result = Object::new().with("contents", Raw::array([&contents])).to_raw();
+                let contents = Object::new()
+                    .with("uri", Raw::str(uri))
+                    .with("text", Raw::str("text"))
+                    .to_raw();
+                let result = Object::new()
+                    .with("contents", Raw::array([&contents]))
+                    .to_raw();
                 std::future::ready(Outcome::Complete(result)).boxed()
             }
             Item::Prompt(_) => {
                 std::future::ready(Outcome::Complete(raw(r#"{"messages":[]}"#))).boxed()
             }
-            Item::PromptArgument(_) | Item::ResourceArgument(_) => std::future::ready(Outcome::Complete(raw(
-                r#"{"completion":{"values":["a"]}}"#,
-            )))
-            .boxed(),
+            Item::PromptArgument(_) | Item::ResourceArgument(_) => {
+                std::future::ready(Outcome::Complete(raw(r#"{"completion":{"values":["a"]}}"#)))
+                    .boxed()
+            }
         }
     }
 
@@ -252,7 +289,10 @@ impl ServerSet for Fake {
         if handle.as_str() == "t1" && caller.principal.client.as_str() == "claude" {
             return Ok(target(&Item::Tool("task".into())));
         }
-        Err(Unresolved::Unknown { what: "task", name: handle.as_str().into() })
+        Err(Unresolved::Unknown {
+            what: "task",
+            name: handle.as_str().into(),
+        })
     }
 
     fn task(
@@ -265,7 +305,8 @@ impl ServerSet for Fake {
     ) -> BoxFuture<'static, Outcome> {
         let outcome = match verb {
             TaskVerb::Get => {
-                let result = task("completed").with("result", raw(r#"{"content":[],"isError":false}"#));
+                let result =
+                    task("completed").with("result", raw(r#"{"content":[],"isError":false}"#));
                 Outcome::Complete(result.to_raw())
             }
             TaskVerb::Update(_) | TaskVerb::Cancel => Outcome::Complete(Raw::empty_object()),
@@ -274,7 +315,11 @@ impl ServerSet for Fake {
     }
 
     fn tasks(&self, caller: &Caller) -> Vec<TaskHandle> {
-        if caller.principal.client.as_str() == "claude" { vec![TaskHandle::new("t1")] } else { Vec::new() }
+        if caller.principal.client.as_str() == "claude" {
+            vec![TaskHandle::new("t1")]
+        } else {
+            Vec::new()
+        }
     }
 
     fn listing(
@@ -286,7 +331,10 @@ impl ServerSet for Fake {
         if let Endpoint::Server(name) = endpoint
             && name.as_str() != "fake"
         {
-            return Err(Unresolved::NoEndpoint { what: "server", name: name.as_str().into() });
+            return Err(Unresolved::NoEndpoint {
+                what: "server",
+                name: name.as_str().into(),
+            });
         }
         let entries = match kind {
             ListKind::Tools => {
@@ -297,7 +345,10 @@ impl ServerSet for Fake {
                     .collect();
                 entries.push(entry("mirrored", r#"{"name":"mirrored","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}"#));
                 entries.extend((0..more).map(|number| {
-                    entry(&format!("more{number}"), &format!(r#"{{"name":"more{number}","inputSchema":{{"type":"object"}}}}"#))
+                    entry(
+                        &format!("more{number}"),
+                        &format!(r#"{{"name":"more{number}","inputSchema":{{"type":"object"}}}}"#),
+                    )
                 }));
                 entries
             }
@@ -313,9 +364,14 @@ impl ServerSet for Fake {
         if let Endpoint::Server(name) = endpoint
             && name.as_str() != "fake"
         {
-            return Err(Unresolved::NoEndpoint { what: "server", name: name.as_str().into() });
+            return Err(Unresolved::NoEndpoint {
+                what: "server",
+                name: name.as_str().into(),
+            });
         }
-        let capabilities = raw(r#"{"tools":{"listChanged":true},"resources":{"subscribe":true},"prompts":{},"logging":{}}"#);
+        let capabilities = raw(
+            r#"{"tools":{"listChanged":true},"resources":{"subscribe":true},"prompts":{},"logging":{}}"#,
+        );
         Ok(Description {
             capabilities: ServerCapabilities::from_raw(&capabilities, Revision::LATEST_LEGACY),
             instructions: Some("be kind".to_owned()),
@@ -331,13 +387,19 @@ impl ServerSet for Fake {
     }
 
     fn seat_opened(&self, caller: &Caller, _peer: Arc<dyn Peer>) {
-        self.seats.lock().expect("sound").push(format!("+{}", caller.principal.client));
+        self.seats
+            .lock()
+            .expect("sound")
+            .push(format!("+{}", caller.principal.client));
     }
 
     fn roots_changed(&self, _caller: &Caller) {}
 
     fn seat_closed(&self, caller: &Caller) {
-        self.seats.lock().expect("sound").push(format!("-{}", caller.principal.client));
+        self.seats
+            .lock()
+            .expect("sound")
+            .push(format!("-{}", caller.principal.client));
     }
 
     fn events(&self) -> broadcast::Receiver<HubEvent> {

@@ -41,7 +41,11 @@ impl Response {
 
     pub(crate) fn code(&self) -> i64 {
         let error = self.json().get("error").expect("an error");
-        error.get("code").expect("a code").to_i64().expect("an integer")
+        error
+            .get("code")
+            .expect("a code")
+            .to_i64()
+            .expect("an integer")
     }
 
     /// The messages of an event stream.
@@ -56,14 +60,24 @@ impl Response {
 
     /// The ids of the events of an event stream.
     pub(crate) fn ids(&self) -> Vec<&str> {
-        self.body.lines().filter_map(|line| line.strip_prefix("id: ")).collect()
+        self.body
+            .lines()
+            .filter_map(|line| line.strip_prefix("id: "))
+            .collect()
     }
 }
 
 impl Client {
     pub(crate) async fn connect(port: u16, token: Option<&str>) -> Self {
-        let stream = TcpStream::connect(("127.0.0.1", port)).await.expect("connected");
-        Self { stream, port, token: token.map(str::to_owned), read: Vec::new() }
+        let stream = TcpStream::connect(("127.0.0.1", port))
+            .await
+            .expect("connected");
+        Self {
+            stream,
+            port,
+            token: token.map(str::to_owned),
+            read: Vec::new(),
+        }
     }
 
     pub(crate) async fn send(&mut self, bytes: &[u8]) {
@@ -72,7 +86,10 @@ impl Client {
 
     /// A request in full, with the headers every client sends.
     pub(crate) fn text(&self, line: &str, headers: &str, body: &str) -> String {
-        let token = self.token.as_ref().map(|token| format!("Authorization: Bearer {token}\r\n"));
+        let token = self
+            .token
+            .as_ref()
+            .map(|token| format!("Authorization: Bearer {token}\r\n"));
         format!(
             "{line} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n{}Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\nContent-Length: {}\r\n{headers}\r\n{body}",
             self.port,
@@ -103,11 +120,23 @@ impl Client {
             if let Some(end) = find(&self.read, b"\r\n\r\n") {
                 break end;
             }
-            assert!(self.more().await, "closed before a response: {:?}", String::from_utf8_lossy(&self.read));
+            assert!(
+                self.more().await,
+                "closed before a response: {:?}",
+                String::from_utf8_lossy(&self.read)
+            );
         };
         let head = String::from_utf8(self.read.drain(..end + 4).collect()).expect("text");
-        let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status");
-        Response { status, head, body: String::new() }
+        let status = head
+            .split(' ')
+            .nth(1)
+            .and_then(|code| code.parse().ok())
+            .expect("a status");
+        Response {
+            status,
+            head,
+            body: String::new(),
+        }
     }
 
     /// A whole response.
@@ -118,8 +147,9 @@ impl Client {
                 response.body.push_str(&chunk);
             }
         } else {
-            let length: usize =
-                response.header("content-length").map_or(0, |length| length.parse().expect("a length"));
+            let length: usize = response
+                .header("content-length")
+                .map_or(0, |length| length.parse().expect("a length"));
             while self.read.len() < length {
                 assert!(self.more().await, "closed in a body");
             }
@@ -166,7 +196,9 @@ impl Client {
 
     async fn more(&mut self) -> bool {
         let mut buffer = vec![0; 64 * 1024];
-        let read = tokio::time::timeout(HUNG, self.stream.read(&mut buffer)).await.expect("hung");
+        let read = tokio::time::timeout(HUNG, self.stream.read(&mut buffer))
+            .await
+            .expect("hung");
         match read {
             Ok(0) | Err(_) => false,
             Ok(length) => {
@@ -178,7 +210,8 @@ impl Client {
 }
 
 fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
-    text.windows(wanted.len()).position(|window| window == wanted)
+    text.windows(wanted.len())
+        .position(|window| window == wanted)
 }
 
 /// The headers that a modern client mirrors.

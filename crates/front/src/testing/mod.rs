@@ -40,13 +40,17 @@ struct Tokens;
 impl Authenticator for Tokens {
     fn bearer(&self, token: &str) -> Option<ClientId> {
         let client = token.strip_prefix("TOKEN-")?;
-        ["claude", "codex"].contains(&client).then(|| ClientId::new(client))
+        ["claude", "codex"]
+            .contains(&client)
+            .then(|| ClientId::new(client))
     }
 
     fn local(&self, name: Option<&str>) -> Option<ClientId> {
         match name {
             None => Some(ClientId::new("owner")),
-            Some(name) => ["claude", "codex"].contains(&name).then(|| ClientId::new(name)),
+            Some(name) => ["claude", "codex"]
+                .contains(&name)
+                .then(|| ClientId::new(name)),
         }
     }
 }
@@ -59,10 +63,16 @@ impl AdminHandler for Admin {
         let items = match method {
             "silent" => Vec::new(),
             "echo" => vec![
-                AdminItem::Notification { method: "line".into(), params: Raw::from_static(r#"{"n":1}"#) },
+                AdminItem::Notification {
+                    method: "line".into(),
+                    params: Raw::from_static(r#"{"n":1}"#),
+                },
                 AdminItem::Done(Ok(params.unwrap_or_else(Raw::null))),
             ],
-            _ => vec![AdminItem::Done(Err(ErrorObject::new(-32601, "no such command")))],
+            _ => vec![AdminItem::Done(Err(ErrorObject::new(
+                -32601,
+                "no such command",
+            )))],
         };
         futures_util::stream::iter(items).boxed()
     }
@@ -78,10 +88,15 @@ impl Rig {
     pub(crate) async fn with(settings: FrontSettings) -> Self {
         let home = tempfile::tempdir().expect("a folder");
         let fake = Arc::new(Fake::default());
-        let store = Store::open(&home.path().join("state.db"), StoreOptions::default()).expect("a store");
+        let store =
+            Store::open(&home.path().join("state.db"), StoreOptions::default()).expect("a store");
         let clock = SystemClock::shared();
-        let ledger = Ledger::open(Arc::new(store), LedgerKey::from_bytes(&[7; 32]), Arc::clone(&clock))
-            .expect("a ledger");
+        let ledger = Ledger::open(
+            Arc::new(store),
+            LedgerKey::from_bytes(&[7; 32]),
+            Arc::clone(&clock),
+        )
+        .expect("a ledger");
         let rules = Rules::parse(Rules::personal_template(), "template").expect("rules");
         let clients = KnownClients::new(["claude", "codex", "owner"].map(ClientId::new))
             .with_no_auth(settings.no_auth);
@@ -107,7 +122,14 @@ impl Rig {
                 front.serve_http(listener, &workers).await.expect("served");
             })
         };
-        Self { front, fake, port, home, workers, serving }
+        Self {
+            front,
+            fake,
+            port,
+            home,
+            workers,
+            serving,
+        }
     }
 
     /// A connection that shows the credential of `claude`.
@@ -128,7 +150,9 @@ impl Rig {
         self.front.shutdown().await;
         self.serving.await.expect("ended");
         let workers = Arc::into_inner(self.workers).expect("the last holder");
-        tokio::task::spawn_blocking(move || workers.join()).await.expect("joined");
+        tokio::task::spawn_blocking(move || workers.join())
+            .await
+            .expect("joined");
     }
 }
 
@@ -143,5 +167,7 @@ pub(crate) fn modern(id: i64, method: &str, capabilities: &str, params: &str) ->
         r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{capabilities}}}"#
     );
     let comma = if params.is_empty() { "" } else { "," };
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}{comma}{meta}}}}}"#)
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}{comma}{meta}}}}}"#
+    )
 }

@@ -20,13 +20,18 @@ impl SocketClient {
     pub(crate) async fn connect(path: &std::path::Path) -> Self {
         let stream = UnixStream::connect(path).await.expect("connected");
         let (reader, writer) = stream.into_split();
-        Self { reader: BufReader::new(reader), writer }
+        Self {
+            reader: BufReader::new(reader),
+            writer,
+        }
     }
 
     /// Connects and greets.
     pub(crate) async fn greet(path: &std::path::Path, hello: &str) -> (Self, Raw) {
         let mut client = Self::connect(path).await;
-        client.send(&format!(r#"{{"legation":1,"hello":{hello}}}"#)).await;
+        client
+            .send(&format!(r#"{{"legation":1,"hello":{hello}}}"#))
+            .await;
         let answer = client.line().await.expect("an answer");
         (client, answer)
     }
@@ -39,7 +44,9 @@ impl SocketClient {
     /// The next message; `None` when the other side has closed.
     pub(crate) async fn line(&mut self) -> Option<Raw> {
         let mut line = String::new();
-        let read = tokio::time::timeout(HUNG, self.reader.read_line(&mut line)).await.expect("hung");
+        let read = tokio::time::timeout(HUNG, self.reader.read_line(&mut line))
+            .await
+            .expect("hung");
         (read.expect("read") > 0).then(|| raw(&line))
     }
 }

@@ -7,15 +7,25 @@ use legation_wire::json::{Object, Raw};
 use crate::testing::{Rig, modern, raw};
 
 fn call(id: i64, tool: &str, capabilities: &str, more: &str) -> String {
-    modern(id, "tools/call", capabilities, &format!(r#""name":"{tool}","arguments":{{}}{more}"#))
+    modern(
+        id,
+        "tools/call",
+        capabilities,
+        &format!(r#""name":"{tool}","arguments":{{}}{more}"#),
+    )
 }
 
 fn result(response: &crate::testing::Response) -> Raw {
-    response.json().get("result").unwrap_or_else(|| panic!("no result: {}", response.body))
+    response
+        .json()
+        .get("result")
+        .unwrap_or_else(|| panic!("no result: {}", response.body))
 }
 
 fn text(raw: &Raw, member: &str) -> String {
-    raw.get(member).and_then(|value| value.to_str().map(|text| text.into_owned())).expect(member)
+    raw.get(member)
+        .and_then(|value| value.to_str().map(|text| text.into_owned()))
+        .expect(member)
 }
 
 #[tokio::test]
@@ -25,9 +35,16 @@ async fn discover_and_lists_carry_what_the_revision_asks_for() {
     for _ in 0..2 {
         let discovered = client.modern(&modern(1, "server/discover", "{}", "")).await;
         let result = result(&discovered);
-        assert_eq!(result.get("supportedVersions"), Some(raw(r#"["2026-07-28"]"#)));
+        assert_eq!(
+            result.get("supportedVersions"),
+            Some(raw(r#"["2026-07-28"]"#))
+        );
         assert_eq!(text(&result, "resultType"), "complete");
-        assert!(discovered.body.contains(r#""io.modelcontextprotocol/serverInfo":{"name":"legation""#));
+        assert!(
+            discovered
+                .body
+                .contains(r#""io.modelcontextprotocol/serverInfo":{"name":"legation""#)
+        );
         assert!(result.get("ttlMs").is_some() && result.get("cacheScope").is_some());
     }
     for (method, member) in [
@@ -41,9 +58,15 @@ async fn discover_and_lists_carry_what_the_revision_asks_for() {
         assert_eq!(text(&result, "cacheScope"), "private");
         assert!(result.get("ttlMs").expect("a time").to_i64().is_some());
     }
-    let read = client.modern(&modern(3, "resources/read", "{}", r#""uri":"test://a""#)).await;
+    let read = client
+        .modern(&modern(3, "resources/read", "{}", r#""uri":"test://a""#))
+        .await;
     assert!(result(&read).get("ttlMs").is_some());
-    assert_eq!(*rig.fake.seats.lock().expect("sound"), ["+claude"], "one seat");
+    assert_eq!(
+        *rig.fake.seats.lock().expect("sound"),
+        ["+claude"],
+        "one seat"
+    );
     rig.stop().await;
 }
 
@@ -52,7 +75,9 @@ async fn what_a_request_must_say_is_checked_in_order() {
     let rig = Rig::start().await;
     let mut client = rig.client().await;
     let headers = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: server/discover\r\n";
-    let meta = |meta: &str| format!(r#"{{"jsonrpc":"2.0","id":9,"method":"server/discover","params":{{{meta}}}}}"#);
+    let meta = |meta: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":9,"method":"server/discover","params":{{{meta}}}}}"#)
+    };
     for bad in [
         "",
         r#""_meta":{"io.modelcontextprotocol/clientCapabilities":{}}"#,
@@ -67,10 +92,17 @@ async fn what_a_request_must_say_is_checked_in_order() {
     let list = modern(1, "tools/list", "{}", "");
     let other = list.replace("2026-07-28", "v999.0.0");
     let unsupported = client
-        .post("MCP-Protocol-Version: v999.0.0\r\nMcp-Method: tools/list\r\n", &other)
+        .post(
+            "MCP-Protocol-Version: v999.0.0\r\nMcp-Method: tools/list\r\n",
+            &other,
+        )
         .await;
     assert_eq!((unsupported.status, unsupported.code()), (400, -32022));
-    assert!(unsupported.body.contains(r#""supported":["2026-07-28"],"requested":"v999.0.0""#));
+    assert!(
+        unsupported
+            .body
+            .contains(r#""supported":["2026-07-28"],"requested":"v999.0.0""#)
+    );
     let call = call(1, "echo", "{}", "");
     let version = "MCP-Protocol-Version: 2026-07-28\r\n";
     for (headers, body) in [
@@ -79,14 +111,27 @@ async fn what_a_request_must_say_is_checked_in_order() {
         (format!("{version}Mcp-Method: TOOLS/LIST\r\n"), &list),
         (format!("{version}Mcp-Method: prompts/list\r\n"), &list),
         (format!("{version}Mcp-Method: tools/call\r\n"), &call),
-        (format!("{version}Mcp-Method: tools/call\r\nMcp-Name: other\r\n"), &call),
-        (format!("{version}Mcp-Method: tools/call\r\nMcp-Name: echo\r\nMcp-Name: echo\r\n"), &call),
+        (
+            format!("{version}Mcp-Method: tools/call\r\nMcp-Name: other\r\n"),
+            &call,
+        ),
+        (
+            format!("{version}Mcp-Method: tools/call\r\nMcp-Name: echo\r\nMcp-Name: echo\r\n"),
+            &call,
+        ),
         ("Mcp-Method: tools/list\r\n".to_owned(), &list),
     ] {
         let refused = client.post(&headers, body).await;
         assert_eq!((refused.status, refused.code()), (400, -32020), "{headers}");
     }
-    for method in ["initialize", "ping", "logging/setLevel", "resources/subscribe", "tasks/list", "unknown/method"] {
+    for method in [
+        "initialize",
+        "ping",
+        "logging/setLevel",
+        "resources/subscribe",
+        "tasks/list",
+        "unknown/method",
+    ] {
         let unknown = client.modern(&modern(4, method, "{}", "")).await;
         assert_eq!((unknown.status, unknown.code()), (404, -32601), "{method}");
         assert_eq!(unknown.json().get("id"), Some(Raw::int(4)));
@@ -98,8 +143,14 @@ async fn what_a_request_must_say_is_checked_in_order() {
 async fn mirrored_arguments_are_checked_against_the_tool() {
     let rig = Rig::start().await;
     let mut client = rig.client().await;
-    let body = modern(1, "tools/call", "{}", r#""name":"mirrored","arguments":{"region":"Hello"}"#);
-    let headers = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: mirrored\r\n";
+    let body = modern(
+        1,
+        "tools/call",
+        "{}",
+        r#""name":"mirrored","arguments":{"region":"Hello"}"#,
+    );
+    let headers =
+        "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: mirrored\r\n";
     for (value, status) in [
         (Some("Hello"), 200),
         (Some("=?base64?SGVsbG8=?="), 200),
@@ -108,7 +159,9 @@ async fn mirrored_arguments_are_checked_against_the_tool() {
         (Some("SGVsbG8="), 400),
         (None, 400),
     ] {
-        let extra = value.map(|value| format!("Mcp-Param-Region: {value}\r\n")).unwrap_or_default();
+        let extra = value
+            .map(|value| format!("Mcp-Param-Region: {value}\r\n"))
+            .unwrap_or_default();
         let answered = client.post(&format!("{headers}{extra}"), &body).await;
         assert_eq!(answered.status, status, "{value:?}: {}", answered.body);
     }
@@ -125,16 +178,23 @@ async fn a_call_is_plain_json_unless_something_comes_first() {
         result(&plain).as_text(),
         r#"{"resultType":"complete","content":[],"big":9223372036854775807,"vendor/x":{},"params":{"name":"echo","arguments":{}}}"#
     );
-    let body = call(2, "progress", "{}", "").replace(r#""_meta":{"#, r#""_meta":{"progressToken":7,"#);
+    let body =
+        call(2, "progress", "{}", "").replace(r#""_meta":{"#, r#""_meta":{"progressToken":7,"#);
     let streamed = client.modern(&body).await;
     assert_eq!(streamed.header("content-type"), Some("text/event-stream"));
     assert_eq!(streamed.header("x-accel-buffering"), Some("no"));
     assert_eq!(streamed.messages().len(), 4);
     assert!(streamed.ids().is_empty(), "such streams are not resumable");
     let silent = client.modern(&call(3, "log", "{}", "")).await;
-    assert_eq!(silent.header("content-type"), Some("application/json"), "no level, no logs");
-    let body = call(4, "log", "{}", "")
-        .replace(r#""_meta":{"#, r#""_meta":{"io.modelcontextprotocol/logLevel":"warning","#);
+    assert_eq!(
+        silent.header("content-type"),
+        Some("application/json"),
+        "no level, no logs"
+    );
+    let body = call(4, "log", "{}", "").replace(
+        r#""_meta":{"#,
+        r#""_meta":{"io.modelcontextprotocol/logLevel":"warning","#,
+    );
     let logged = client.modern(&body).await;
     assert_eq!(logged.messages().len(), 2, "{}", logged.body);
     assert!(logged.body.contains("loud"));
@@ -150,7 +210,10 @@ async fn closing_the_connection_calls_the_call_off() {
     client.send(text.as_bytes()).await;
     rig.fake.begun.notified().await;
     drop(client);
-    assert_eq!(rig.fake.called_off(1).await, [CancelReason::ClientCancelled]);
+    assert_eq!(
+        rig.fake.called_off(1).await,
+        [CancelReason::ClientCancelled]
+    );
     rig.stop().await;
 }
 
@@ -162,35 +225,75 @@ async fn a_live_question_parks_the_call_until_its_answer_comes() {
     let asked = client.modern(&call(1, "ask", elicits, "")).await;
     let required = result(&asked);
     assert_eq!(text(&required, "resultType"), "input_required");
-    let question = required.get("inputRequests").and_then(|map| map.get("user_name")).expect("the hinted key");
+    let question = required
+        .get("inputRequests")
+        .and_then(|map| map.get("user_name"))
+        .expect("the hinted key");
     assert_eq!(text(&question, "method"), "elicitation/create");
     assert!(!asked.body.contains("inputKey"));
     let state = required.get("requestState").expect("a state");
     let retry = |id: i64, responses: &str, state: &str| {
-        call(id, "ask", elicits, &format!(r#","inputResponses":{responses},"requestState":{state}"#))
+        call(
+            id,
+            "ask",
+            elicits,
+            &format!(r#","inputResponses":{responses},"requestState":{state}"#),
+        )
     };
     let good = r#"{"user_name":{"action":"accept","content":{"n":1}},"extra":{}}"#;
 
-    let tampered = state.as_text().replacen("\"", "", 1).replace('"', "-TAMPERED\"");
+    let tampered = state
+        .as_text()
+        .replacen("\"", "", 1)
+        .replace('"', "-TAMPERED\"");
     let tampered = format!("\"{tampered}");
-    assert_eq!(client.modern(&retry(2, good, &tampered)).await.code(), -32602);
+    assert_eq!(
+        client.modern(&retry(2, good, &tampered)).await.code(),
+        -32602
+    );
     let mut foreign = rig.client_as("codex").await;
-    assert_eq!(foreign.modern(&retry(2, good, state.as_text())).await.code(), -32602);
-    let other = retry(2, good, state.as_text()).replace(r#""arguments":{}"#, r#""arguments":{"x":1}"#);
+    assert_eq!(
+        foreign
+            .modern(&retry(2, good, state.as_text()))
+            .await
+            .code(),
+        -32602
+    );
+    let other =
+        retry(2, good, state.as_text()).replace(r#""arguments":{}"#, r#""arguments":{"x":1}"#);
     assert_eq!(client.modern(&other).await.code(), -32602);
     for bad in ["null", r#"{"user_name":12345}"#] {
-        assert_eq!(client.modern(&retry(2, bad, state.as_text())).await.code(), -32602, "{bad}");
+        assert_eq!(
+            client.modern(&retry(2, bad, state.as_text())).await.code(),
+            -32602,
+            "{bad}"
+        );
     }
-    let again = result(&client.modern(&retry(2, r#"{"wrong":{}}"#, state.as_text())).await);
+    let again = result(
+        &client
+            .modern(&retry(2, r#"{"wrong":{}}"#, state.as_text()))
+            .await,
+    );
     assert_eq!(again.get("inputRequests"), required.get("inputRequests"));
 
-    let body = retry(3, good, again.get("requestState").expect("a state").as_text());
+    let body = retry(
+        3,
+        good,
+        again.get("requestState").expect("a state").as_text(),
+    );
     let done = client.modern(&body).await;
     assert!(done.body.contains("accept"), "{}", done.body);
     let same = client.modern(&retry(4, good, state.as_text())).await;
-    assert_eq!(result(&same), result(&done), "the same retry gets the same end");
+    assert_eq!(
+        result(&same),
+        result(&done),
+        "the same retry gets the same end"
+    );
     let differs = retry(5, r#"{"user_name":{"action":"decline"}}"#, state.as_text());
-    assert_eq!(client.modern(&differs).await.code(), legation_wire::codes::BAD_REQUEST_STATE);
+    assert_eq!(
+        client.modern(&differs).await.code(),
+        legation_wire::codes::BAD_REQUEST_STATE
+    );
     rig.stop().await;
 }
 
@@ -200,24 +303,58 @@ async fn questions_come_in_rounds_and_together() {
     let mut client = rig.client().await;
     let all = r#"{"elicitation":{},"sampling":{},"roots":{}}"#;
     let required = result(&client.modern(&call(1, "ask3", all, "")).await);
-    assert_eq!(required.get("inputRequests").and_then(|map| map.to_object()).expect("a map").len(), 3);
+    assert_eq!(
+        required
+            .get("inputRequests")
+            .and_then(|map| map.to_object())
+            .expect("a map")
+            .len(),
+        3
+    );
     let first = result(&client.modern(&call(2, "twice", all, "")).await);
     let state = first.get("requestState").expect("a state");
-    let more = format!(r#","inputResponses":{{"one":{{"action":"accept"}}}},"requestState":{state}"#);
+    let more =
+        format!(r#","inputResponses":{{"one":{{"action":"accept"}}}},"requestState":{state}"#);
     let second = result(&client.modern(&call(3, "twice", all, &more)).await);
-    assert!(second.get("inputRequests").and_then(|map| map.get("two")).is_some(), "{second}");
+    assert!(
+        second
+            .get("inputRequests")
+            .and_then(|map| map.get("two"))
+            .is_some(),
+        "{second}"
+    );
     let next = second.get("requestState").expect("a state");
     assert_ne!(state, next);
-    let more = format!(r#","inputResponses":{{"two":{{"action":"cancel"}}}},"requestState":{next}"#);
+    let more =
+        format!(r#","inputResponses":{{"two":{{"action":"cancel"}}}},"requestState":{next}"#);
     let done = client.modern(&call(4, "twice", all, &more)).await;
-    assert!(done.body.contains("accept") && done.body.contains("cancel"), "{}", done.body);
+    assert!(
+        done.body.contains("accept") && done.body.contains("cancel"),
+        "{}",
+        done.body
+    );
 
     let given = client
-        .modern(&call(5, "ask", all, r#","inputResponses":{"user_name":{"action":"accept"},"x":{}}"#))
+        .modern(&call(
+            5,
+            "ask",
+            all,
+            r#","inputResponses":{"user_name":{"action":"accept"},"x":{}}"#,
+        ))
         .await;
-    assert!(given.body.contains("accept"), "answered before it was asked: {}", given.body);
-    let undeclared = client.modern(&call(6, "sample", r#"{"elicitation":{}}"#, "")).await;
-    assert_eq!(undeclared.code(), -32601, "the server hears that this request's client cannot");
+    assert!(
+        given.body.contains("accept"),
+        "answered before it was asked: {}",
+        given.body
+    );
+    let undeclared = client
+        .modern(&call(6, "sample", r#"{"elicitation":{}}"#, ""))
+        .await;
+    assert_eq!(
+        undeclared.code(),
+        -32601,
+        "the server hears that this request's client cannot"
+    );
     rig.stop().await;
 }
 
@@ -225,17 +362,27 @@ async fn questions_come_in_rounds_and_together() {
 async fn a_modern_servers_question_passes_under_a_seal() {
     let rig = Rig::start().await;
     let mut client = rig.client().await;
-    let required = result(&client.modern(&call(1, "passes", r#"{"elicitation":{}}"#, "")).await);
+    let required = result(
+        &client
+            .modern(&call(1, "passes", r#"{"elicitation":{}}"#, ""))
+            .await,
+    );
     assert_eq!(text(&required, "resultType"), "input_required");
     assert!(!required.as_text().contains("upstream-state"));
     let state = required.get("requestState").expect("a state");
-    let more = format!(r#","inputResponses":{{"user_name":{{"action":"accept"}}}},"requestState":{state}"#);
+    let more = format!(
+        r#","inputResponses":{{"user_name":{{"action":"accept"}}}},"requestState":{state}"#
+    );
     let body = call(2, "passes", r#"{"elicitation":{}}"#, &more);
     let done = client.modern(&body).await;
     assert!(done.body.contains("upstream-state"), "{}", done.body);
     let calls = rig.fake.calls.load(std::sync::atomic::Ordering::Relaxed);
     assert_eq!(result(&client.modern(&body).await), result(&done));
-    assert_eq!(rig.fake.calls.load(std::sync::atomic::Ordering::Relaxed), calls, "not called again");
+    assert_eq!(
+        rig.fake.calls.load(std::sync::atomic::Ordering::Relaxed),
+        calls,
+        "not called again"
+    );
     rig.stop().await;
 }
 
@@ -247,16 +394,34 @@ async fn listeners_hear_what_they_asked_for_and_nothing_else() {
     let body = modern(7, "subscriptions/listen", "{}", filter);
     let text = client.text("POST /mcp", &crate::testing::mirrored(&body), &body);
     client.send(text.as_bytes()).await;
-    assert_eq!(client.head().await.header("content-type"), Some("text/event-stream"));
+    assert_eq!(
+        client.head().await.header("content-type"),
+        Some("text/event-stream")
+    );
     let acknowledged = client.until("\n\n").await;
-    assert!(acknowledged.contains("notifications/subscriptions/acknowledged"), "{acknowledged}");
-    assert!(acknowledged.contains(r#""toolsListChanged":true,"resourceSubscriptions":["test://a"]"#));
+    assert!(
+        acknowledged.contains("notifications/subscriptions/acknowledged"),
+        "{acknowledged}"
+    );
+    assert!(
+        acknowledged.contains(r#""toolsListChanged":true,"resourceSubscriptions":["test://a"]"#)
+    );
     let server = ServerName::parse("fake").expect("a name");
-    let change = |kind| HubEvent::ListChanged { server: server.clone(), kind, audience: Audience::All };
-    rig.fake.events.send(change(ListKind::Prompts)).expect("sent");
+    let change = |kind| HubEvent::ListChanged {
+        server: server.clone(),
+        kind,
+        audience: Audience::All,
+    };
+    rig.fake
+        .events
+        .send(change(ListKind::Prompts))
+        .expect("sent");
     rig.fake.events.send(change(ListKind::Tools)).expect("sent");
     let heard = client.until("list_changed").await;
-    assert!(heard.contains("tools/list_changed") && !heard.contains("prompts"), "{heard}");
+    assert!(
+        heard.contains("tools/list_changed") && !heard.contains("prompts"),
+        "{heard}"
+    );
     assert!(heard.contains(r#""io.modelcontextprotocol/subscriptionId":7"#));
     for uri in ["test://b", "test://a"] {
         rig.fake
@@ -270,10 +435,16 @@ async fn listeners_hear_what_they_asked_for_and_nothing_else() {
             .expect("sent");
     }
     let heard = client.until("resources/updated").await;
-    assert!(heard.contains("test://a") && !heard.contains("test://b"), "{heard}");
+    assert!(
+        heard.contains("test://a") && !heard.contains("test://b"),
+        "{heard}"
+    );
     rig.front.shutdown().await;
     let end = client.until("result").await;
-    assert!(end.contains(r#""resultType":"complete""#), "a graceful end: {end}");
+    assert!(
+        end.contains(r#""resultType":"complete""#),
+        "a graceful end: {end}"
+    );
     rig.stop().await;
 }
 
@@ -285,24 +456,44 @@ async fn tasks_of_the_extension() {
     let created = result(&client.modern(&call(1, "task", declared, "")).await);
     assert_eq!(text(&created, "resultType"), "task");
     assert_eq!(text(&created, "taskId"), "t1");
-    let synchronous = client.modern(&call(2, "task", "{}", r#","task":{"ttl":1}"#)).await;
-    assert!(synchronous.body.contains("synchronous"), "{}", synchronous.body);
+    let synchronous = client
+        .modern(&call(2, "task", "{}", r#","task":{"ttl":1}"#))
+        .await;
+    assert!(
+        synchronous.body.contains("synchronous"),
+        "{}",
+        synchronous.body
+    );
     let ask = |method: &str, capabilities: &str, more: &str| {
         modern(3, method, capabilities, &format!(r#""taskId":"t1"{more}"#))
     };
     for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
         let refused = client.modern(&ask(method, "{}", "")).await;
         assert_eq!((refused.status, refused.code()), (400, -32021), "{method}");
-        assert!(refused.body.contains(r#""requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#));
+        assert!(refused.body.contains(
+            r#""requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#
+        ));
     }
     let got = result(&client.modern(&ask("tasks/get", declared, "")).await);
     assert_eq!(text(&got, "resultType"), "complete");
-    assert_eq!(got.get("result"), Some(raw(r#"{"content":[],"isError":false}"#)));
-    for (method, more) in [("tasks/cancel", ""), ("tasks/update", r#","inputResponses":{}"#)] {
+    assert_eq!(
+        got.get("result"),
+        Some(raw(r#"{"content":[],"isError":false}"#))
+    );
+    for (method, more) in [
+        ("tasks/cancel", ""),
+        ("tasks/update", r#","inputResponses":{}"#),
+    ] {
         let acknowledged = client.modern(&ask(method, declared, more)).await;
-        assert_eq!(result(&acknowledged).as_text(), r#"{"resultType":"complete"}"#);
+        assert_eq!(
+            result(&acknowledged).as_text(),
+            r#"{"resultType":"complete"}"#
+        );
     }
     let mut foreign = rig.client_as("codex").await;
-    assert_eq!(foreign.modern(&ask("tasks/get", declared, "")).await.code(), -32602);
+    assert_eq!(
+        foreign.modern(&ask("tasks/get", declared, "")).await.code(),
+        -32602
+    );
     rig.stop().await;
 }

@@ -83,7 +83,10 @@ impl Listen {
                 accepted.set(member, Raw::array(&names));
             }
         };
-        names("resourceSubscriptions", self.uris.keys().map(|uri| &**uri).collect());
+        names(
+            "resourceSubscriptions",
+            self.uris.keys().map(|uri| &**uri).collect(),
+        );
         names("taskIds", self.tasks.iter().map(|id| &**id).collect());
         accepted.to_raw()
     }
@@ -100,20 +103,30 @@ impl Listen {
         };
         let shared = &inquiry.shared;
         for uri in strings(filter, "resourceSubscriptions")? {
-            let subscribed =
-                shared.gate.subscribe(&inquiry.context, &inquiry.endpoint, &uri).await;
+            let subscribed = shared
+                .gate
+                .subscribe(&inquiry.context, &inquiry.endpoint, &uri)
+                .await;
             // A resource that may not be read is left out of the acknowledgement.
             if let Ok(guard) = subscribed {
                 let server = resource_owner(shared, inquiry, &uri);
-                listen.uris.insert(uri, Watched { server, _guard: guard });
+                listen.uris.insert(
+                    uri,
+                    Watched {
+                        server,
+                        _guard: guard,
+                    },
+                );
             }
         }
         let tasks = strings(filter, "taskIds")?;
         if !tasks.is_empty() {
             require_tasks(&inquiry.speaker)?;
             let own = shared.gate.tasks(&inquiry.context.caller);
-            listen.tasks =
-                tasks.into_iter().filter(|id| own.iter().any(|own| own.as_str() == &**id)).collect();
+            listen.tasks = tasks
+                .into_iter()
+                .filter(|id| own.iter().any(|own| own.as_str() == &**id))
+                .collect();
         }
         Ok(listen)
     }
@@ -123,7 +136,10 @@ impl Listen {
 /// taken for it.
 pub(crate) fn resource_owner(shared: &Shared, inquiry: &Inquiry, uri: &str) -> Option<ServerName> {
     let item = Item::Resource(uri.into());
-    match shared.servers().resolve(&inquiry.context.caller, &inquiry.endpoint, &item) {
+    match shared
+        .servers()
+        .resolve(&inquiry.context.caller, &inquiry.endpoint, &item)
+    {
         Resolve::Ready(Ok(target)) => Some(target.server),
         Resolve::Ready(Err(_)) | Resolve::Wait(_) => None,
     }
@@ -174,12 +190,21 @@ fn strings(filter: &Object, member: &str) -> Result<Vec<Box<str>>, ErrorObject> 
     let Some(raw) = filter.get(member) else {
         return Ok(Vec::new());
     };
-    let wrong = || invalid(&format!("notifications.{member} must be an array of strings"));
+    let wrong = || {
+        invalid(&format!(
+            "notifications.{member} must be an array of strings"
+        ))
+    };
     let items = raw.to_array().ok_or_else(wrong)?;
     if items.len() > NAMED_MAX {
-        return Err(invalid(&format!("notifications.{member} names more than {NAMED_MAX}")));
+        return Err(invalid(&format!(
+            "notifications.{member} names more than {NAMED_MAX}"
+        )));
     }
-    items.iter().map(|item| item.to_str().map(Into::into).ok_or_else(wrong)).collect()
+    items
+        .iter()
+        .map(|item| item.to_str().map(Into::into).ok_or_else(wrong))
+        .collect()
 }
 
 fn invalid(message: &str) -> ErrorObject {

@@ -77,7 +77,10 @@ impl Watchers {
         table.last += 1;
         let number = table.last;
         table.by_number.insert(number, Arc::new(watcher));
-        WatchGuard { watchers: self.clone(), number }
+        WatchGuard {
+            watchers: self.clone(),
+            number,
+        }
     }
 
     fn all(&self) -> Vec<Arc<Watcher>> {
@@ -160,14 +163,23 @@ fn tell_changes(shared: &Shared, changes: &[Change]) {
 
 fn tell(shared: &Shared, event: &HubEvent) {
     match event {
-        HubEvent::ResourceUpdated { server, uri, params, audience } => {
+        HubEvent::ResourceUpdated {
+            server,
+            uri,
+            params,
+            audience,
+        } => {
             for watcher in shared.watchers.all() {
                 if watcher.sees(shared, server, audience) {
                     watcher.resource_updated(server, uri, params);
                 }
             }
         }
-        HubEvent::Logged { server, params, audience } => {
+        HubEvent::Logged {
+            server,
+            params,
+            audience,
+        } => {
             for watcher in shared.watchers.all() {
                 if watcher.sees(shared, server, audience) {
                     watcher.logged(params);
@@ -194,7 +206,10 @@ impl Watcher {
             Audience::Seat(seat) => self.caller.seat == *seat,
             Audience::Workspace(folder) => self.caller.workspace.as_ref() == Some(folder),
         };
-        meant && shared.servers().covers(&self.caller, &self.endpoint, server)
+        meant
+            && shared
+                .servers()
+                .covers(&self.caller, &self.endpoint, server)
     }
 
     fn list_changed(&self, kind: ListKind) {
@@ -236,14 +251,21 @@ impl Watcher {
     }
 
     fn task_changed(&self, task: &Object) {
-        let handle = task.get("taskId").and_then(|id| id.to_str().map(|id| id.into_owned()));
+        let handle = task
+            .get("taskId")
+            .and_then(|id| id.to_str().map(|id| id.into_owned()));
         let Some(handle) = handle else { return };
         match &self.interest {
             Interest::Session(session) if session.knows_task(&handle) => {
-                let Ok(mut task) = Task::parse(&task.to_raw()) else { return };
+                let Ok(mut task) = Task::parse(&task.to_raw()) else {
+                    return;
+                };
                 // The result is fetched with tasks/result; here is only the state.
                 drop(task_outcome(&mut task));
-                self.send("notifications/tasks/status", Some(task.to_legacy().to_raw()));
+                self.send(
+                    "notifications/tasks/status",
+                    Some(task.to_legacy().to_raw()),
+                );
             }
             Interest::Listen(listen) if listen.wants_task(&handle) => {
                 self.send("notifications/tasks", Some(listen.tag(task.clone())));
@@ -253,6 +275,9 @@ impl Watcher {
     }
 
     fn send(&self, method: &str, params: Option<Raw>) {
-        self.outbox.push(Message::notification(method, params).to_bytes(), Weight::Droppable);
+        self.outbox.push(
+            Message::notification(method, params).to_bytes(),
+            Weight::Droppable,
+        );
     }
 }

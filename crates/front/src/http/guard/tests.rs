@@ -13,10 +13,24 @@ fn headers(name: &header::HeaderName, values: &[&str]) -> HeaderMap {
 
 #[test]
 fn only_the_hubs_own_hosts_pass() {
-    let settings = FrontSettings { hosts: vec!["hub.example:443".into()], ..FrontSettings::default() };
+    let settings = FrontSettings {
+        hosts: vec!["hub.example:443".into()],
+        ..FrontSettings::default()
+    };
     let uri = Uri::from_static("/mcp");
-    for good in ["127.0.0.1:48080", "localhost:48080", "LOCALHOST:48080", "[::1]:48080", "hub.example:443", "127.0.0.2:48080"] {
-        assert_eq!(host(&uri, &headers(&header::HOST, &[good]), 48080, &settings), Ok(()), "{good}");
+    for good in [
+        "127.0.0.1:48080",
+        "localhost:48080",
+        "LOCALHOST:48080",
+        "[::1]:48080",
+        "hub.example:443",
+        "127.0.0.2:48080",
+    ] {
+        assert_eq!(
+            host(&uri, &headers(&header::HOST, &[good]), 48080, &settings),
+            Ok(()),
+            "{good}"
+        );
     }
     for foreign in [
         "evil.com",
@@ -35,24 +49,48 @@ fn only_the_hubs_own_hosts_pass() {
         "",
     ] {
         let refused = host(&uri, &headers(&header::HOST, &[foreign]), 48080, &settings);
-        assert_eq!(refused.expect_err(foreign).status, StatusCode::FORBIDDEN, "{foreign}");
+        assert_eq!(
+            refused.expect_err(foreign).status,
+            StatusCode::FORBIDDEN,
+            "{foreign}"
+        );
     }
     let doubled: [&[&str]; 2] = [&["localhost:48080", "localhost:48080"], &[]];
     for hosts in doubled {
         let refused = host(&uri, &headers(&header::HOST, hosts), 48080, &settings);
-        assert_eq!(refused.expect_err("unclear").status, StatusCode::BAD_REQUEST, "{hosts:?}");
+        assert_eq!(
+            refused.expect_err("unclear").status,
+            StatusCode::BAD_REQUEST,
+            "{hosts:?}"
+        );
     }
     let absolute = Uri::from_static("http://evil.com/mcp");
-    let refused = host(&absolute, &headers(&header::HOST, &["localhost:48080"]), 48080, &settings);
-    assert_eq!(refused.expect_err("differs").status, StatusCode::BAD_REQUEST);
+    let refused = host(
+        &absolute,
+        &headers(&header::HOST, &["localhost:48080"]),
+        48080,
+        &settings,
+    );
+    assert_eq!(
+        refused.expect_err("differs").status,
+        StatusCode::BAD_REQUEST
+    );
 }
 
 #[test]
 fn foreign_origins_are_refused() {
     let settings = FrontSettings::default();
     assert_eq!(origin(&HeaderMap::new(), 48080, &settings), Ok(()));
-    for good in ["http://127.0.0.1:48080", "http://localhost:48080", "http://[::1]:48080"] {
-        assert_eq!(origin(&headers(&header::ORIGIN, &[good]), 48080, &settings), Ok(()), "{good}");
+    for good in [
+        "http://127.0.0.1:48080",
+        "http://localhost:48080",
+        "http://[::1]:48080",
+    ] {
+        assert_eq!(
+            origin(&headers(&header::ORIGIN, &[good]), 48080, &settings),
+            Ok(()),
+            "{good}"
+        );
     }
     let bad: [&[&str]; 8] = [
         &["null"],
@@ -66,13 +104,22 @@ fn foreign_origins_are_refused() {
     ];
     for origins in bad {
         let refused = origin(&headers(&header::ORIGIN, origins), 48080, &settings);
-        assert_eq!(refused.expect_err("foreign").status, StatusCode::FORBIDDEN, "{origins:?}");
+        assert_eq!(
+            refused.expect_err("foreign").status,
+            StatusCode::FORBIDDEN,
+            "{origins:?}"
+        );
     }
 }
 
 #[test]
 fn tokens_in_the_address_are_refused() {
-    for bad in ["/mcp?token=x", "/mcp?a=b&access_token=x", "/mcp?TOKEN=x", "/mcp?token"] {
+    for bad in [
+        "/mcp?token=x",
+        "/mcp?a=b&access_token=x",
+        "/mcp?TOKEN=x",
+        "/mcp?token",
+    ] {
         let uri: Uri = bad.parse().expect("a target");
         assert_eq!(query(&uri).expect_err(bad).status, StatusCode::UNAUTHORIZED);
     }
@@ -96,7 +143,12 @@ impl Authenticator for One {
 fn one_good_bearer_token_is_asked_for() {
     let settings = FrontSettings::default();
     let ask = |values: &[&str]| {
-        principal(&headers(&header::AUTHORIZATION, values), Via::Http, &One, &settings)
+        principal(
+            &headers(&header::AUTHORIZATION, values),
+            Via::Http,
+            &One,
+            &settings,
+        )
     };
     let client = |values: &[&str]| ask(values).map(|principal| principal.client.to_string());
     assert_eq!(client(&["Bearer good"]).as_deref(), Ok("claude"));
@@ -113,21 +165,40 @@ fn one_good_bearer_token_is_asked_for() {
         &[&long],
     ];
     for values in bad {
-        assert_eq!(ask(values).expect_err("refused").status, StatusCode::UNAUTHORIZED);
+        assert_eq!(
+            ask(values).expect_err("refused").status,
+            StatusCode::UNAUTHORIZED
+        );
     }
     let mut odd = HeaderMap::new();
-    odd.insert(header::AUTHORIZATION, HeaderValue::from_bytes(b"Bearer g\xf6od").expect("bytes"));
+    odd.insert(
+        header::AUTHORIZATION,
+        HeaderValue::from_bytes(b"Bearer g\xf6od").expect("bytes"),
+    );
     assert!(principal(&odd, Via::Http, &One, &settings).is_err());
 }
 
 #[test]
 fn bodies_are_plain_json() {
     let kind = |value: &str| content(&headers(&header::CONTENT_TYPE, &[value]));
-    for good in ["application/json", "application/json; charset=utf-8", "APPLICATION/JSON"] {
+    for good in [
+        "application/json",
+        "application/json; charset=utf-8",
+        "APPLICATION/JSON",
+    ] {
         assert_eq!(kind(good), Ok(()), "{good}");
     }
-    for bad in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/jsonx", ""] {
-        assert_eq!(kind(bad).expect_err(bad).status, StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    for bad in [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data",
+        "application/jsonx",
+        "",
+    ] {
+        assert_eq!(
+            kind(bad).expect_err(bad).status,
+            StatusCode::UNSUPPORTED_MEDIA_TYPE
+        );
     }
     assert!(content(&HeaderMap::new()).is_err());
     for encoding in ["gzip", "br", "zstd", "deflate", "gzip, identity"] {
@@ -139,12 +210,22 @@ fn bodies_are_plain_json() {
 
 #[test]
 fn accept_is_read_leniently() {
-    let ask = |values: &[&str]| accept(&headers(&header::ACCEPT, values)).map(|a| (a.json, a.events));
+    let ask =
+        |values: &[&str]| accept(&headers(&header::ACCEPT, values)).map(|a| (a.json, a.events));
     assert_eq!(ask(&[]), Ok((true, true)));
     assert_eq!(ask(&["*/*"]), Ok((true, true)));
-    assert_eq!(ask(&["text/event-stream, application/json"]), Ok((true, true)));
-    assert_eq!(ask(&["application/json", "text/event-stream;q=0.5"]), Ok((true, true)));
+    assert_eq!(
+        ask(&["text/event-stream, application/json"]),
+        Ok((true, true))
+    );
+    assert_eq!(
+        ask(&["application/json", "text/event-stream;q=0.5"]),
+        Ok((true, true))
+    );
     assert_eq!(ask(&["application/json"]), Ok((true, false)));
     assert_eq!(ask(&["text/event-stream"]), Ok((false, true)));
-    assert_eq!(ask(&["text/html"]).expect_err("refused").status, StatusCode::NOT_ACCEPTABLE);
+    assert_eq!(
+        ask(&["text/html"]).expect_err("refused").status,
+        StatusCode::NOT_ACCEPTABLE
+    );
 }
