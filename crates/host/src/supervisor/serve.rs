@@ -25,6 +25,10 @@ use crate::port::{self, AskKey, EventSource, ListenWish, PortEvent};
 use crate::server::Server;
 use crate::tasks;
 
+/// How long a question waits for the task it belongs to: the answer that
+/// begins a task is read by another thread than the question that follows it.
+const LATE: Duration = Duration::from_millis(100);
+
 /// How often an instance that can be idle looks whether it is.
 const IDLE_LOOKS: u32 = 10;
 
@@ -37,6 +41,8 @@ enum Done {
     Asked(AskKey, Result<Raw, ErrorObject>),
     /// A list was read again.
     Read(ListKind, Result<List, FetchError>, Vec<String>),
+    /// A task's question came before the task was known; now it may be.
+    Late(LooseAsk),
     /// Nothing that matters.
     Nothing,
 }
@@ -224,21 +230,33 @@ impl Session<'_> {
     }
 
     fn asked(&mut self, asked: LooseAsk) {
-        let port = &self.live.port;
-        let params = asked.params.as_ref().and_then(Raw::to_object);
-        let related = params.and_then(|params| meta::get(&params, meta::RELATED_TASK));
-        let task = related.and_then(|related| related.get("taskId"));
-        if let Some(task) = task.as_ref().and_then(Raw::to_str) {
-            let (name, tasks) = (&self.server.spec.name, &self.common.tasks);
-            let LooseAsk {
-                key,
-                method,
-                params,
-            } = &asked;
-            if tasks.hand_to_task(name, &task, key, method, params.as_ref()) {
-                return;
-            }
+        match self.is_for_task(&asked) {
+            Some(true) => {}
+            None => self.route(asked),
+            Some(false) => self.chores.push(Box::pin(async move {
+                tokio::time::sleep(LATE).await;
+                Done::Late(asked)
+            })),
         }
+    }
+
+    /// Whether a question was handed to the task it names; `None` when it names
+    /// none.
+    fn is_for_task(&self, asked: &LooseAsk) -> Option<bool> {
+        let params = asked.params.as_ref().and_then(Raw::to_object)?;
+        let related = meta::get(&params, meta::RELATED_TASK)?.get("taskId")?;
+        let LooseAsk {
+            key,
+            method,
+            params,
+        } = asked;
+        let (name, tasks) = (&self.server.spec.name, &self.common.tasks);
+        let handed = tasks.hand_to_task(name, &related.to_str()?, key, method, params.as_ref());
+        Some(handed)
+    }
+
+    fn route(&mut self, asked: LooseAsk) {
+        let port = &self.live.port;
         match &self.instance.key {
             Key::Folder(folder) if &*asked.method == "roots/list" => {
                 port.answer(asked.key, Ok(roots(folder)));
@@ -272,6 +290,11 @@ impl Session<'_> {
     fn finish(&mut self, done: Done) {
         match done {
             Done::Nothing => {}
+            Done::Late(asked) => {
+                if !self.is_for_task(&asked).unwrap_or(false) {
+                    self.route(asked);
+                }
+            }
             Done::Asked(key, answer) => {
                 self.asked.remove(&key);
                 self.live.port.answer(key, answer);

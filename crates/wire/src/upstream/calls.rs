@@ -75,7 +75,10 @@ impl Link {
             key,
             want_progress,
             wants_log: log_level.is_some() || !revision.is_modern(),
-            task_id: params.get("taskId").and_then(Raw::to_str).map(Into::into),
+            task_id: params
+                .get("taskId")
+                .filter(|_| &*method == "tasks/result")
+                .and_then(|id| id.to_str().map(Into::into)),
             may_ask: may_ask(&method),
             takes_tasks: caps.tasks_ext && &*method == "tools/call",
             method: method.clone(),

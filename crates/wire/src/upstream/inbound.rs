@@ -125,18 +125,17 @@ impl Link {
         });
     }
 
-    /// Which call a question belongs to: the one whose stream it came on, the one about the
-    /// task it names, the only one, or the latest that is not being asked already.
+    /// Which call a question belongs to: the one whose stream it came on, the one that waits
+    /// for the task it names, the only one, or the latest that is not being asked already. A
+    /// task's question never goes to a call that merely runs beside it and ends before it.
     fn asked_call(&self, via: Option<CallKey>, task_id: Option<&str>) -> Option<CallKey> {
         if let Some(via) = via.filter(|via| self.calls.contains_key(via)) {
             return Some(via);
         }
-        if task_id.is_some()
-            && let Some(call) = self
-                .latest_calls()
-                .find(|call| call.task_id.as_deref() == task_id)
-        {
-            return Some(call.key);
+        if task_id.is_some() {
+            let mut calls = self.latest_calls();
+            let waits = calls.find(|call| call.task_id.as_deref() == task_id);
+            return waits.map(|call| call.key);
         }
         let being_asked = |key: CallKey| self.asks.values().any(|ask| ask.call == Some(key));
         let free = self.latest_calls().find(|call| !being_asked(call.key));
