@@ -15,7 +15,7 @@ use crate::sys;
 /// Idle servers behind the hub whose memory is measured.
 const IDLE_SERVERS: usize = 10;
 /// Idle clients over HTTP.
-const IDLE_HTTP: usize = 500;
+const IDLE_HTTP: usize = 400;
 /// Idle clients on the socket.
 const IDLE_SOCKET: usize = 200;
 /// Servers and tools of the long list.
