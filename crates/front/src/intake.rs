@@ -253,15 +253,10 @@ fn sit(shared: &Shared, session: &Session, peer: Arc<dyn legation_gate::Peer>) {
 
 fn notified(shared: &Arc<Shared>, session: &Arc<Session>, notification: &Notification) {
     match &*notification.method {
-        "notifications/initialized" => {
-            if session.ready() {
-                sit(
-                    shared,
-                    session,
-                    Arc::new(LegacyPeer::new(session, &session.general, None)),
-                );
-                watch(shared, session);
-            }
+        "notifications/initialized" if session.ready() => {
+            let peer = LegacyPeer::new(session, &session.general, None);
+            sit(shared, session, Arc::new(peer));
+            watch(shared, session);
         }
         "notifications/cancelled" => {
             let id = notification

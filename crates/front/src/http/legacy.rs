@@ -29,7 +29,7 @@ pub(super) async fn post(asked: Asked<'_>, posted: Posted, parsed: Parsed) -> Re
     let shared = shared(&asked);
     let session = match session(&asked, &posted.endpoint) {
         Ok(session) => session,
-        Err(reply) => return reply,
+        Err(reply) => return *reply,
     };
     let outbox = Arc::new(Outbox::kept());
     match intake::parsed(&shared, &session, &outbox, Ok(parsed)) {
@@ -94,7 +94,7 @@ pub(super) fn listen(asked: &Asked<'_>, endpoint: &Endpoint) -> Reply {
     }
     let session = match session(asked, endpoint) {
         Ok(session) => session,
-        Err(reply) => return reply,
+        Err(reply) => return *reply,
     };
     let shared = &asked.connection.shared;
     let last = match sole(&asked.head.headers, &headers::LAST_EVENT_ID) {
@@ -140,7 +140,7 @@ pub(super) fn listen(asked: &Asked<'_>, endpoint: &Endpoint) -> Reply {
 pub(super) fn end(asked: &Asked<'_>, endpoint: &Endpoint) -> Reply {
     let session = match session(asked, endpoint) {
         Ok(session) => session,
-        Err(reply) => return reply,
+        Err(reply) => return *reply,
     };
     let shared = &asked.connection.shared;
     shared
@@ -151,9 +151,9 @@ pub(super) fn end(asked: &Asked<'_>, endpoint: &Endpoint) -> Reply {
 
 /// The session a request names: this client's, at this path. Another's is as
 /// unknown as none.
-fn session(asked: &Asked<'_>, endpoint: &Endpoint) -> Result<Arc<Session>, Reply> {
+fn session(asked: &Asked<'_>, endpoint: &Endpoint) -> Result<Arc<Session>, Box<Reply>> {
     let headers = &asked.head.headers;
-    let bad = |message| reply::refuse(StatusCode::BAD_REQUEST, message);
+    let bad = |message| Box::new(reply::refuse(StatusCode::BAD_REQUEST, message));
     let id = sole(headers, &headers::SESSION_ID)
         .map_err(|()| bad("the Mcp-Session-Id header is doubled or unreadable"))?
         .ok_or_else(|| {
@@ -165,10 +165,10 @@ fn session(asked: &Asked<'_>, endpoint: &Endpoint) -> Result<Arc<Session>, Reply
         .find(id, &asked.principal.client)
         .filter(|session| session.carrier == Carrier::Http && session.endpoint == *endpoint)
         .ok_or_else(|| {
-            reply::refuse(
+            Box::new(reply::refuse(
                 StatusCode::NOT_FOUND,
                 "there is no such session; send initialize again",
-            )
+            ))
         })?;
     // Some clients leave the header out; what stands there must make sense.
     let version = sole(headers, &headers::PROTOCOL_VERSION)

@@ -108,6 +108,38 @@ fn answer(answer: Result<Raw, ErrorObject>) -> Outcome {
     }
 }
 
+/// The tools that ask their client something.
+fn asking(name: &str, peer: Arc<dyn Peer>) -> BoxFuture<'static, Outcome> {
+    match name {
+        "ask" => {
+            async move { answer(peer.ask(ask("elicitation/create", "user_name")).await) }.boxed()
+        }
+        "twice" => async move {
+            let first = peer.ask(ask("elicitation/create", "one")).await;
+            let second = peer.ask(ask("elicitation/create", "two")).await;
+            match (first, second) {
+                (Ok(first), Ok(second)) => text(&format!("{first}{second}")),
+                (first, _) => answer(first),
+            }
+        }
+        .boxed(),
+        "ask3" => async move {
+            let asks = [
+                ask("elicitation/create", "name"),
+                ask("sampling/createMessage", "sample"),
+                ask("roots/list", "roots"),
+            ];
+            let answers = join_all(asks.map(|ask| peer.ask(ask))).await;
+            text(&format!(
+                "{} answers",
+                answers.iter().filter(|answer| answer.is_ok()).count()
+            ))
+        }
+        .boxed(),
+        _ => async move { answer(peer.ask(ask("sampling/createMessage", "s")).await) }.boxed(),
+    }
+}
+
 impl Fake {
     fn tool(&self, name: &str, context: OpContext, call: Call) -> BoxFuture<'static, Outcome> {
         let peer = call.peer;
@@ -136,33 +168,7 @@ impl Fake {
                 peer.log(raw(r#"{"level":"error","data":"loud"}"#));
                 std::future::ready(text("done")).boxed()
             }
-            "ask" => async move { answer(peer.ask(ask("elicitation/create", "user_name")).await) }
-                .boxed(),
-            "twice" => async move {
-                let first = peer.ask(ask("elicitation/create", "one")).await;
-                let second = peer.ask(ask("elicitation/create", "two")).await;
-                match (first, second) {
-                    (Ok(first), Ok(second)) => text(&format!("{first}{second}")),
-                    (first, _) => answer(first),
-                }
-            }
-            .boxed(),
-            "ask3" => async move {
-                let asks = [
-                    ask("elicitation/create", "name"),
-                    ask("sampling/createMessage", "sample"),
-                    ask("roots/list", "roots"),
-                ];
-                let answers = join_all(asks.map(|ask| peer.ask(ask))).await;
-                text(&format!(
-                    "{} answers",
-                    answers.iter().filter(|answer| answer.is_ok()).count()
-                ))
-            }
-            .boxed(),
-            "sample" => {
-                async move { answer(peer.ask(ask("sampling/createMessage", "s")).await) }.boxed()
-            }
+            "ask" | "twice" | "ask3" | "sample" => asking(name, peer),
             "passes" => {
                 let outcome = match call.retry {
                     Some(retry) if retry.responses.contains("user_name") => {

@@ -9,16 +9,14 @@ fn list() -> String {
     modern(1, "tools/list", "{}", "")
 }
 
-#[tokio::test]
-async fn strangers_are_turned_away_by_the_head_alone() {
-    let rig = Rig::start().await;
-    let port = rig.port;
+/// Request lines and headers, and how they are refused.
+fn strangers(port: u16) -> Vec<(&'static str, String, u16)> {
     let own = format!("Host: 127.0.0.1:{port}\r\n");
     let good = format!("{own}Authorization: Bearer TOKEN-claude\r\n");
-    let cases = [
+    vec![
         (
             "POST /mcp",
-            format!("Host: evil.example\r\nAuthorization: Bearer TOKEN-claude\r\n"),
+            "Host: evil.example\r\nAuthorization: Bearer TOKEN-claude\r\n".to_owned(),
             403,
         ),
         (
@@ -83,8 +81,13 @@ async fn strangers_are_turned_away_by_the_head_alone() {
             415,
         ),
         ("POST /healthz", own.clone(), 405),
-    ];
-    for (line, headers, status) in cases {
+    ]
+}
+
+#[tokio::test]
+async fn strangers_are_turned_away_by_the_head_alone() {
+    let rig = Rig::start().await;
+    for (line, headers, status) in strangers(rig.port) {
         let mut client = rig.stranger().await;
         let body = list();
         let text = format!(
@@ -117,9 +120,8 @@ async fn strangers_are_turned_away_by_the_head_alone() {
     rig.stop().await;
 }
 
-#[tokio::test]
-async fn broken_messages_are_refused_with_the_right_code() {
-    let rig = Rig::start().await;
+/// Bodies that are no messages, and their codes.
+fn broken() -> Vec<(Vec<u8>, i64)> {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let nested = modern(
         1,
@@ -131,7 +133,7 @@ async fn broken_messages_are_refused_with_the_right_code() {
             "]".repeat(200)
         ),
     );
-    let cases: Vec<(Vec<u8>, i64)> = vec![
+    vec![
         (b"".to_vec(), -32700),
         (b"{".to_vec(), -32700),
         (b"nonsense".to_vec(), -32700),
@@ -190,9 +192,14 @@ async fn broken_messages_are_refused_with_the_right_code() {
         ),
         (b"[]".to_vec(), -32600),
         (b"7".to_vec(), -32600),
-    ];
+    ]
+}
+
+#[tokio::test]
+async fn broken_messages_are_refused_with_the_right_code() {
+    let rig = Rig::start().await;
     let mut client = rig.client().await;
-    for (body, code) in cases {
+    for (body, code) in broken() {
         let shown = String::from_utf8_lossy(&body[..body.len().min(80)]).into_owned();
         let mut text = client
             .text("POST /mcp", "", "")
@@ -211,6 +218,13 @@ async fn broken_messages_are_refused_with_the_right_code() {
             refused.body
         );
     }
+    rig.stop().await;
+}
+
+#[tokio::test]
+async fn odd_names_and_params_are_refused() {
+    let rig = Rig::start().await;
+    let mut client = rig.client().await;
     for name in [
         "__proto__",
         "a/b",

@@ -166,19 +166,9 @@ async fn a_legacy_client_on_the_stream() {
 }
 
 #[tokio::test]
-async fn a_modern_client_on_the_stream() {
+async fn a_modern_listener_on_the_stream() {
     let (rig, path) = rig().await;
     let (mut client, _) = SocketClient::greet(&path, HELLO).await;
-    for number in [1, 2] {
-        client
-            .send(&modern(number, "server/discover", "{}", ""))
-            .await;
-        let discovered = client.line().await.expect("an answer");
-        assert!(
-            discovered.as_text().contains("supportedVersions"),
-            "{discovered}"
-        );
-    }
     client
         .send(&modern(
             3,
@@ -195,6 +185,41 @@ async fn a_modern_client_on_the_stream() {
             .as_text()
             .contains("acknowledged")
     );
+    for kind in [ListKind::Prompts, ListKind::Tools] {
+        rig.fake
+            .events
+            .send(HubEvent::ListChanged {
+                server: ServerName::parse("fake").expect("a name"),
+                kind,
+                audience: Audience::All,
+            })
+            .expect("sent");
+    }
+    let heard = client.line().await.expect("a message");
+    assert!(
+        heard.as_text().contains("tools/list_changed")
+            && heard.as_text().contains(r#"subscriptionId":3"#)
+    );
+    client
+        .send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#)
+        .await;
+    rig.stop().await;
+}
+
+#[tokio::test]
+async fn a_modern_client_on_the_stream() {
+    let (rig, path) = rig().await;
+    let (mut client, _) = SocketClient::greet(&path, HELLO).await;
+    for number in [1, 2] {
+        client
+            .send(&modern(number, "server/discover", "{}", ""))
+            .await;
+        let discovered = client.line().await.expect("an answer");
+        assert!(
+            discovered.as_text().contains("supportedVersions"),
+            "{discovered}"
+        );
+    }
     client
         .send(&modern(
             4,
@@ -223,24 +248,6 @@ async fn a_modern_client_on_the_stream() {
             .as_text()
             .contains("accept")
     );
-    for kind in [ListKind::Prompts, ListKind::Tools] {
-        rig.fake
-            .events
-            .send(HubEvent::ListChanged {
-                server: ServerName::parse("fake").expect("a name"),
-                kind,
-                audience: Audience::All,
-            })
-            .expect("sent");
-    }
-    let heard = client.line().await.expect("a message");
-    assert!(
-        heard.as_text().contains("tools/list_changed")
-            && heard.as_text().contains(r#"subscriptionId":3"#)
-    );
-    client
-        .send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#)
-        .await;
     client.send(&modern(6, "ping", "{}", "")).await;
     assert_eq!(code(&client.line().await.expect("an answer")), Some(-32601));
     client.send(r#"{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}"#).await;
