@@ -1,12 +1,13 @@
 //! The line transport of the test client: a child's stdio or a Unix socket.
 
 use std::collections::HashMap;
+use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
 use anyhow::Context;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
@@ -15,6 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
 use super::peer::{Answer, Pending, Shared};
+use super::process::new_mark;
 use crate::fixture::lock;
 
 type Waiting = Arc<Mutex<HashMap<i64, oneshot::Sender<Answer>>>>;
@@ -47,21 +49,15 @@ impl LineWire {
         Ok(wire)
     }
 
-    /// Over a Unix socket.
-    pub async fn connect(path: &Path, shared: Shared) -> anyhow::Result<Self> {
-        let stream = UnixStream::connect(path)
-            .await
-            .with_context(|| format!("cannot connect to {}", path.display()))?;
-        let (read, write) = stream.into_split();
-        Ok(Self::over(read, write, shared))
-    }
-
-    /// Over a connected standard socket.
+    /// Over the hub's Unix socket, which wants to be greeted first.
     pub fn socket(path: &Path, shared: Shared) -> anyhow::Result<Self> {
-        let stream = std::os::unix::net::UnixStream::connect(path)
+        let mut stream = std::os::unix::net::UnixStream::connect(path)
             .with_context(|| format!("cannot connect to {}", path.display()))?;
+        let hello = json!({"mode": "mcp", "seat": new_mark(), "version": "test"});
+        writeln!(stream, "{}", json!({"legation": 1, "hello": hello}))?;
         stream.set_nonblocking(true)?;
         let (read, write) = UnixStream::from_std(stream)?.into_split();
+        // The hub's own greeting answers no request, so the reader passes over it.
         Ok(Self::over(read, write, shared))
     }
 

@@ -6,6 +6,29 @@ use serde_json::{Value, json};
 
 use super::normal;
 
+/// The one tool of the matrix that runs as a task only.
+pub(super) const TASK_ONLY: &str = "simulate-research-query";
+
+/// Removes the task support from a list of tools.
+pub(super) fn without_execution(lists: &mut Value) {
+    for tool in lists["tools"].as_array_mut().into_iter().flatten() {
+        if let Some(members) = tool.as_object_mut() {
+            members.remove("execution");
+        }
+    }
+}
+
+/// Whether the task-only tool came to its result.
+pub(super) fn reported(said: &Value) -> Result<(), String> {
+    let text = said["result"]["content"][0]["text"]
+        .as_str()
+        .unwrap_or_default();
+    if text.starts_with("# Research Report") {
+        return Ok(());
+    }
+    Err(format!("no report: {said}"))
+}
+
 /// The entries of one server, in both lists, by what identifies them.
 pub(super) fn same_list(
     list: &str,
@@ -54,7 +77,7 @@ pub(super) fn same_answer(
 ) -> Result<(), String> {
     // This tool runs as a task only. A modern client that declared no tasks is
     // refused by −32021 (2026-07-28, tasks extension), where 2025-11-25 has −32601.
-    if tool == "simulate-research-query" && era == "modern" {
+    if tool == TASK_ONLY && era == "modern" {
         return equal(&said["error"]["code"], &json!(-32021));
     }
     equal(&normal::answer(tool, said), &normal::answer(tool, direct))
