@@ -26,7 +26,7 @@ use super::route;
 use crate::shared::{Gauge, Shared};
 
 /// How often a connection is looked at for being idle.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Longest head of a request, in bytes, and most of its headers.
 const HEAD_MAX: usize = 64 * 1024;
 const HEADERS_MAX: usize = 100;

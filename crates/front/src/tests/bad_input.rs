@@ -377,10 +377,10 @@ async fn a_head_in_pieces_arrives_across_an_idle_look() {
     let (first, rest) = text.split_at(40);
     client.send(first.as_bytes()).await;
     // Long enough for the connection to be looked at with half a head in it.
-    tokio::time::sleep(Duration::from_millis(2500)).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
     client.send(rest.as_bytes()).await;
     assert_eq!(client.response().await.status, 200);
-    tokio::time::sleep(Duration::from_millis(2500)).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!(
         client.modern(&list()).await.status,
         200,
