@@ -9,9 +9,10 @@ use legation_gate::{Endpoint, Entry, ListKind, Listing};
 use crate::glob;
 use crate::published::{Published, next_version};
 
-/// How many different forms of one list are kept. Lists differ by folder, and
-/// by seat where a server shows clients different things.
-const FORMS_MAX: usize = 64;
+/// How many different forms of one list are kept, the least recently used being
+/// forgotten first. Lists differ by folder, by seat where a server shows clients
+/// different things, and over time; a form can be as large as the catalogue.
+const FORMS_MAX: usize = 16;
 /// How many lists of endpoints are kept; more are asked for only by someone
 /// who names endpoints that do not exist, and those are refused before.
 const LISTS_MAX: usize = 4_096;
@@ -56,8 +57,11 @@ impl Catalogue {
             made.clear();
         }
         let forms = made.entry((endpoint.clone(), kind)).or_default();
-        if let Some(form) = forms.iter().find(|form| form.of == of) {
-            return Arc::clone(&form.listing);
+        if let Some(at) = forms.iter().position(|form| form.of == of) {
+            let listing = Arc::clone(&forms[at].listing);
+            let last = forms.len() - 1;
+            forms.swap(at, last);
+            return listing;
         }
         let listing = Arc::new(Listing {
             version: next_version(),

@@ -117,6 +117,9 @@ pub(crate) struct Flight {
     pub(crate) asks: Option<mpsc::Receiver<LooseAsk>>,
 }
 
+/// The longest an end may take.
+const STOP_MAX: Duration = Duration::from_secs(30);
+
 /// Questions one call may have waiting; a server with more open at once gets
 /// an error for the rest.
 const ASKS_WAITING: usize = 64;
@@ -332,11 +335,9 @@ impl Instance {
         drop(tokio::time::timeout(limit, drained).await);
         self.stop.cancel(CancelReason::Shutdown);
         let mut phase = self.phase.subscribe();
-        drop(
-            phase
-                .wait_for(|phase| matches!(phase, Phase::Stopped))
-                .await,
-        );
+        let stopped = phase.wait_for(|phase| matches!(phase, Phase::Stopped));
+        // A transport that cannot end its process must not keep the hub.
+        drop(tokio::time::timeout(STOP_MAX, stopped).await);
     }
 }
 

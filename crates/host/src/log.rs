@@ -21,8 +21,15 @@ pub struct ServerLog {
 
 #[derive(Debug)]
 struct Line {
-    stderr: bool,
+    kind: Kind,
     text: Box<str>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Start,
+    Stderr,
+    Note,
 }
 
 // === impl ServerLog ===
@@ -30,12 +37,18 @@ struct Line {
 impl ServerLog {
     /// Takes a line a process wrote to stderr.
     pub fn stderr(&self, line: &str) {
-        self.push(true, line);
+        self.push(Kind::Stderr, line);
+    }
+
+    /// Notes that a connection is attempted: what stderr said before has
+    /// nothing to do with what becomes of it.
+    pub fn starting(&self) {
+        self.push(Kind::Start, "the hub connects");
     }
 
     /// Takes a remark of the hub's own.
     pub fn note(&self, line: &str) {
-        self.push(false, line);
+        self.push(Kind::Note, line);
     }
 
     /// The last lines, oldest first, at most `count`.
@@ -50,14 +63,16 @@ impl ServerLog {
             .collect()
     }
 
-    /// The last lines of stderr, for a reason; `None` when there are none.
+    /// The last lines of stderr since the latest attempt to connect, for a
+    /// reason; `None` when there are none.
     #[must_use]
     pub fn quote(&self) -> Option<String> {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let mut last: Vec<String> = lines
             .iter()
             .rev()
-            .filter(|line| line.stderr && !line.text.trim().is_empty())
+            .take_while(|line| line.kind != Kind::Start)
+            .filter(|line| line.kind == Kind::Stderr && !line.text.trim().is_empty())
             .take(QUOTED_LINES)
             .map(|line| line.text.trim().chars().take(QUOTED_CHARS).collect())
             .collect();
@@ -65,7 +80,7 @@ impl ServerLog {
         (!last.is_empty()).then(|| last.join(" | "))
     }
 
-    fn push(&self, stderr: bool, line: &str) {
+    fn push(&self, kind: Kind, line: &str) {
         // A control character of a server must not repaint the terminal that
         // shows its log.
         let text: String = line
@@ -84,7 +99,7 @@ impl ServerLog {
             lines.pop_front();
         }
         lines.push_back(Line {
-            stderr,
+            kind,
             text: text.into(),
         });
     }
@@ -109,5 +124,7 @@ mod tests {
             log.quote().as_deref(),
             Some("line 498 | line 499 | \u{fffd}[31mred")
         );
+        log.starting();
+        assert_eq!(log.quote(), None, "of an earlier attempt");
     }
 }

@@ -38,6 +38,16 @@ enum End {
     Lost(String),
 }
 
+/// How a pause between two attempts ended.
+enum Pause {
+    /// The time is over.
+    Over,
+    /// Somebody asked for an attempt now.
+    Asked,
+    /// The instance is to end.
+    End,
+}
+
 /// How long to wait before the next attempt.
 struct Attempts {
     failures: u32,
@@ -85,11 +95,20 @@ pub(crate) async fn run(common: Arc<Common>, server: Arc<Server>, instance: Arc<
         }
         // What was learnt once need not be learnt again.
         let learnt = instance.key == Key::Probe && server.known.load().is_some();
-        if learnt || !pause(&common, &server, &instance, &mut attempts).await {
+        if learnt {
             break;
         }
+        let asked = match pause(&common, &server, &instance, &mut attempts).await {
+            Pause::End => break,
+            Pause::Over => false,
+            Pause::Asked => true,
+        };
         server.restarted();
-        instance.set(Phase::Starting, &*common.clock);
+        // A server that has failed stays so for calls and people until it is
+        // connected: what hangs or fails again must not look hopeful.
+        if asked || !matches!(instance.phase(), Phase::Failed(_)) {
+            instance.set(Phase::Starting, &*common.clock);
+        }
     }
     server.forget(&instance);
     instance.set(Phase::Stopped, &*common.clock);
@@ -139,18 +158,17 @@ fn is_idle(
     !common.watches.any(&server.spec.name, &instance.key) && instance.close_if_idle(now, limit)
 }
 
-/// Waits for the time of the next attempt, or until one is wanted now. False
-/// when the instance is to end instead.
+/// Waits for the time of the next attempt, or until one is wanted now.
 async fn pause(
     common: &Common,
     server: &Server,
     instance: &Instance,
     attempts: &mut Attempts,
-) -> bool {
+) -> Pause {
     if matches!(instance.key, Key::Seat(_)) {
         let (now, limit) = (common.clock.now(), common.times.idle);
         if is_idle(common, server, instance, now, limit) {
-            return false;
+            return Pause::End;
         }
     }
     let needs_auth = matches!(instance.phase(), Phase::NeedsAuth);
@@ -166,11 +184,11 @@ async fn pause(
     loop {
         tokio::select! {
             biased;
-            _ = instance.stop.cancelled() => return false,
-            () = &mut waited => return true,
+            _ = instance.stop.cancelled() => return Pause::End,
+            () = &mut waited => return Pause::Over,
             () = instance.nudge.notified() => {
                 if instance.take_retry() {
-                    return true;
+                    return Pause::Asked;
                 }
             }
         }
@@ -187,6 +205,7 @@ async fn connect(
     let name = &server.spec.name;
     let permit = Arc::clone(&common.loading).acquire_owned().await;
     let mut permit = permit.ok();
+    server.log.starting();
     let attempt = async {
         let ready = common.dialer.dial(plan(server, instance)).await?;
         let about = ready.about.clone();

@@ -1,6 +1,7 @@
 //! Reading a server's lists, page by page, within bounds.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use legation_gate::ListKind;
 use legation_wire::codes;
@@ -15,6 +16,8 @@ const PAGES_MAX: usize = 1_000;
 const ITEMS_MAX: usize = 10_000;
 /// Most bytes of one list.
 const BYTES_MAX: usize = 32 << 20;
+/// How long one page may take.
+const ANSWER_MAX: Duration = Duration::from_secs(30);
 /// Longest warning about names, in names.
 const NAMES_SHOWN: usize = 3;
 
@@ -22,7 +25,7 @@ const NAMES_SHOWN: usize = 3;
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum FetchError {
     /// The server gave no answer, or an error.
-    #[error("{method} brought nothing: {source}")]
+    #[error("{method} brought nothing")]
     NoAnswer {
         /// Which list.
         method: &'static str,
@@ -102,7 +105,12 @@ pub(crate) async fn fetch(
         if let Some(cursor) = &cursor {
             params.set("cursor", cursor.clone());
         }
-        let answer = match port::request(port, method, params).await {
+        let answer = tokio::time::timeout(ANSWER_MAX, port::request(port, method, params));
+        let answer = answer.await.unwrap_or_else(|_| {
+            let limit = ANSWER_MAX.as_secs();
+            Err(AskError::NoAnswer(format!("no answer within {limit} s")))
+        });
+        let answer = match answer {
             Ok(answer) => answer,
             // Many servers declare `resources` and know no templates.
             Err(AskError::Refused(error))
