@@ -73,10 +73,12 @@ impl ServerLog {
             .rev()
             .take_while(|line| line.kind != Kind::Start)
             .filter(|line| line.kind == Kind::Stderr && !line.text.trim().is_empty())
-            .take(QUOTED_LINES)
             .map(|line| line.text.trim().chars().take(QUOTED_CHARS).collect())
+            .take(QUOTED_LINES)
             .collect();
         last.reverse();
+        // A server that is started twice to find its era complains twice.
+        last.dedup();
         (!last.is_empty()).then(|| last.join(" | "))
     }
 
@@ -126,5 +128,8 @@ mod tests {
         );
         log.starting();
         assert_eq!(log.quote(), None, "of an earlier attempt");
+        log.stderr("no configuration");
+        log.stderr("no configuration");
+        assert_eq!(log.quote().as_deref(), Some("no configuration"));
     }
 }
