@@ -169,6 +169,39 @@ async fn each_client_has_its_own_process_which_asks_only_it() {
 }
 
 #[tokio::test]
+async fn twenty_callers_of_one_process_get_their_own_answers() {
+    let bench = bench();
+    bench
+        .apply(vec![python("s", "legacy", Instance::Shared)])
+        .await;
+    bench.settle().await;
+    let callers = (0..20).map(|n| {
+        let bench = &bench;
+        async move {
+            let name = format!("client{n}");
+            let me = caller(&name, None);
+            let peer = FakePeer::legacy(&name, "{}");
+            for call in 0..25 {
+                let arguments = format!(r#"{{"who": "{name}", "call": {call}}}"#);
+                let answer = bench.call(&me, "s-echo", &arguments, &peer, TaskWish::Never);
+                if call % 2 == 1 {
+                    // Whether it had been answered or not, nobody else may see it.
+                    drop(tokio::time::timeout(Duration::from_millis(1), answer).await);
+                    continue;
+                }
+                let expected = format!(r#"{{"content": [], "echo": {arguments}}}"#);
+                assert_eq!(complete(answer.await), expected);
+            }
+        }
+    });
+    futures_util::future::join_all(callers).await;
+    let status = bench.host.status().remove(0);
+    assert_eq!((status.instances, status.restarts), (1, 0));
+    bench.host.shutdown().await;
+    gone(status.pid.expect("a process")).await;
+}
+
+#[tokio::test]
 async fn a_command_that_is_not_there_says_so() {
     let bench = bench();
     let entry = serde_json::json!({"command": "no-such-program-anywhere"});
