@@ -14,7 +14,8 @@ use legation_wire::message::{
 };
 use legation_wire::meta;
 
-use crate::dispatch::{self, Inquiry, initialize_result, method_not_found};
+use crate::dispatch::{self, Inquiry, check_task_support, initialize_result, method_not_found};
+use crate::facts::ToolFact;
 use crate::method::Method;
 use crate::outbox::Outbox;
 use crate::parking::Body;
@@ -148,6 +149,12 @@ fn requested(
     };
     let method = Method::find(&request.method, speaker.revision())
         .ok_or_else(|| method_not_found(&request.method))?;
+    if let Speaker::Modern(modern) = &speaker
+        && method == Method::CallTool
+        && !modern.capabilities.tasks_ext
+    {
+        check_task_support(modern, fact(shared, session, &request).as_deref())?;
+    }
     if let Speaker::Legacy(session) = &speaker {
         if method == Method::Initialize {
             let id = request.id.clone();
@@ -185,6 +192,15 @@ fn requested(
         }
         .boxed(),
     ))
+}
+
+/// What is special about the tool a request calls.
+fn fact(shared: &Shared, session: &Session, request: &Request) -> Option<Arc<ToolFact>> {
+    let name = request.params.as_ref()?.get("name")?;
+    let (caller, endpoint) = (&session.caller, &session.endpoint);
+    shared
+        .facts
+        .tool(shared.servers(), caller, endpoint, &name.to_str()?)
 }
 
 /// Frees a request's id, also when the request is dropped.

@@ -5,13 +5,16 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use legation_core::{Cancel, CancelReason, OpContext};
-use legation_gate::{CallFailure, Item, Outcome, Peer, Refusal, Request, Retry, TaskWish};
+use legation_gate::{
+    CallFailure, InputRequired, Item, Outcome, Peer, Refusal, Request, Retry, TaskWish,
+};
 use legation_wire::codes;
 use legation_wire::json::{Kind, Object, Raw};
 use legation_wire::message::ErrorObject;
 use legation_wire::translate;
 
 use super::{Inquiry, finish, invalid};
+use crate::facts::ToolFact;
 use crate::method::Method;
 use crate::parking::{self, Binding, Body, Parked, Resumed, Store, no_randomness};
 use crate::peer::{LegacyPeer, ModernPeer, Step};
@@ -118,9 +121,6 @@ async fn modern_call(
     params: Object,
     aside: Aside,
 ) -> Body {
-    if let Item::Tool(name) = &item {
-        check_task_support(inquiry, modern, name)?;
-    }
     let responses = match &aside.responses {
         None => None,
         Some(raw) => Some(
@@ -176,18 +176,11 @@ fn keep(store: Store, body: Body) -> Body {
 
 /// A tool that only works as a task is refused to a client that knows none
 /// (tasks extension, capability negotiation).
-fn check_task_support(inquiry: &Inquiry, modern: &Modern, name: &str) -> Result<(), ErrorObject> {
-    if modern.capabilities.tasks_ext {
-        return Ok(());
-    }
-    let shared = &inquiry.shared;
-    let fact = shared.facts.tool(
-        shared.servers(),
-        &inquiry.context.caller,
-        &inquiry.endpoint,
-        name,
-    );
-    if fact.is_some_and(|fact| fact.task_required) {
+pub(crate) fn check_task_support(
+    modern: &Modern,
+    fact: Option<&ToolFact>,
+) -> Result<(), ErrorObject> {
+    if !modern.capabilities.tasks_ext && fact.is_some_and(|fact| fact.task_required) {
         return Err(missing_capability(
             "the extension io.modelcontextprotocol/tasks",
             Raw::from_static(r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#),
@@ -285,13 +278,46 @@ impl Drop for CallOff {
 }
 
 fn modern_end(inquiry: &Inquiry, end: Result<Outcome, Refusal>) -> Body {
-    match end {
-        Ok(Outcome::InputRequired(asked)) => inquiry
-            .shared
-            .parking
-            .pass(&bind(inquiry), asked.result, asked.state)
-            .map_err(|_| no_randomness()),
-        end => finish::modern(inquiry, end),
+    let asked = match end {
+        Ok(Outcome::InputRequired(asked)) => asked,
+        Ok(Outcome::Error(error)) if may_open_urls(inquiry) => {
+            match translate::url_elicitations(&error) {
+                Some(urls) => to_input(urls),
+                None => return finish::modern(inquiry, Ok(Outcome::Error(error))),
+            }
+        }
+        end => return finish::modern(inquiry, end),
+    };
+    inquiry
+        .shared
+        .parking
+        .pass(&bind(inquiry), asked.result, asked.state)
+        .map_err(|_| no_randomness())
+}
+
+/// Whether a server of 2025-11-25 may have the client open an address first,
+/// which is a question in the modern era and was an error before.
+fn may_open_urls(inquiry: &Inquiry) -> bool {
+    inquiry.method != Method::Complete
+        && matches!(&inquiry.speaker, Speaker::Modern(modern) if modern.capabilities.elicitation_url)
+}
+
+fn to_input(urls: Vec<translate::UrlElicitation>) -> InputRequired {
+    let requests: Object = urls
+        .into_iter()
+        .map(|url| {
+            let request = Object::new()
+                .with("method", Raw::str(&url.request.method))
+                .with(
+                    "params",
+                    url.request.params.unwrap_or_else(Raw::empty_object),
+                );
+            (url.elicitation_id, request.to_raw())
+        })
+        .collect();
+    InputRequired {
+        result: Object::new().with("inputRequests", requests.to_raw()),
+        state: None,
     }
 }
 

@@ -25,6 +25,7 @@ use crate::shared::Shared;
 use crate::speaker::Speaker;
 use crate::watch::{listen, resource_owner};
 
+pub(crate) use self::call::check_task_support;
 pub(crate) use self::describe::initialize_result;
 pub(crate) use self::errors::{method_not_found, refused};
 

@@ -114,6 +114,7 @@ async fn serve_busy(connection: &Arc<Connection>, mut io: Io) -> Left {
         .max_headers(HEADERS_MAX)
         .header_read_timeout(None)
         .half_close(false);
+    let blocked = io.blocked();
     let mut slow = Duration::ZERO;
     loop {
         let service = Handler(Arc::clone(connection));
@@ -130,7 +131,10 @@ async fn serve_busy(connection: &Arc<Connection>, mut io: Io) -> Left {
                 }
             }
             let now = connection.served.load(Ordering::Relaxed);
-            if connection.busy.load(Ordering::Relaxed) == 0 && now == served {
+            // A response may be handed over whole and still wait to be written.
+            let quiet =
+                connection.busy.load(Ordering::Relaxed) == 0 && !blocked.load(Ordering::Relaxed);
+            if quiet && now == served {
                 break;
             }
             served = now;

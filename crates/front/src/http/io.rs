@@ -4,6 +4,8 @@
 use std::future::Future as _;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -22,6 +24,8 @@ pub(super) struct Io {
     write_timeout: Duration,
     /// Runs while the client does not read.
     stuck: Option<Pin<Box<Sleep>>>,
+    /// Tells whoever looks at the connection that bytes wait to be written.
+    blocked: Arc<AtomicBool>,
 }
 
 // === impl Io ===
@@ -33,7 +37,14 @@ impl Io {
             back: Bytes::new(),
             write_timeout,
             stuck: None,
+            blocked: Arc::default(),
         }
+    }
+
+    /// Whether bytes wait for the client to read; to be asked while the stream
+    /// is elsewhere.
+    pub(super) fn blocked(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.blocked)
     }
 
     /// Puts bytes back in front of what will be read.
@@ -56,10 +67,13 @@ impl Io {
         written: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.stuck = None;
+            if self.stuck.take().is_some() {
+                self.blocked.store(false, Ordering::Relaxed);
+            }
             return written;
         }
         let limit = self.write_timeout;
+        self.blocked.store(true, Ordering::Relaxed);
         let stuck = self
             .stuck
             .get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));

@@ -138,6 +138,9 @@ pub(super) fn listen(asked: &Asked<'_>, endpoint: &Endpoint) -> Reply {
 
 /// `DELETE`: the session ends.
 pub(super) fn end(asked: &Asked<'_>, endpoint: &Endpoint) -> Reply {
+    if sole(&asked.head.headers, &headers::SESSION_ID) == Ok(None) {
+        return reply::not_allowed("POST");
+    }
     let session = match session(asked, endpoint) {
         Ok(session) => session,
         Err(reply) => return *reply,

@@ -17,7 +17,7 @@ use super::mcp::{Posted, shared};
 use super::reply::{self, Reply};
 use super::route::Asked;
 use super::stream::{Answer, Exchange, Lost};
-use crate::dispatch::{self, Inquiry, method_not_found};
+use crate::dispatch::{self, Inquiry, check_task_support, method_not_found};
 use crate::facts::ToolFact;
 use crate::method::Method;
 use crate::outbox::Outbox;
@@ -88,6 +88,7 @@ fn admit(asked: &Asked<'_>, posted: &Posted, request: Request) -> Result<Inquiry
     let method =
         Method::find(&request.method, revision).ok_or_else(|| method_not_found(&request.method))?;
     let modern = claim.modern(revision, Arc::clone(&seated.capabilities));
+    check_task_support(&modern, fact.as_deref())?;
     let peer = || -> Arc<dyn legation_gate::Peer> { Arc::new(SeatPeer(modern.clone())) };
     shared
         .seats

@@ -327,6 +327,9 @@ impl EventStream {
                 }
                 Poll::Ready(Next::Finished) => {
                     self.over = true;
+                    if let Some(resumable) = &self.resumable {
+                        resumable.session.stream_delivered(resumable.number);
+                    }
                     break;
                 }
                 Poll::Ready(Next::Overrun) => {

@@ -355,6 +355,11 @@ impl Session {
         self.lock().streams.open(outbox)
     }
 
+    /// A resumable stream was read to its end.
+    pub(crate) fn stream_delivered(&self, number: u64) {
+        self.lock().streams.delivered(number);
+    }
+
     /// Finds a stream by its number; 0 is [`Session::general`].
     pub(crate) fn stream(&self, number: u64) -> Option<Arc<Outbox>> {
         if number == 0 {

@@ -10,6 +10,9 @@ const STREAMS_MAX: usize = 64;
 /// Most bytes held by finished streams.
 const FINISHED_BYTES: usize = 4 << 20;
 
+/// A finished stream of more bytes is not kept once it was read.
+const DELIVERED_BYTES: usize = 1 << 20;
+
 /// Streams by number; 0 is the session's general one and not in here.
 #[derive(Debug, Default)]
 pub(super) struct Streams {
@@ -25,6 +28,18 @@ impl Streams {
         self.last += 1;
         self.by_number.insert(self.last, Arc::clone(outbox));
         self.last
+    }
+
+    /// Forgets a stream that was read to its end, unless it is small enough to
+    /// keep for a client that lost the last piece.
+    pub(super) fn delivered(&mut self, number: u64) {
+        let large = self
+            .by_number
+            .get(&number)
+            .is_some_and(|outbox| outbox.held() > DELIVERED_BYTES);
+        if large {
+            self.by_number.remove(&number);
+        }
     }
 
     pub(super) fn find(&self, number: u64) -> Option<Arc<Outbox>> {

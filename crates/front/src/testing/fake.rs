@@ -47,9 +47,9 @@ impl Default for Fake {
     }
 }
 
-const TOOLS: [&str; 13] = [
+const TOOLS: [&str; 14] = [
     "echo", "progress", "ask", "ask3", "passes", "slow", "sample", "log", "task", "fail", "error",
-    "big", "twice",
+    "big", "twice", "url",
 ];
 
 fn server() -> ServerName {
@@ -184,6 +184,13 @@ impl Fake {
                 };
                 std::future::ready(outcome).boxed()
             }
+            "url" => std::future::ready(match call.retry {
+                Some(_) => text("opened"),
+                None => Outcome::Error(ErrorObject::new(-32042, "sign in").with_data(raw(
+                    r#"{"elicitations":[{"mode":"url","elicitationId":"e1","url":"https://x.example/","message":"sign in"}]}"#,
+                ))),
+            })
+            .boxed(),
             "slow" => self.slow(context),
             "big" => {
                 let outcome = text(&"x".repeat(12 << 20));
@@ -350,6 +357,10 @@ impl ServerSet for Fake {
                     .map(|name| entry(name, &format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}},"vendor":1}}"#)))
                     .collect();
                 entries.push(entry("mirrored", r#"{"name":"mirrored","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}"#));
+                entries.push(entry(
+                    "needs_task",
+                    r#"{"name":"needs_task","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}"#,
+                ));
                 entries.extend((0..more).map(|number| {
                     entry(
                         &format!("more{number}"),

@@ -428,6 +428,21 @@ async fn a_large_answer_passes_whole() {
 }
 
 #[tokio::test]
+async fn a_client_that_reads_late_gets_everything() {
+    let rig = Rig::start().await;
+    let mut client = rig.client().await;
+    let body = modern(1, "tools/call", "{}", r#""name":"big","arguments":{}"#);
+    let text = client.text("POST /mcp", &testing::mirrored(&body), &body);
+    client.send(text.as_bytes()).await;
+    // Several looks at the connection, with most of the answer still to be written.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let big = client.response().await;
+    assert!(big.body.len() > 12 << 20);
+    assert_eq!(client.modern(&list()).await.status, 200);
+    rig.stop().await;
+}
+
+#[tokio::test]
 async fn connections_past_the_limit_are_closed_and_sessions_past_theirs_refused() {
     let settings = FrontSettings {
         connections_max: 20,

@@ -1,9 +1,12 @@
 //! Sessions over HTTP: every revision with a handshake.
 
+use std::time::Duration;
+
 use legation_core::ServerName;
 use legation_gate::{Audience, HubEvent, ListKind};
 use legation_wire::json::{Object, Raw};
 
+use crate::FrontSettings;
 use crate::testing::{Client, Rig};
 
 const CALL: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"a":1},"_meta":{"x":1}}}"#;
@@ -517,5 +520,53 @@ async fn the_pair_of_2024_11_05() {
     assert_eq!(foreign.request(&line, "", ready).await.status, 404);
     drop(stream);
     while client.request(&line, "", ready).await.status != 404 {}
+    rig.stop().await;
+}
+
+#[tokio::test]
+async fn a_long_stream_is_closed_for_its_client_to_come_back() {
+    let settings = FrontSettings {
+        poll_close: Duration::from_millis(100),
+        ..FrontSettings::default()
+    };
+    let rig = Rig::with(settings).await;
+    let elicits = r#"{"elicitation":{}}"#;
+    let (mut client, session) = session(&rig, "claude", "2025-11-25", elicits).await;
+    let closed = client.post(&session, &call(7, "ask", "")).await;
+    assert_eq!(closed.messages().len(), 1, "the question: {}", closed.body);
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"action":"accept"}}"#;
+    assert_eq!(client.post(&session, answer).await.status, 202);
+    let last = closed.ids().last().copied().expect("an id").to_owned();
+    let resume = format!("{session}Last-Event-ID: {last}\r\n");
+    let resumed = client.request("GET /mcp", &resume, "").await;
+    assert!(resumed.body.contains("accept"), "{}", resumed.body);
+    rig.stop().await;
+}
+
+#[tokio::test]
+async fn every_answer_reaches_its_own_caller() {
+    let rig = Rig::start().await;
+    let clients = (0..20).map(|number| {
+        let rig = &rig;
+        async move {
+            let name = if number % 2 == 0 { "claude" } else { "codex" };
+            let (mut client, session) = session(rig, name, "2025-11-25", "{}").await;
+            for round in 0..25 {
+                let mark = format!("mark-{number}-{round}");
+                let meta = format!(r#","_meta":{{"progressToken":"{mark}","x":"{mark}"}}"#);
+                let tool = if round % 2 == 0 { "echo" } else { "progress" };
+                let called = client.post(&session, &call(1, tool, &meta)).await;
+                let marks = called.body.matches("mark-").count();
+                assert!(marks > 0);
+                assert_eq!(
+                    marks,
+                    called.body.matches(&format!("{mark}\"")).count(),
+                    "{}",
+                    called.body
+                );
+            }
+        }
+    });
+    futures_util::future::join_all(clients).await;
     rig.stop().await;
 }

@@ -497,3 +497,35 @@ async fn tasks_of_the_extension() {
     );
     rig.stop().await;
 }
+
+#[tokio::test]
+async fn a_tool_that_only_works_as_a_task_says_so() {
+    let rig = Rig::start().await;
+    let mut client = rig.client().await;
+    let refused = client.modern(&call(1, "needs_task", "{}", "")).await;
+    assert_eq!((refused.status, refused.code()), (400, -32021));
+    rig.stop().await;
+}
+
+#[tokio::test]
+async fn an_address_to_open_first_is_a_question() {
+    let rig = Rig::start().await;
+    let mut client = rig.client().await;
+    let opens = r#"{"elicitation":{"url":{}}}"#;
+    let required = result(&client.modern(&call(1, "url", opens, "")).await);
+    let question = required
+        .get("inputRequests")
+        .and_then(|map| map.get("e1"))
+        .and_then(|request| request.get("params"))
+        .expect("a question");
+    assert_eq!(text(&question, "mode"), "url");
+    assert!(question.get("elicitationId").is_none());
+    let state = required.get("requestState").expect("a state");
+    let more =
+        format!(r#","inputResponses":{{"e1":{{"action":"accept"}}}},"requestState":{state}"#);
+    let done = client.modern(&call(2, "url", opens, &more)).await;
+    assert!(done.body.contains("opened"), "{}", done.body);
+    let unable = client.modern(&call(3, "url", "{}", "")).await;
+    assert_eq!((unable.status, unable.code()), (400, -32021));
+    rig.stop().await;
+}
