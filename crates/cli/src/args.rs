@@ -12,7 +12,9 @@ use crate::commands;
     name = "legation",
     version,
     propagate_version = true,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    after_help = "Start with `legation demo`; then `legation connect claude` and \
+`legation mcp add NAME -- COMMAND`."
 )]
 pub struct Cli {
     /// Print results as JSON.

@@ -57,6 +57,12 @@ pub(crate) fn printable(text: &str) -> String {
     shown
 }
 
+/// A number with its noun.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    let end = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{end}")
+}
+
 /// Zero-width characters, direction marks, overrides and isolates, and tags.
 fn is_deceptive(character: char) -> bool {
     matches!(

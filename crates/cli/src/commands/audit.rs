@@ -186,6 +186,8 @@ fn render(answer: &TailAnswer) -> String {
         let what = match (&*shown.kind, shown.intent) {
             ("outcome", Some(intent)) => format!("of {intent}"),
             ("note", _) => shown.text.clone(),
+            // A name that led nowhere belongs to no server.
+            _ if shown.server.is_empty() => shown.item.clone(),
             _ => format!("{}/{}", shown.server, shown.item),
         };
         let result = match (&*shown.kind, shown.duration_us) {

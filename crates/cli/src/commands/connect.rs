@@ -24,6 +24,12 @@ pub(crate) use list::problems;
 
 /// Arguments of `legation connect`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  legation connect                   what is connected
+  legation connect claude --dry-run  what would change
+  legation connect claude
+  legation connect claude --undo")]
 pub struct ConnectArgs {
     /// Which agent; without one, what is connected.
     client: Option<Client>,

@@ -1,11 +1,10 @@
 //! `legation doctor`: what is wrong, each line with what to do about it.
 
-use std::path::Path;
+mod servers;
 
 use clap::Args;
 use legation_api::hub::Status;
 use legation_api::mcp::List;
-use legation_config::servers::{self, Severity};
 use legation_config::trust::Trust;
 use legation_config::{clients, first_run, settings};
 use legation_core::error::chain;
@@ -13,7 +12,7 @@ use legation_policy::Rules;
 use serde::Serialize;
 
 use crate::commands::hub;
-use crate::table::printable;
+use crate::table::{counted, printable};
 use crate::{CliError, Context, Exit};
 
 /// Arguments of `legation doctor`.
@@ -47,9 +46,8 @@ pub(crate) fn cmd_doctor(context: &Context, _args: &DoctorArgs) -> Result<(), Cl
         check_trust(context),
     ];
     checks.extend(check_agents(context));
-    checks.extend(check_servers(context));
+    checks.extend(servers::check_servers(context));
     checks.extend(check_hub(context));
-    checks.extend(check_programs(context));
     let bad = checks
         .iter()
         .filter(|check| check.state == State::Bad)
@@ -153,7 +151,7 @@ fn check_rules(context: &Context) -> Check {
         }
     };
     match Rules::parse(&text, "governance/permissions.toml") {
-        Ok(rules) => good("rules", format!("{} rules", rules.len())),
+        Ok(rules) => good("rules", counted(rules.len(), "rule")),
         Err(error) => Check {
             what: "rules",
             state: State::Bad,
@@ -190,7 +188,10 @@ fn check_credentials(context: &Context) -> Check {
 
 fn check_agents(context: &Context) -> Vec<Check> {
     let (connected, problems) = super::connect::problems(context);
-    let mut checks = vec![good("agents", format!("{connected} set up"))];
+    let mut checks = vec![good(
+        "agents",
+        format!("{connected} connected, see `legation connect`"),
+    )];
     checks.extend(problems.into_iter().map(|(client, problem)| Check {
         what: "agents",
         state: State::Warning,
@@ -213,34 +214,7 @@ fn check_trust(context: &Context) -> Check {
             hint: Some("repair or delete it, then trust the folders again".to_owned()),
         };
     }
-    good(
-        "trust",
-        format!("{} trusted folders", trust.folders().count()),
-    )
-}
-
-fn check_servers(context: &Context) -> Vec<Check> {
-    let mut loaded = servers::user(&context.home);
-    if let Ok(folder) = std::env::current_dir() {
-        loaded = servers::workspace(&context.home, &folder).over(loaded);
-    }
-    let mut checks = vec![good(
-        "servers",
-        format!("{} configured", loaded.servers.len()),
-    )];
-    checks.extend(loaded.problems.iter().map(|problem| Check {
-        what: "servers",
-        state: match problem.severity() {
-            Severity::Warning => State::Warning,
-            Severity::Error => State::Bad,
-        },
-        detail: match &problem.server {
-            Some(server) => format!("{server}: {}", problem.message),
-            None => problem.message.clone(),
-        },
-        hint: Some(problem.hint.clone()),
-    }));
-    checks
+    good("trust", counted(trust.folders().count(), "trusted folder"))
 }
 
 fn check_hub(context: &Context) -> Vec<Check> {
@@ -302,32 +276,4 @@ fn check_hub(context: &Context) -> Vec<Check> {
             }),
     );
     checks
-}
-
-/// Programs that servers are commonly started with.
-fn check_programs(context: &Context) -> Vec<Check> {
-    let path = context.environment.get("PATH").unwrap_or_default();
-    let found = |name: &str| {
-        path.split(':')
-            .filter(|folder| !folder.is_empty())
-            .any(|folder| Path::new(folder).join(name).is_file())
-    };
-    let names = ["node", "npx", "python3", "uvx", "docker"];
-    let (have, lack): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|name| found(name));
-    vec![good(
-        "programs",
-        format!(
-            "found {}; not found {}",
-            if have.is_empty() {
-                "none".to_owned()
-            } else {
-                have.join(", ")
-            },
-            if lack.is_empty() {
-                "none".to_owned()
-            } else {
-                lack.join(", ")
-            }
-        ),
-    )]
 }

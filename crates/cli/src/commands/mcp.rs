@@ -12,9 +12,10 @@ mod switch;
 mod tools;
 
 use clap::Subcommand;
+use legation_config::edit::EditError;
 use legation_config::servers::{self, Loaded};
 
-use crate::{CliError, Context};
+use crate::{CliError, Context, Exit};
 
 /// The commands of `legation mcp`.
 #[derive(Debug, Subcommand)]
@@ -26,6 +27,11 @@ pub enum McpCommand {
     /// Print a server's entry in the configuration.
     Get(get::GetArgs),
     /// Add a server to mcp.json and connect it once.
+    #[command(after_help = "\
+Examples:
+  legation mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes
+  legation mcp add time -- uvx mcp-server-time
+  legation mcp add issues --url https://example.com/mcp --header 'Authorization=Bearer ${ISSUES_TOKEN}'")]
     Add(Box<add::AddArgs>),
     /// Remove a server from mcp.json.
     Remove(remove::RemoveArgs),
@@ -60,12 +66,24 @@ pub(crate) fn cmd_mcp(context: &Context, command: McpCommand) -> Result<(), CliE
 }
 
 /// A change of mcp.json that could not be made.
-fn edit_failed(error: &legation_config::edit::EditError) -> CliError {
-    CliError::failed(error).with_hint(error.hint())
+fn edit_failed(error: &EditError) -> CliError {
+    let exit = match error {
+        EditError::Malformed { .. } | EditError::Invalid { .. } => Exit::Usage,
+        EditError::Read(_)
+        | EditError::Exists { .. }
+        | EditError::Unknown { .. }
+        | EditError::Write(_)
+        | EditError::NothingToUndo { .. } => Exit::Failed,
+    };
+    let hint = match error {
+        EditError::Exists { .. } => "choose another name, or replace it with --replace".to_owned(),
+        other => other.hint(),
+    };
+    CliError::new(exit, legation_core::error::chain(error)).with_hint(hint)
 }
 
 /// The servers for the current folder as the files have them.
-fn configured(context: &Context) -> Loaded {
+pub(crate) fn configured(context: &Context) -> Loaded {
     let user = servers::user(&context.home);
     match std::env::current_dir() {
         Ok(folder) => servers::workspace(&context.home, &folder).over(user),

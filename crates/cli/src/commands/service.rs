@@ -202,41 +202,11 @@ fn carry_out(context: &Context, plan: &Plan, install: bool) -> Result<(), CliErr
         }
         fs::write(file, text).map_err(|error| CliError::failed(&error))?;
     }
-    for command in &plan.commands {
-        let (program, args) = command
-            .split_first()
-            .ok_or_else(|| CliError::new(Exit::Failed, "the service manager's command is empty"))?;
-        let ran = process::run_to_end(&process::OnceSpec {
-            program: program.into(),
-            args: args.iter().map(Into::into).collect(),
-            env: context
-                .environment
-                .iter()
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .collect(),
-            cwd: None,
-            timeout: COMMAND_LIMIT,
-            keep: 4096,
-        });
-        let failure = match ran {
-            Ok(output) if output.exit.success() => continue,
-            Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
-            Err(error) => legation_core::error::chain(&error),
-        };
-        return Err(CliError::new(
-            Exit::Failed,
-            format!("`{}` failed: {}", command.join(" "), failure.trim()),
-        )
-        .with_hint(match (&plan.file, install) {
-            (Some(file), true) => {
-                format!(
-                    "{} was written; remove it with `legation service remove`",
-                    file.display()
-                )
-            }
-            _ => "nothing was removed".to_owned(),
-        }));
-    }
+    let failure = plan
+        .commands
+        .iter()
+        .find_map(|command| run(context, command).err());
+    // A service manager that cannot be asked is no reason to leave the file to it.
     if let (Some(file), false) = (&plan.file, install) {
         match fs::remove_file(file) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -245,7 +215,49 @@ fn carry_out(context: &Context, plan: &Plan, install: bool) -> Result<(), CliErr
             _ => {}
         }
     }
-    Ok(())
+    let Some(failure) = failure else {
+        return Ok(());
+    };
+    Err(
+        CliError::new(Exit::Failed, failure).with_hint(match (&plan.file, install) {
+            (Some(file), true) => format!(
+                "{} was written; remove it with `legation service remove`",
+                file.display()
+            ),
+            (Some(file), false) => format!(
+                "{} was removed all the same; a hub that still runs ends with `legation stop`",
+                file.display()
+            ),
+            (None, _) => "nothing was changed".to_owned(),
+        }),
+    )
+}
+
+/// Runs one command of the service manager; the error is in words.
+fn run(context: &Context, command: &[String]) -> Result<(), String> {
+    let (program, args) = command.split_first().ok_or("the command is empty")?;
+    let ran = process::run_to_end(&process::OnceSpec {
+        program: program.into(),
+        args: args.iter().map(Into::into).collect(),
+        env: context
+            .environment
+            .iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect(),
+        cwd: None,
+        timeout: COMMAND_LIMIT,
+        keep: 4096,
+    });
+    let failure = match ran {
+        Ok(output) if output.exit.success() => return Ok(()),
+        Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
+        Err(error) => legation_core::error::chain(&error),
+    };
+    Err(format!(
+        "`{}` failed: {}",
+        command.join(" "),
+        failure.trim()
+    ))
 }
 
 fn describe(plan: &Plan, install: bool) -> String {
@@ -277,3 +289,6 @@ fn describe(plan: &Plan, install: bool) -> String {
     text.push_str(&format!("the hub {what} ({})\n", plan.manager));
     text
 }
+
+#[cfg(test)]
+mod tests;

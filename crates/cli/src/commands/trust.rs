@@ -70,8 +70,9 @@ pub(crate) fn cmd_trust(context: &Context, args: &TrustArgs) -> Result<(), CliEr
         };
         return context.output.result(&revoked, |revoked| {
             format!(
-                "{}: {} servers are no longer trusted",
-                revoked.folder, revoked.revoked
+                "{}: {} no longer trusted",
+                revoked.folder,
+                crate::table::counted(revoked.revoked, "server")
             )
         });
     }

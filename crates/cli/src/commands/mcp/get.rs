@@ -1,7 +1,7 @@
 //! `legation mcp get`.
 
 use clap::Args;
-use legation_config::servers::{ServerSpec, Transport};
+use legation_config::servers::{Loaded, ServerSpec, Transport};
 use serde::Serialize;
 
 use crate::{CliError, Context, Exit};
@@ -46,11 +46,27 @@ pub(crate) fn cmd_get(context: &Context, args: &GetArgs) -> Result<(), CliError>
                 CliError::new(Exit::Failed, format!("{}: {}", args.name, problem.message))
                     .with_hint(problem.hint.clone())
             }
-            None => CliError::new(Exit::Failed, format!("there is no server `{}`", args.name))
-                .with_hint("`legation mcp list` shows the servers"),
+            None => unknown(&loaded, &args.name),
         });
     };
     context.output.result(&entry(spec), render)
+}
+
+/// A file that cannot be read may hold it.
+fn unknown(loaded: &Loaded, name: &str) -> CliError {
+    let broken = loaded
+        .problems
+        .iter()
+        .find(|problem| problem.server.is_none());
+    match broken {
+        Some(problem) => CliError::new(
+            Exit::Usage,
+            format!("{}: {}", problem.source, problem.message),
+        )
+        .with_hint(problem.hint.clone()),
+        None => CliError::new(Exit::Failed, format!("there is no server `{name}`"))
+            .with_hint("`legation mcp list` shows the servers"),
+    }
 }
 
 fn entry(spec: &ServerSpec) -> Entry {

@@ -49,7 +49,14 @@ fn render(answer: &ShowAnswer) -> String {
     let optional = [
         ("title", server.display_name.clone()),
         ("reason", server.reason.clone()),
-        ("hint", server.hint.clone()),
+        // The usual hint is to use this very command.
+        (
+            "hint",
+            server
+                .hint
+                .clone()
+                .filter(|hint| !hint.contains("mcp show")),
+        ),
         ("revision", server.revision.clone()),
         ("process", server.pid.map(|pid| pid.to_string())),
         (

@@ -1,7 +1,7 @@
 //! `legation mcp tools`.
 
 use clap::Args;
-use legation_api::mcp::{Tools, ToolsAnswer};
+use legation_api::mcp::{Show, Tools, ToolsAnswer};
 use serde::Deserialize;
 
 use crate::commands::{running_hub, workspace};
@@ -23,11 +23,19 @@ struct Shown {
 }
 
 pub(crate) fn cmd_tools(context: &Context, args: ToolsArgs) -> Result<(), CliError> {
-    let request = Tools {
+    let mut client = running_hub(context)?;
+    let server = args.server.clone();
+    let answer = client.call(&Tools {
         server: args.server,
         workspace: workspace(),
-    };
-    let answer = running_hub(context)?.call(&request)?;
+    })?;
+    if let (Some(name), true) = (server, answer.tools.is_empty()) {
+        // A server without tools is one thing, a name without a server another.
+        client.call(&Show {
+            name,
+            workspace: workspace(),
+        })?;
+    }
     context.output.result(&answer, render)
 }
 
