@@ -11,6 +11,7 @@ use legation_gate::{
 use legation_wire::codes;
 use legation_wire::json::{Kind, Object, Raw};
 use legation_wire::message::ErrorObject;
+use legation_wire::revision::Revision;
 use legation_wire::translate;
 
 use super::{Inquiry, finish, invalid};
@@ -91,8 +92,8 @@ async fn legacy(
     params: Object,
     aside: Aside,
 ) -> Body {
-    let task = match (&aside.task, inquiry.speaker.revision().as_str()) {
-        (Some(task), "2025-11-25") => TaskWish::Requested {
+    let task = match (&aside.task, inquiry.speaker.revision()) {
+        (Some(task), Revision::V2025_11_25) => TaskWish::Requested {
             ttl: task
                 .get("ttl")
                 .and_then(|ttl| ttl.to_i64())
