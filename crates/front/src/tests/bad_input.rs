@@ -376,10 +376,11 @@ async fn a_head_in_pieces_arrives_across_an_idle_look() {
     let text = client.text("POST /mcp", &testing::mirrored(&list()), &list());
     let (first, rest) = text.split_at(40);
     client.send(first.as_bytes()).await;
-    // Long enough for the connection to be looked at with half a head in it.
+    // tidy: long enough for the connection to be looked at with half a head in it.
     tokio::time::sleep(Duration::from_millis(200)).await;
     client.send(rest.as_bytes()).await;
     assert_eq!(client.response().await.status, 200);
+    // tidy: long enough for the idle look to have taken the connection apart.
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!(
         client.modern(&list()).await.status,
@@ -406,6 +407,7 @@ async fn a_client_that_never_reads_is_cut_off() {
     };
     tokio::time::timeout(Duration::from_secs(20), async {
         while open() > 0 || rig.fake.calls.load(std::sync::atomic::Ordering::Relaxed) == 0 {
+            // tidy: the count has nobody to tell of its change.
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     })
@@ -434,7 +436,7 @@ async fn a_client_that_reads_late_gets_everything() {
     let body = modern(1, "tools/call", "{}", r#""name":"big","arguments":{}"#);
     let text = client.text("POST /mcp", &testing::mirrored(&body), &body);
     client.send(text.as_bytes()).await;
-    // Several looks at the connection, with most of the answer still to be written.
+    // tidy: several looks at the connection, with most of the answer still to be written.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let big = client.response().await;
     assert!(big.body.len() > 12 << 20);
