@@ -132,7 +132,7 @@ async fn crowd(instance: &str, habits: &[Habit]) -> anyhow::Result<Hub> {
 fn servers_of(hub: &Hub) -> usize {
     marked(&hub.mark)
         .iter()
-        .filter(|(_, line)| line.contains("fixture-server"))
+        .filter(|(_, line)| line.contains("fixture-server") && !line.contains("guard"))
         .count()
 }
 
