@@ -109,6 +109,18 @@ impl Client {
             Self::Lines(client) => client.request(body).await,
         }
     }
+
+    /// Ends the session, if there is one. A server that is gone or keeps sessions to itself does
+    /// not matter any more.
+    pub async fn close(self) {
+        if let Self::Http(mut client) = self
+            && client.session.is_some()
+        {
+            client.write_head("DELETE", "", None, 0);
+            client.request.extend_from_slice(b"\r\n");
+            drop(client.connection.exchange(&client.request).await);
+        }
+    }
 }
 
 // === impl HttpClient ===
@@ -161,31 +173,40 @@ impl HttpClient {
 
     /// Puts head and body together; one write then sends both.
     fn write(&mut self, method: &str, name: Option<&str>, body: &str) {
+        self.write_head("POST", method, name, body.len());
+        self.request.extend_from_slice(b"\r\n");
+        self.request.extend_from_slice(body.as_bytes());
+    }
+
+    /// Puts the head together, without the line that ends it.
+    fn write_head(&mut self, verb: &str, method: &str, name: Option<&str>, length: usize) {
         let Url { authority, path } = &self.url;
         let mut head = format!(
-            "POST {path} HTTP/1.1\r\nhost: {authority}\r\ncontent-type: application/json\r\n\
-             accept: application/json, text/event-stream\r\ncontent-length: {}\r\n",
-            body.len()
+            "{verb} {path} HTTP/1.1\r\nhost: {authority}\r\ncontent-type: application/json\r\n\
+             accept: application/json, text/event-stream\r\ncontent-length: {length}\r\n"
         );
+        let mut field = |name: &str, value: &str| {
+            for part in [name, ": ", value, "\r\n"] {
+                head.push_str(part);
+            }
+        };
         if let Some(token) = &self.dialect.token {
-            head.push_str(&format!("authorization: Bearer {token}\r\n"));
+            field("authorization", &format!("Bearer {token}"));
         }
         if self.dialect.modern {
-            head.push_str("mcp-protocol-version: 2026-07-28\r\n");
-            head.push_str(&format!("mcp-method: {method}\r\n"));
+            field("mcp-protocol-version", "2026-07-28");
+            field("mcp-method", method);
             if let Some(name) = name {
-                head.push_str(&format!("mcp-name: {name}\r\n"));
+                field("mcp-name", name);
             }
         } else if method != "initialize" {
-            head.push_str("mcp-protocol-version: 2025-11-25\r\n");
+            field("mcp-protocol-version", "2025-11-25");
         }
         if let Some(session) = &self.session {
-            head.push_str(&format!("mcp-session-id: {session}\r\n"));
+            field("mcp-session-id", session);
         }
         self.request.clear();
         self.request.extend_from_slice(head.as_bytes());
-        self.request.extend_from_slice(b"\r\n");
-        self.request.extend_from_slice(body.as_bytes());
     }
 }
 

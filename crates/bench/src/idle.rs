@@ -29,7 +29,9 @@ pub fn run(target: &Target, dialect: &Dialect, count: usize, tool: &str) -> Resu
         let mut rest = Vec::new();
         // Nothing else is to happen meanwhile, so the runtime may be blocked.
         std::io::stdin().lock().read_to_end(&mut rest)?;
-        drop(clients);
+        for client in clients {
+            client.close().await;
+        }
         Ok(())
     })
 }

@@ -99,6 +99,7 @@ async fn drive(mut client: Client, dialect: Dialect, plan: Plan, begin: Instant)
         let came = sys::now();
         tally.count(answer, id, &text, (sent, came), (begin, end));
         if came >= end {
+            client.close().await;
             return Ok(tally);
         }
     }
