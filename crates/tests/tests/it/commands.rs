@@ -126,16 +126,14 @@ async fn a_changed_ledger_is_found_out() -> anyhow::Result<()> {
     said(&hub, &["audit", "verify", "--json"], 0).await?;
     let file = hub.home().join("state.db");
     let bytes = std::fs::read(&file)?;
-    let word = b"fixture-echo";
-    let word: &[u8] = if bytes.windows(word.len()).any(|window| window == word) {
-        word
-    } else {
-        b"echo"
-    };
+    // Inside the newest record: its item, `echo`, becomes another word.
+    let word = br#""item":"echo""#;
     let at = bytes
         .windows(word.len())
         .rposition(|window| window == word)
-        .unwrap();
+        .unwrap()
+        + word.len()
+        - 3;
     let mut changed = bytes.clone();
     changed[at] ^= 1;
     std::fs::write(&file, changed)?;

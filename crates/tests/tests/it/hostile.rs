@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use legation_tests::e2e::report::say;
 use legation_tests::fixture::Era;
 use legation_tests::harness::hub::{Hub, HubOptions};
 use legation_tests::harness::peer::{Answer, Peer, PeerEra, everything, friendly};
@@ -75,7 +76,7 @@ async fn behaves(hub: &Hub, cases: &[(&str, Call)]) -> anyhow::Result<()> {
             let begun = now();
             let answer = tokio::time::timeout(Duration::from_secs(60), call).await;
             assert!(answer.is_ok(), "{fault}: no answer");
-            println!("{fault}: answered after {:?}", begun.elapsed());
+            say(&format!("{fault}: answered after {:?}", begun.elapsed()));
             judge(fault, *expected, &answer.unwrap().unwrap());
         }
     });
