@@ -14,11 +14,16 @@ use legation_core::{Home, SharedClock};
 const START_LIMIT: Duration = Duration::from_secs(20);
 /// How long the hub may take to answer a hello.
 const HELLO_LIMIT: Duration = Duration::from_secs(10);
+/// How long another hub may take that kept the one started here from running.
+const OTHER_HUB: Duration = Duration::from_millis(500);
 /// Pause between two looks at the socket while the hub starts.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
+/// A hub that was started and may have ended since: its last words, once it has.
+pub type Started = Box<dyn FnMut() -> Option<String> + Send>;
+
 /// Starts a hub in the background; returns once it was started, not once it answers.
-pub type HubStarter = Box<dyn Fn() -> io::Result<()> + Send + Sync>;
+pub type HubStarter = Box<dyn Fn() -> io::Result<Started> + Send + Sync>;
 
 /// The hub could not be reached.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +43,12 @@ pub enum ConnectError {
     /// A hub was started and did not answer.
     #[error("the hub was started but did not answer within {} s; nothing was sent", START_LIMIT.as_secs())]
     Silent,
+    /// A hub was started and ended at once.
+    #[error("the hub was started but ended again; nothing was sent: {words}")]
+    Ended {
+        /// The last thing it said.
+        words: String,
+    },
     /// The hub said no.
     #[error("{}", .0.message)]
     Rejected(Rejection),
@@ -78,7 +89,7 @@ impl ConnectError {
             Self::Socket { path, .. } => {
                 format!("see that {} is yours and closed to others", path.display())
             }
-            Self::Start(_) | Self::Silent => {
+            Self::Start(_) | Self::Silent | Self::Ended { .. } => {
                 "run `legation serve` in a terminal and read what it says, or `legation doctor`"
                     .to_owned()
             }
@@ -99,7 +110,7 @@ impl Connector {
         if let Some(connected) = self.try_connect()? {
             return Ok(connected);
         }
-        if let Some(connected) = self.wait(patience)? {
+        if let Some(connected) = self.wait(patience, &mut || None)? {
             return Ok(connected);
         }
         let Some(starter) = &self.starter else {
@@ -115,17 +126,34 @@ impl Connector {
         if let Some(connected) = self.try_connect()? {
             return Ok(connected);
         }
-        starter().map_err(ConnectError::Start)?;
-        let connected = self.wait(START_LIMIT)?;
+        let mut started = starter().map_err(ConnectError::Start)?;
+        let connected = self.wait(START_LIMIT, &mut started)?;
         drop(lock);
         connected.ok_or(ConnectError::Silent)
     }
 
-    fn wait(&self, limit: Duration) -> Result<Option<Connected>, ConnectError> {
+    /// Looks for a hub until one answers, `ended` has last words, or time is up.
+    fn wait(
+        &self,
+        limit: Duration,
+        ended: &mut dyn FnMut() -> Option<String>,
+    ) -> Result<Option<Connected>, ConnectError> {
         let until = self.clock.now() + limit;
+        let mut words = None;
+        let mut ended_at = None;
         while self.clock.now() < until {
             if let Some(connected) = self.try_connect()? {
                 return Ok(Some(connected));
+            }
+            words = words.or_else(&mut *ended);
+            // One that ended because another hub is just starting leaves that one to be found.
+            if let Some(words) = &words {
+                let since = *ended_at.get_or_insert_with(|| self.clock.now());
+                if self.clock.now().duration_since(since) >= OTHER_HUB {
+                    return Err(ConnectError::Ended {
+                        words: words.clone(),
+                    });
+                }
             }
             std::thread::sleep(LOOK_EVERY);
         }

@@ -13,5 +13,5 @@ mod envelope;
 mod memory;
 mod pipe;
 
-pub use connect::{ConnectError, HubStarter};
+pub use connect::{ConnectError, HubStarter, Started};
 pub use pipe::{BridgeError, BridgeParts, run};

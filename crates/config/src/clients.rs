@@ -384,7 +384,7 @@ impl ClientsError {
             Self::BadId { .. } => format!(
                 "Use 1 to 64 letters, digits, dots, dashes and underscores; `{OWNER}` is taken."
             ),
-            Self::Unknown { .. } => "`legation connect --list` names the clients.".to_owned(),
+            Self::Unknown { .. } => "`legation connect` names the clients.".to_owned(),
         }
     }
 }

@@ -159,7 +159,7 @@ impl Subscription {
 impl fmt::Debug for Subscription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Subscription")
-            .field(&self.0.type_id())
+            .field(&(*self.0).type_id())
             .finish()
     }
 }

@@ -1,7 +1,7 @@
 //! `legation bridge`: what the pipe needs to know.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use legation_bridge::{BridgeParts, HubStarter, run};
 use legation_cli::{BridgeArgs, CliError, Context, Exit};
@@ -85,8 +85,21 @@ fn starter(context: &Context) -> HubStarter {
             cwd: PathBuf::from("/"),
             log: home.logs().join("start.log"),
         };
-        process::detach(&spec)
-            .map(drop)
-            .map_err(|error| io::Error::other(legation_core::error::chain(&error)))
+        let mut hub = process::detach(&spec)
+            .map_err(|error| io::Error::other(legation_core::error::chain(&error)))?;
+        let log = spec.log;
+        Ok(Box::new(move || {
+            hub.exited().map(|exit| last_words(&log, &exit.text))
+        }))
     })
+}
+
+/// What a hub that ended said last: its error, if it printed one.
+fn last_words(log: &Path, exit: &str) -> String {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let said: Vec<&str> = text.lines().rev().take(4).collect();
+    match said.iter().find_map(|line| line.strip_prefix("error: ")) {
+        Some(error) => error.to_owned(),
+        None => exit.to_owned(),
+    }
 }

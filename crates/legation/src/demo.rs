@@ -9,9 +9,8 @@ use std::sync::Arc;
 
 use legation_cli::{CliError, Context, DemoArgs, Exit, Output};
 use legation_config::Settings;
-use tokio::signal::unix::{SignalKind, signal};
 
-use crate::serve::{Hub, HubOptions, runtime};
+use crate::serve::{Hub, HubOptions, Signals, runtime};
 use home::DemoHome;
 
 pub(crate) fn demo(context: &Context, args: &DemoArgs) -> Result<(), CliError> {
@@ -43,6 +42,7 @@ pub(crate) fn demo(context: &Context, args: &DemoArgs) -> Result<(), CliError> {
     let stay = !args.once;
     let folder = demo.folder.clone();
     let end = runtime()?.block_on(async move {
+        let mut signals = Signals::register()?;
         let hub = Hub::start(options).await?;
         let address = hub.address();
         let (done, toured) = tokio::sync::oneshot::channel();
@@ -52,19 +52,14 @@ pub(crate) fn demo(context: &Context, args: &DemoArgs) -> Result<(), CliError> {
             // Nobody waits any more when the demo was interrupted.
             drop(done.send(end));
         });
-        let failed = |error: std::io::Error| CliError::failed(&error);
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-        let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
         let end = tokio::select! {
             end = toured => end.unwrap_or_else(|_| Err(CliError::new(Exit::Failed, "the tour broke off"))),
-            _ = interrupt.recv() => Err(interrupted()),
-            _ = terminate.recv() => Err(interrupted()),
+            _ = signals.next() => Err(interrupted()),
         };
         if end.is_ok() && stay {
             invite(out, &demo, address);
             tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
+                _ = signals.next() => {}
                 _ = hub.ended() => {}
             }
         }

@@ -9,7 +9,7 @@ mod reload;
 use legation_cli::{CliError, Context, Exit, ServeArgs};
 use legation_config::Settings;
 use legation_core::process;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 pub(crate) use hub::{Hub, HubOptions};
 
@@ -40,6 +40,8 @@ pub(crate) fn serve(context: &Context, args: &ServeArgs) -> Result<(), CliError>
         idle_exit: args.detached,
     };
     runtime()?.block_on(async {
+        // Whoever reads the line below may send a signal at once.
+        let mut signals = Signals::register()?;
         let hub = Hub::start(options).await?;
         if args.no_auth {
             context.output.say(
@@ -48,7 +50,10 @@ pub(crate) fn serve(context: &Context, args: &ServeArgs) -> Result<(), CliError>
         }
         // Scripts wait for this line, so it is printed under --json too.
         legation_cli::Output::new(false).say(&format!("listening on http://{}", hub.address()));
-        let reason = until_told(&hub).await?;
+        let reason = tokio::select! {
+            reason = signals.next() => reason,
+            reason = hub.ended() => reason,
+        };
         context.output.say(&format!("stopping: {reason}"));
         hub.stop().await;
         Ok(())
@@ -76,16 +81,33 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
         .map_err(|error| CliError::new(Exit::Failed, format!("no runtime could be made: {error}")))
 }
 
-/// Waits for a signal, a command, or idleness.
-async fn until_told(hub: &Hub) -> Result<&'static str, CliError> {
-    let failed = |error: std::io::Error| CliError::failed(&error);
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-    let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
-    Ok(tokio::select! {
-        _ = interrupt.recv() => "interrupted",
-        _ = terminate.recv() => "told to terminate",
-        _ = hangup.recv() => "its terminal is gone",
-        reason = hub.ended() => reason,
-    })
+/// The signals that end a hub.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+// === impl Signals ===
+
+impl Signals {
+    /// Takes the signals over; to be called on a runtime.
+    pub(crate) fn register() -> Result<Self, CliError> {
+        let failed = |error: std::io::Error| CliError::failed(&error);
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
+            terminate: signal(SignalKind::terminate()).map_err(failed)?,
+            hangup: signal(SignalKind::hangup()).map_err(failed)?,
+        })
+    }
+
+    /// Waits for one; returns it in words.
+    pub(crate) async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.interrupt.recv() => "interrupted",
+            _ = self.terminate.recv() => "told to terminate",
+            _ = self.hangup.recv() => "its terminal is gone",
+        }
+    }
 }

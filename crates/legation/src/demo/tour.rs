@@ -41,73 +41,99 @@ pub(crate) fn run(
                 .unwrap_or_default(),
         ));
     }
-    let connected = |name: &str| {
-        servers
-            .iter()
-            .any(|server| server.name == name && server.status == "connected")
-    };
-    if !connected("example") {
+    if !is_connected(&servers, "example") {
         return Err(
             CliError::new(Exit::Failed, "the built-in example server does not connect")
                 .with_hint(format!("see {}", home.logs().display())),
         );
     }
     let (mut legacy, about) = DemoClient::connect(home, false)?;
+    handshake_era(out, &mut legacy, &about, folder, &servers)?;
+    let (mut modern, about) = DemoClient::connect(home, true)?;
+    stateless_era(out, &mut modern, &about, &servers)?;
+    out.say("\n5. A call that the owner's rules forbid");
+    refused(out, &mut legacy)?;
+    ledger(out, &mut admin)
+}
+
+fn is_connected(servers: &[Server], name: &str) -> bool {
+    servers
+        .iter()
+        .any(|server| server.name == name && server.status == "connected")
+}
+
+fn handshake_era(
+    out: Output,
+    client: &mut DemoClient,
+    about: &Value,
+    folder: &Path,
+    servers: &[Server],
+) -> Result<(), CliError> {
     out.say(&format!(
         "\n2. An agent of the handshake era connects (negotiated {})",
         about["protocolVersion"].as_str().unwrap_or("?")
     ));
-    let tools = tools(&mut legacy)?;
+    let tools = tools(client)?;
     out.say(&format!(
         "   it sees {} tools in one list, such as",
         tools.len()
     ));
-    for name in pick(&tools, &servers) {
+    for name in pick(&tools, servers) {
         out.say(&format!("     {name}"));
     }
     out.say("\n3. It calls tools");
-    show_call(out, &mut legacy, "example-add", json!({"a": 19, "b": 23}))?;
-    if connected("files") {
+    show_call(out, client, "example-add", &json!({"a": 19, "b": 23}))?;
+    if is_connected(servers, "files") {
         let path = folder.join("welcome.txt").display().to_string();
-        show_call(
-            out,
-            &mut legacy,
-            "files-read_text_file",
-            json!({"path": path}),
-        )?;
+        show_call(out, client, "files-read_text_file", &json!({"path": path}))?;
     }
-    let (mut modern, about) = DemoClient::connect(home, true)?;
+    Ok(())
+}
+
+fn stateless_era(
+    out: Output,
+    client: &mut DemoClient,
+    about: &Value,
+    servers: &[Server],
+) -> Result<(), CliError> {
+    let versions = about["supportedVersions"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
     out.say(&format!(
         "\n4. An agent of the stateless era ({}) uses the same servers at the same time",
-        about["supportedVersions"]
-            .as_array()
-            .and_then(|versions| versions.iter().filter_map(Value::as_str).max())
+        versions
+            .iter()
+            .filter_map(Value::as_str)
+            .max()
             .unwrap_or("?")
     ));
     show_call(
         out,
-        &mut modern,
+        client,
         "example-echo",
-        json!({"text": "either era, any server"}),
+        &json!({"text": "either era, any server"}),
     )?;
-    if connected("everything") {
+    if is_connected(servers, "everything") {
         show_call(
             out,
-            &mut modern,
+            client,
             "everything-echo",
-            json!({"message": "hello from 2026-07-28"}),
+            &json!({"message": "hello from 2026-07-28"}),
         )?;
     }
-    if connected("time") {
+    if is_connected(servers, "time") {
         show_call(
             out,
-            &mut modern,
+            client,
             "time-get_current_time",
-            json!({"timezone": "Europe/Vienna"}),
+            &json!({"timezone": "Europe/Vienna"}),
         )?;
     }
-    out.say("\n5. A call that the owner's rules forbid");
-    refused(out, &mut legacy)?;
+    Ok(())
+}
+
+fn ledger(out: Output, admin: &mut AdminClient) -> Result<(), CliError> {
     out.say("\n6. The ledger: an intent before every call, an outcome after it, each chained to the last");
     let report = admin.call(&Verify {})?;
     out.say(&format!(
@@ -198,7 +224,7 @@ fn show_call(
     out: Output,
     client: &mut DemoClient,
     name: &str,
-    arguments: Value,
+    arguments: &Value,
 ) -> Result<(), CliError> {
     let params = json!({"name": name, "arguments": arguments});
     let result = client

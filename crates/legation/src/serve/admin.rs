@@ -20,6 +20,7 @@ use legation_wire::message::ErrorObject;
 use serde::Serialize;
 
 use super::hub::Inner;
+use super::reload;
 
 /// Answers over the admin socket.
 pub(crate) struct Admin {
@@ -71,8 +72,8 @@ fn dispatch(hub: Arc<Inner>, method: &str, params: Raw) -> BoxFuture<'static, An
             hub.end("told to stop");
             Ok(Done {})
         }),
-        Reload::METHOD => now(&params, |_: Reload| {
-            hub.reload();
+        Reload::METHOD => later(&params, |_: Reload| async move {
+            reload::everything(&hub).await;
             Ok(Done {})
         }),
         mcp::List::METHOD => now(&params, |_: mcp::List| Ok(servers::list(&hub))),

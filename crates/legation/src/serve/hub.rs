@@ -126,7 +126,9 @@ impl Hub {
         let tasks = TaskSet::new();
         run_http(&tasks, &front, listener, &workers);
         let served = Arc::clone(&front);
-        tasks.spawn("socket listener", async move { served.serve_socket(socket).await });
+        tasks.spawn("socket listener", async move {
+            served.serve_socket(socket).await
+        });
         run_flusher(&tasks, &inner.ledger);
         let watch = watch_files(&inner);
         run_reloads(&tasks, &inner, watch);
@@ -316,12 +318,7 @@ fn raise_file_limit() {
     }
 }
 
-fn run_http(
-    tasks: &TaskSet,
-    front: &Arc<Front>,
-    listener: TcpListener,
-    workers: &Arc<Workers>,
-) {
+fn run_http(tasks: &TaskSet, front: &Arc<Front>, listener: TcpListener, workers: &Arc<Workers>) {
     let (front, workers) = (Arc::clone(front), Arc::clone(workers));
     tasks.spawn("http listener", async move {
         if let Err(error) = front.serve_http(listener, &workers).await {
@@ -332,10 +329,9 @@ fn run_http(
 
 fn run_flusher(tasks: &TaskSet, ledger: &Arc<Ledger>) {
     let ledger = Arc::clone(ledger);
-    tasks.spawn(
-        "ledger flusher",
-        async move { ledger.run_flusher(Cancel::new()).await },
-    );
+    tasks.spawn("ledger flusher", async move {
+        ledger.run_flusher(Cancel::new()).await
+    });
 }
 
 /// Reads the files again whenever one of them, or the folders that clients

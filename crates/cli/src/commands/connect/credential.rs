@@ -3,11 +3,13 @@
 use std::error::Error;
 use std::path::PathBuf;
 
+use legation_api::hub::Reload;
 use legation_config::clients::{self, ClientsError, Credentials};
 use legation_core::home::{create_private_dir, write_private};
 use legation_core::{ClientId, Home, Secret};
 
 use super::client::Client;
+use crate::commands::hub;
 use crate::{CliError, Context};
 
 /// The credential the client has, if it still works.
@@ -35,7 +37,17 @@ pub(super) fn mint(context: &Context, client: Client) -> Result<Secret, CliError
     create_private_dir(&context.home.client_tokens()).map_err(|error| failed(&error))?;
     let file = token_file(&context.home, client);
     write_private(&file, minted.token.reveal().as_bytes()).map_err(|error| failed(&error))?;
+    tell_hub(context)?;
     Ok(minted.token)
+}
+
+/// A running hub learns of it now rather than when it next looks at its files:
+/// the agent may be started at once, and a revoked one must not get in again.
+fn tell_hub(context: &Context) -> Result<(), CliError> {
+    if let Some(mut client) = hub(context)? {
+        client.call(&Reload {})?;
+    }
+    Ok(())
 }
 
 /// Ends the credential; one that nobody knows has ended already.
@@ -44,6 +56,7 @@ pub(super) fn revoke(context: &Context, client: Client) -> Result<(), CliError> 
         Ok(_) | Err(ClientsError::Unknown { .. }) => {}
         Err(error) => return Err(CliError::failed(&error).with_hint(error.hint())),
     }
+    tell_hub(context)?;
     match std::fs::remove_file(token_file(&context.home, client)) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(CliError::failed(&error)),
         _ => Ok(()),

@@ -1,5 +1,7 @@
 //! `mcp.list`, `mcp.show`, `mcp.logs`, `mcp.enable`, `mcp.disable`, `mcp.reload`.
 
+use std::sync::Arc;
+
 use legation_api::Done;
 use legation_api::mcp::{ListAnswer, Logs, LogsAnswer, Problem, Server, Show, ShowAnswer};
 use legation_host::{NoServer, ServerStatus, State};
@@ -7,6 +9,7 @@ use legation_wire::message::ErrorObject;
 
 use super::failed;
 use crate::serve::hub::Inner;
+use crate::serve::reload::everything;
 
 /// How many lines of a server's log `mcp.show` gives.
 const SHOWN_LINES: usize = 20;
@@ -66,7 +69,7 @@ pub(crate) async fn switch(hub: &Inner, name: &str, on: bool) -> Result<Done, Er
 }
 
 /// One server, or every file and every server that has failed.
-pub(crate) async fn reload(hub: &Inner, name: Option<&str>) -> Result<Done, ErrorObject> {
+pub(crate) async fn reload(hub: &Arc<Inner>, name: Option<&str>) -> Result<Done, ErrorObject> {
     match name {
         Some(name) => hub
             .host
@@ -74,7 +77,7 @@ pub(crate) async fn reload(hub: &Inner, name: Option<&str>) -> Result<Done, Erro
             .await
             .map_err(|error| no_server(&error))?,
         None => {
-            hub.reload();
+            everything(hub).await;
             let names: Vec<String> = hub
                 .host
                 .status()
@@ -92,7 +95,7 @@ pub(crate) async fn reload(hub: &Inner, name: Option<&str>) -> Result<Done, Erro
     Ok(Done {})
 }
 
-fn no_server(error: &NoServer) -> ErrorObject {
+pub(crate) fn no_server(error: &NoServer) -> ErrorObject {
     failed(&error.to_string(), Some(error.hint().to_owned()))
 }
 

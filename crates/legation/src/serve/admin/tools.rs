@@ -15,6 +15,7 @@ use legation_wire::message::ErrorObject;
 use legation_wire::revision::Revision;
 
 use super::failed;
+use super::servers::no_server;
 use crate::serve::hub::Inner;
 
 /// A person at a command line: nothing can be asked of it during a call.
@@ -23,6 +24,10 @@ struct CommandLine(ClientCapabilities);
 
 pub(crate) fn list(hub: &Inner, request: &Tools) -> Result<ToolsAnswer, ErrorObject> {
     let context = context(request.workspace.as_deref());
+    if let Some(name) = &request.server {
+        // A name that is wrong is told apart from a server without tools.
+        hub.host.logs(name, 0).map_err(|error| no_server(&error))?;
+    }
     let listing = hub
         .gate
         .listing(&context, &Endpoint::All, ListKind::Tools)
