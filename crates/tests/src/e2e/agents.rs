@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::time::timeout;
 
@@ -123,11 +123,26 @@ async fn turn(
         .context("the agent does not end")??;
     let said = String::from_utf8_lossy(&output.stdout);
     if !said.contains("FINAL[") || !said.contains(PROOF) {
-        let requests = lock(&model.requests).len();
+        let requests = lock(&model.requests)
+            .iter()
+            .map(offered)
+            .collect::<Vec<_>>();
         let complained = String::from_utf8_lossy(&output.stderr);
-        bail!("{requests} model requests; the agent said {said:?} and {complained:?}");
+        bail!("the model was offered {requests:?}; the agent said {said:?} and {complained:?}");
     }
     Ok(())
+}
+
+/// The names of the tools in a model request, for a failure to show.
+fn offered(request: &Value) -> Vec<String> {
+    let tools = request["tools"].as_array().into_iter().flatten();
+    let names = tools.flat_map(|tool| {
+        let inner = tool["tools"].as_array().into_iter().flatten();
+        std::iter::once(tool)
+            .chain(inner)
+            .filter_map(|tool| tool["name"].as_str())
+    });
+    names.map(str::to_owned).collect()
 }
 
 fn claude(tools: &Tools, mut environment: HashMap<String, String>, port: u16) -> Command {

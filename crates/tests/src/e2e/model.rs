@@ -137,10 +137,10 @@ async fn answer(
 }
 
 fn decide(heard: &Heard, tool: &str) -> Step {
-    match (
-        &heard.result,
-        heard.tools.iter().find(|(_, name)| name.ends_with(tool)),
-    ) {
+    // Codex shows its model underscores where a tool's name has hyphens.
+    let wanted = |name: &str| name.replace('-', "_").ends_with(&tool.replace('-', "_"));
+    let offered = heard.tools.iter().find(|(_, name)| wanted(name));
+    match (&heard.result, offered) {
         (Some(result), _) if heard.magic => Step::Say(format!("FINAL[{result}]")),
         (None, Some((namespace, name))) if heard.magic => Step::Call {
             name: name.clone(),
