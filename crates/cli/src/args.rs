@@ -124,3 +124,6 @@ pub struct DemoArgs {
     #[arg(long)]
     pub once: bool,
 }
+
+#[cfg(test)]
+mod tests;

@@ -124,3 +124,6 @@ impl From<AdminError> for CliError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

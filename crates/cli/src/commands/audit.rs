@@ -207,3 +207,6 @@ fn render(answer: &TailAnswer) -> String {
     }
     table.render()
 }
+
+#[cfg(test)]
+mod tests;

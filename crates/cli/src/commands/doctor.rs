@@ -277,3 +277,6 @@ fn check_hub(context: &Context) -> Vec<Check> {
     );
     checks
 }
+
+#[cfg(test)]
+mod tests;

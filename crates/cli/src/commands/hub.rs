@@ -76,3 +76,6 @@ pub(crate) fn cmd_stop(context: &Context, _args: &StopArgs) -> Result<(), CliErr
     context.output.progress_done();
     context.output.result(&Done {}, |_| "stopped".to_owned())
 }
+
+#[cfg(test)]
+mod tests;

@@ -193,3 +193,6 @@ fn render(answer: &Answer) -> String {
 fn failed(error: &trust::TrustError) -> CliError {
     CliError::failed(error).with_hint(error.hint())
 }
+
+#[cfg(test)]
+mod tests;

@@ -310,3 +310,6 @@ fn render(added: &Added) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

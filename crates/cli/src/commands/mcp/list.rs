@@ -114,3 +114,6 @@ fn render(answer: &ListAnswer) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

@@ -87,3 +87,6 @@ fn render(answer: &ShowAnswer) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+use expect_test::expect;
+
+use super::*;
+
+/// A server with something in every column.
+fn server() -> Server {
+    Server {
+        name: "files".into(),
+        display_name: Some("My files".into()),
+        status: "failed".into(),
+        reason: Some("it ended: \u{1b}[2Jboom".into()),
+        hint: Some("`legation mcp show files` shows the end of its log".into()),
+        source: "/home/me/.legation/mcp.json".into(),
+        transport: "stdio".into(),
+        target: "npx server".into(),
+        instance: "shared".into(),
+        revision: Some("2025-11-25".into()),
+        server_info: Some(serde_json::json!({"name": "s"})),
+        pid: Some(7),
+        instances: 1,
+        restarts: 2,
+        tools: 3,
+        resources: 4,
+        templates: 5,
+        prompts: 6,
+        warnings: vec!["slow".into()],
+    }
+}
+
+#[test]
+fn a_table_then_what_is_wrong() {
+    let answer = ListAnswer {
+        servers: vec![server()],
+        problems: vec![Problem {
+            source: "/w/.mcp.json".into(),
+            server: Some("x".into()),
+            message: "you have not agreed to run it".into(),
+            hint: "legation trust /w".into(),
+        }],
+    };
+    expect![[r#"
+        NAME   STATUS  TOOLS  RESOURCES  PROMPTS  REVISION    SOURCE
+        files  failed  3      9          6        2025-11-25  /home/me/.legation/mcp.json
+
+        files: it ended: \u{1b}[2Jboom
+          hint: `legation mcp show files` shows the end of its log
+
+        /w/.mcp.json (x): you have not agreed to run it
+          hint: legation trust /w
+    "#]]
+    .assert_eq(&render(&answer));
+    let none = ListAnswer::default();
+    assert_eq!(
+        render(&none),
+        "no servers; add one with `legation mcp add`\n"
+    );
+}
