@@ -40,6 +40,12 @@ pub(super) fn run(programs: &Programs, seed: u64, cycles: usize, deadline: Insta
         }
         let loads = loads(programs, &home, &hub)?;
         std::thread::sleep(Duration::from_millis(100 + random.below(1400) as u64));
+        let marked = marked(&format!("{MARK}={mark}"))?;
+        // Without this the count below would prove nothing.
+        ensure!(
+            marked.len() >= 3,
+            "the servers' processes carry no mark: {marked:?}"
+        );
         hub.child.kill()?;
         hub.child.wait()?;
         let mut calls = 0;
