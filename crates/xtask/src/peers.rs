@@ -95,9 +95,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 
 /// Loads every peer that can be had, like the hub.
 pub(crate) fn measure(programs: &Programs, effort: Effort, table: &mut Table) -> Result<()> {
-    // Some need a second for their first answers under load.
+    // Some need most of a second for one answer under load.
     let effort = Effort {
-        seconds: effort.seconds.max(1.5),
+        seconds: effort.seconds.max(3.0),
         ..effort
     };
     let echo = programs.echo_http("both")?;
