@@ -7,12 +7,11 @@ use std::time::Duration;
 use legation_core::{CancelReason, ClientId};
 
 use crate::session::Session;
-use crate::settings::FrontSettings;
 use crate::shared::Shared;
 
 /// Why no session was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{limit} sessions are open already; nothing was done")]
+#[error("{limit} sessions are in use already")]
 pub(crate) struct TooMany {
     limit: usize,
 }
@@ -26,32 +25,41 @@ pub(crate) struct Sessions {
 // === impl Sessions ===
 
 impl Sessions {
-    /// Keeps a session.
+    /// Keeps a session. Where a client has too many, the one it has not used for
+    /// longest ends: agents that never end theirs must not lock themselves out.
     ///
     /// # Errors
-    /// When there are too many, of this client or altogether.
-    pub(crate) fn insert(
-        &self,
-        session: &Arc<Session>,
-        settings: &FrontSettings,
-    ) -> Result<(), TooMany> {
-        let mut open = self.lock();
-        if open.len() >= settings.sessions_max {
-            return Err(TooMany {
-                limit: settings.sessions_max,
-            });
-        }
+    /// When there are too many and none of this client's is idle.
+    pub(crate) fn insert(&self, shared: &Shared, session: &Arc<Session>) -> Result<(), TooMany> {
+        let settings = &shared.settings;
         let client = &session.caller.principal.client;
-        let own = open
-            .values()
-            .filter(|one| one.caller.principal.client == *client)
-            .count();
-        if own >= settings.sessions_per_client {
-            return Err(TooMany {
-                limit: settings.sessions_per_client,
-            });
+        let over = {
+            let mut open = self.lock();
+            let own = || {
+                open.values()
+                    .filter(|one| one.caller.principal.client == *client)
+            };
+            let limit = if open.len() >= settings.sessions_max {
+                Some(settings.sessions_max)
+            } else if own().count() >= settings.sessions_per_client {
+                Some(settings.sessions_per_client)
+            } else {
+                None
+            };
+            let over = match limit {
+                None => None,
+                Some(limit) => {
+                    let idle = own().filter_map(|one| Some((one.idle_since()?, one.id.clone())));
+                    Some(idle.min().ok_or(TooMany { limit })?.1)
+                }
+            };
+            let over = over.and_then(|id| open.remove(&id));
+            open.insert(session.id.clone(), Arc::clone(session));
+            over
+        };
+        if let Some(over) = over {
+            end(shared, &over, CancelReason::Disconnected);
         }
-        open.insert(session.id.clone(), Arc::clone(session));
         Ok(())
     }
 

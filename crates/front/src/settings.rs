@@ -16,7 +16,7 @@ pub struct FrontSettings {
     pub connections_max: usize,
     /// Most handshake sessions over HTTP at once.
     pub sessions_max: usize,
-    /// Most of them for one client.
+    /// Most of them for one client; past that its longest idle one ends.
     pub sessions_per_client: usize,
     /// Longest message of a client's, in bytes.
     pub body_max: usize,
@@ -55,8 +55,8 @@ impl Default for FrontSettings {
             hosts: Vec::new(),
             origins: Vec::new(),
             connections_max: 16 * 1024,
-            sessions_max: 4096,
-            sessions_per_client: 512,
+            sessions_max: 16 * 1024,
+            sessions_per_client: 4096,
             body_max: 4 << 20,
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),

@@ -66,7 +66,7 @@ fn initialize(asked: &Asked<'_>, posted: &Posted, request: &Request) -> Reply {
     session.touch(shared.now_ms());
     let body = intake::initialize(&shared, &session, request);
     let begun = body.is_ok();
-    if begun && let Err(error) = shared.sessions.insert(&session, &shared.settings) {
+    if begun && let Err(error) = shared.sessions.insert(&shared, &session) {
         return reply::refuse(StatusCode::SERVICE_UNAVAILABLE, &error.to_string());
     }
     let message = Message::response(request.id.clone(), body).to_bytes();

@@ -51,7 +51,7 @@ pub(super) fn stream(asked: &Asked<'_>) -> Reply {
     let session = Session::new(seat.as_str().into(), caller, Endpoint::All, Carrier::Pair);
     let session = Arc::new(session);
     session.touch(shared.now_ms());
-    if let Err(error) = shared.sessions.insert(&session, &shared.settings) {
+    if let Err(error) = shared.sessions.insert(shared, &session) {
         return reply::refuse(StatusCode::SERVICE_UNAVAILABLE, &error.to_string());
     }
     let endpoint = Event {

@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use legation_core::hello::{HELLO_VERSION, Hello, HelloEndpoint, HelloLine, Mode, Rejection};
 use legation_core::{Caller, Principal, SeatId, ServerName, Via};
 use legation_gate::Endpoint;
+use legation_wire::json::{Limits, Raw};
 
 use super::reject;
 use crate::shared::Shared;
@@ -19,6 +21,30 @@ pub(super) struct Greeted {
     pub(super) mode: Mode,
     pub(super) caller: Caller,
     pub(super) endpoint: Endpoint,
+}
+
+/// The peer behind a first line that is a protocol message already: an MCP
+/// client that speaks the plain framing of stdio on the socket (2026-07-28,
+/// basic/transports/stdio). It is the owner's own, sees every server, and has a
+/// seat of this connection's.
+pub(super) fn plain(shared: &Shared, line: &[u8]) -> Option<Greeted> {
+    let text = Raw::parse(Bytes::copy_from_slice(line), &Limits::CLIENT).ok()?;
+    text.get("jsonrpc")?;
+    let client = shared.authenticator.local(None)?;
+    let seat = SeatId::random().ok()?;
+    let principal = Principal {
+        client,
+        via: Via::Socket,
+    };
+    Some(Greeted {
+        mode: Mode::Mcp,
+        caller: Caller {
+            principal,
+            seat,
+            workspace: None,
+        },
+        endpoint: Endpoint::All,
+    })
 }
 
 /// Reads a greeting.

@@ -30,6 +30,8 @@ pub(super) struct Reader {
     read: OwnedReadHalf,
     decoder: LineDecoder,
     limit: usize,
+    /// A line that was read and is to be read again.
+    put_back: Option<Bytes>,
 }
 
 /// One text as a line.
@@ -49,6 +51,7 @@ impl Lines {
                 read,
                 decoder: LineDecoder::new(limit),
                 limit,
+                put_back: None,
             },
             writer,
         }
@@ -78,7 +81,15 @@ impl Lines {
 impl Reader {
     /// The next whole line, if one is there.
     pub(super) fn line(&mut self) -> Result<Option<Bytes>, FrameError> {
-        self.decoder.next()
+        match self.put_back.take() {
+            Some(line) => Ok(Some(line)),
+            None => self.decoder.next(),
+        }
+    }
+
+    /// Has a line read once more.
+    pub(super) fn put_back(&mut self, line: Bytes) {
+        self.put_back = Some(line);
     }
 
     /// Reads more; `false` at the end. Waits without holding a buffer.

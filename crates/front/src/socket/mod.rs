@@ -83,6 +83,10 @@ async fn serve(shared: Arc<Shared>, stream: UnixStream) {
         _ = shared.cancel.cancelled() => return,
     };
     let Ok(Some(line)) = greeting else { return };
+    if let Some(greeted) = greeting::plain(&shared, &line) {
+        lines.reader.put_back(line);
+        return mcp::serve(&shared, lines, greeted).await;
+    }
     match greeting::read(&shared, &line) {
         Ok(greeted) => {
             let welcome = Welcome {

@@ -445,7 +445,7 @@ async fn a_client_that_reads_late_gets_everything() {
 }
 
 #[tokio::test]
-async fn connections_past_the_limit_are_closed_and_sessions_past_theirs_refused() {
+async fn connections_past_the_limit_are_closed_and_idle_sessions_make_room() {
     let settings = FrontSettings {
         connections_max: 20,
         sessions_per_client: 2,
@@ -460,12 +460,20 @@ async fn connections_past_the_limit_are_closed_and_sessions_past_theirs_refused(
     }
     assert!(rig.client().await.is_closed().await);
     let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}"#;
-    let statuses = [
-        clients[0].post("", hello).await.status,
-        clients[1].post("", hello).await.status,
-        clients[2].post("", hello).await.status,
-    ];
-    assert_eq!(statuses, [200, 200, 503]);
+    let mut sessions = Vec::new();
+    for client in &mut clients[..3] {
+        let opened = client.post("", hello).await;
+        assert_eq!(opened.status, 200);
+        let id = opened.header("mcp-session-id").expect("a session");
+        sessions.push(format!("Mcp-Session-Id: {id}\r\n"));
+    }
+    let ping = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
+    let mut statuses = Vec::new();
+    for (client, session) in clients.iter_mut().zip(&sessions) {
+        statuses.push(client.post(session, ping).await.status);
+    }
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 200, 404], "one of the idle ones made room");
     rig.stop().await;
 }
 
