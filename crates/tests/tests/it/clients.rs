@@ -19,6 +19,19 @@ async fn hub(era: Era) -> anyhow::Result<Hub> {
     .await?;
     let peer = hub.http(PeerEra::Modern, everything(), friendly()).await?;
     hub.wait_for_tool(&peer, "fixture-echo").await?;
+    // The lists arrive one after another, and each arrival is a change.
+    for (method, field) in [
+        ("prompts/list", "prompts"),
+        ("resources/list", "resources"),
+        ("resources/templates/list", "resourceTemplates"),
+    ] {
+        until(method, Duration::from_secs(10), async || {
+            peer.list(method, field)
+                .await
+                .is_ok_and(|list| !list.is_empty())
+        })
+        .await?;
+    }
     Ok(hub)
 }
 
