@@ -151,7 +151,7 @@ async fn a_listener_hears_what_it_asked_for_and_nothing_else() -> anyhow::Result
         let _listen = other
             .start(
                 "subscriptions/listen",
-                json!({"notifications": {"promptsListChanged": true}}),
+                json!({"notifications": {"resourceSubscriptions": ["test://static-binary"]}}),
             )
             .await?;
         until("the acknowledgement", Duration::from_secs(5), async || {
