@@ -57,6 +57,8 @@ struct State {
     memory: Memory,
     hub: Hub,
     client_gone: bool,
+    /// A line of the hub's is noted but not written yet.
+    writing: bool,
 }
 
 enum Hub {
@@ -87,6 +89,7 @@ pub fn run(parts: BridgeParts) -> Result<(), BridgeError> {
             memory: Memory::new(channel),
             hub: Hub::Connecting,
             client_gone: false,
+            writing: false,
         }),
         changed: Condvar::new(),
         output: Mutex::new(parts.output),
@@ -105,9 +108,10 @@ pub fn run(parts: BridgeParts) -> Result<(), BridgeError> {
             Err(error) => break Err(BridgeError::Input(error)),
         }
     };
-    shared.client_gone();
-    // A panic on the other thread has been printed; there is nothing left to do here.
-    drop(hub_side.join());
+    if shared.client_gone() {
+        // A panic on the other thread has been printed; there is nothing left to do here.
+        drop(hub_side.join());
+    }
     end
 }
 
@@ -180,11 +184,14 @@ impl Shared {
         self.to_client(answer.as_slice());
     }
 
-    fn client_gone(&self) {
+    /// Lets the last answers out; whether the other thread will end by itself.
+    /// One that is still looking for a hub is not waited for: nothing is in
+    /// flight then.
+    fn client_gone(&self) -> bool {
         let mut state = self.state();
         state.client_gone = true;
         let until = self.connector.clock.now() + LAST_ANSWERS;
-        while matches!(state.hub, Hub::Up(_)) && !state.memory.is_idle() {
+        while matches!(state.hub, Hub::Up(_)) && (state.writing || !state.memory.is_idle()) {
             let left = until.saturating_duration_since(self.connector.clock.now());
             if left.is_zero() {
                 break;
@@ -192,11 +199,16 @@ impl Shared {
             let waited = self.changed.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        if let Hub::Up(stream) = &state.hub {
-            // A socket that is closed already needs no closing.
-            drop(stream.shutdown(Shutdown::Both));
-        }
         self.changed.notify_all();
+        match &state.hub {
+            Hub::Up(stream) => {
+                // A socket that is closed already needs no closing.
+                drop(stream.shutdown(Shutdown::Both));
+                true
+            }
+            Hub::Down { .. } => true,
+            Hub::Connecting => false,
+        }
     }
 
     /// Connects, copies, and connects again, until the client is gone.
@@ -279,14 +291,16 @@ impl Shared {
             }
             let mut state = self.state();
             let shown = std::str::from_utf8(&line).map_or(true, |text| state.memory.note_hub(text));
-            let done = state.client_gone && state.memory.is_idle();
+            state.writing = true;
             drop(state);
             if shown {
                 let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
                 // A client that closed its ears is gone; its closing of our input ends the bridge.
                 drop(output.write_all(&line).and_then(|()| output.flush()));
             }
-            if done {
+            let mut state = self.state();
+            state.writing = false;
+            if state.client_gone {
                 self.changed.notify_all();
             }
         }

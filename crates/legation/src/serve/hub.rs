@@ -17,6 +17,7 @@ use legation_gate::{Gate, ServerSet};
 use legation_host::{Host, HostParts};
 use legation_ledger::{Ledger, LedgerKey};
 use legation_store::{Store, StoreOptions};
+use tokio::net::TcpSocket;
 use tokio::sync::{Notify, watch as latest};
 
 use super::admin::Admin;
@@ -283,11 +284,21 @@ impl Inner {
     }
 }
 
+/// Connections that may wait to be accepted: agents come in crowds.
+const BACKLOG: u32 = 4096;
+
 fn bind(address: SocketAddr) -> Result<TcpListener, CliError> {
-    let bound = TcpListener::bind(address).and_then(|listener| {
-        listener.set_nonblocking(true)?;
-        Ok(listener)
-    });
+    let listen = || {
+        let socket = match address {
+            SocketAddr::V4(_) => TcpSocket::new_v4()?,
+            SocketAddr::V6(_) => TcpSocket::new_v6()?,
+        };
+        // The connections of a hub that just ended must not keep the next one from starting.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        socket.listen(BACKLOG)?.into_std()
+    };
+    let bound = listen();
     bound.map_err(|error| {
         CliError::new(Exit::Failed, format!("{address} cannot be listened on: {error}; the hub did not start"))
             .with_hint("another program may use the port: choose one with --listen, or `listen` in legation.toml")
