@@ -4,6 +4,7 @@ use std::error::Error;
 
 use legation_api::AdminError;
 use legation_core::error::chain;
+use legation_core::home::HomeError;
 
 /// Exit codes, as scripts may rely on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +91,16 @@ impl CliError {
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+}
+
+impl From<HomeError> for CliError {
+    fn from(error: HomeError) -> Self {
+        let hint = format!(
+            "check that {} is yours and can be written",
+            error.path.display()
+        );
+        Self::failed(&error).with_hint(hint)
     }
 }
 

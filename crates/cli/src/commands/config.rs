@@ -57,11 +57,6 @@ pub(crate) fn settings(context: &Context) -> Result<Settings, CliError> {
         .map_err(|error| CliError::usage(&error).with_hint(error.hint()))
 }
 
-/// Where the hub answers HTTP.
-pub(crate) fn listen_address(context: &Context) -> Result<String, CliError> {
-    Ok(settings(context)?.listen.to_string())
-}
-
 fn explain(context: &Context, key: &str) -> Result<(), CliError> {
     let settings = settings(context)?;
     let explained = settings.explain(key).map_err(|nearest| {

@@ -11,6 +11,7 @@ mod undo;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use legation_api::hub::{Status, StatusAnswer};
 use legation_core::{Secret, ServerName};
 use serde::Serialize;
 
@@ -124,7 +125,7 @@ fn connect(context: &Context, client: Client, args: &ConnectArgs) -> Result<(), 
         };
         let mode = note.mode.filter(|_| !args.http);
         remember(context, client, note)?;
-        replace(&path, &after, mode).map_err(|error| CliError::failed(&error))?;
+        replace(&path, &after, mode)?;
     }
     context.output.result(&done, |done| describe(client, done))
 }
@@ -141,6 +142,9 @@ fn check(context: &Context, client: Client, args: &ConnectArgs) -> Result<(), Cl
         )
         .with_hint("leave out --http: the bridge works"));
     }
+    if args.http {
+        check_address(context)?;
+    }
     if let Some(server) = &args.server {
         ServerName::parse(server).map_err(|error| CliError::usage(&error))?;
     }
@@ -156,6 +160,34 @@ fn check(context: &Context, client: Client, args: &ConnectArgs) -> Result<(), Cl
                 context.home.settings().display()
             )));
         }
+    }
+    Ok(())
+}
+
+/// The address goes into the agent's file, so it must be one that stays.
+fn check_address(context: &Context) -> Result<(), CliError> {
+    let listen = super::config::settings(context)?.listen;
+    if listen.port() == 0 {
+        return Err(CliError::new(
+            Exit::Usage,
+            "`listen` asks for any free port, so the address is another one at every start; nothing was changed",
+        )
+        .with_hint(format!(
+            "set `listen` in {} to a port",
+            context.home.settings().display()
+        )));
+    }
+    let wanted = format!("http://{listen}");
+    let running = super::hub(context)?.map(|mut hub| hub.call(&Status {}));
+    if let Some(Ok(StatusAnswer {
+        listen: Some(address),
+        ..
+    })) = running
+        && address != wanted
+    {
+        context.output.say(&format!(
+            "note: the running hub answers at {address}; the agent is given {wanted}, where `listen` puts the next one"
+        ));
     }
     Ok(())
 }
@@ -236,7 +268,7 @@ fn road(
             (None, Some(view)) => format!("/mcp/v/{view}"),
             (None, None) => "/mcp".to_owned(),
         };
-        let listen = super::config::listen_address(context)?;
+        let listen = super::config::settings(context)?.listen;
         return Ok(Road::Http {
             url: format!("http://{listen}{path}"),
             authorization: Secret::new(format!("Bearer {}", token.reveal())),

@@ -96,19 +96,26 @@ fn check_home(context: &Context) -> Check {
             detail: format!("{} is open to other users", root.display()),
             hint: Some(format!("chmod 700 {}", root.display())),
         },
-        Ok(_) => good("home", root.display().to_string()),
+        Ok(_) => match std::fs::read_dir(root) {
+            Ok(_) => good("home", root.display().to_string()),
+            Err(error) => unreadable_home(root, &error),
+        },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Check {
             what: "home",
             state: State::Warning,
             detail: format!("{} does not exist yet", root.display()),
             hint: Some("the first `legation serve` or `legation mcp add` makes it".to_owned()),
         },
-        Err(error) => Check {
-            what: "home",
-            state: State::Bad,
-            detail: format!("{} cannot be read: {error}", root.display()),
-            hint: None,
-        },
+        Err(error) => unreadable_home(root, &error),
+    }
+}
+
+fn unreadable_home(root: &std::path::Path, error: &std::io::Error) -> Check {
+    Check {
+        what: "home",
+        state: State::Bad,
+        detail: format!("{} cannot be read: {error}", root.display()),
+        hint: Some("check whose it is, or set LEGATION_HOME to another folder".to_owned()),
     }
 }
 
@@ -164,8 +171,8 @@ fn check_rules(context: &Context) -> Check {
 /// Whether the rules were never written: `connect` may have made the data
 /// directory before any hub started.
 fn is_before_first_start(context: &Context) -> bool {
-    let governance = context.home.governance();
-    !governance.join(".initialized").exists()
+    let marker = context.home.governance().join(".initialized");
+    matches!(marker.try_exists(), Ok(false))
 }
 
 fn check_credentials(context: &Context) -> Check {

@@ -1,6 +1,5 @@
 //! An agent's credential.
 
-use std::error::Error;
 use std::path::PathBuf;
 
 use legation_api::hub::Reload;
@@ -24,8 +23,7 @@ pub(super) fn existing(context: &Context, client: Client) -> Option<Secret> {
 /// A new credential. It is also laid down for the agent's bridge, which has no
 /// other way to show it: neither its arguments nor the agent's file may hold it.
 pub(super) fn mint(context: &Context, client: Client) -> Result<Secret, CliError> {
-    let failed = |error: &dyn Error| CliError::failed(error);
-    context.home.create().map_err(|error| failed(&error))?;
+    context.home.create()?;
     let minted = clients::mint(
         &context.home,
         client.name(),
@@ -33,10 +31,10 @@ pub(super) fn mint(context: &Context, client: Client) -> Result<Secret, CliError
         client.name(),
         context.clock.wall(),
     )
-    .map_err(|error| failed(&error).with_hint(error.hint()))?;
-    create_private_dir(&context.home.client_tokens()).map_err(|error| failed(&error))?;
+    .map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
+    create_private_dir(&context.home.client_tokens())?;
     let file = token_file(&context.home, client);
-    write_private(&file, minted.token.reveal().as_bytes()).map_err(|error| failed(&error))?;
+    write_private(&file, minted.token.reveal().as_bytes())?;
     tell_hub(context)?;
     Ok(minted.token)
 }

@@ -126,9 +126,7 @@ fn restored(client: Client, note: &Note) -> Result<Restored, CliError> {
 
 fn write(file: &Restored) -> Result<(), CliError> {
     match &file.text {
-        Some(text) => {
-            replace(&file.file, text, file.mode).map_err(|error| CliError::failed(&error))
-        }
+        Some(text) => Ok(replace(&file.file, text, file.mode)?),
         None if file.existed => {
             std::fs::remove_file(&file.file).map_err(|error| CliError::failed(&error))
         }

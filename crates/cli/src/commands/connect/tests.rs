@@ -300,6 +300,15 @@ fn what_cannot_work_is_usage() {
 }
 
 #[test]
+fn an_address_that_changes_is_refused() {
+    let user = User::new();
+    user.write(".legation/legation.toml", "listen = \"127.0.0.1:0\"\n");
+    let refused = user.run(Client::Claude, |args| args.http = true);
+    assert_eq!(refused.expect_err("any port").exit, Exit::Usage);
+    user.connect(Client::Claude);
+}
+
+#[test]
 fn the_bridge_is_told_of_an_unusual_home_only() {
     let user = User::new();
     user.connect(Client::Opencode);
