@@ -8,7 +8,6 @@ because those have already been through its models.
 import asyncio
 import json
 import sys
-import uuid
 from contextlib import asynccontextmanager
 
 import anyio
@@ -49,10 +48,8 @@ async def tapped(inner):
 
 @asynccontextmanager
 async def socket_client(path):
-    """Newline-delimited JSON over the hub's socket, greeted first."""
+    """Newline-delimited JSON over a Unix socket."""
     stream = await anyio.connect_unix(path)
-    hello = {"mode": "mcp", "seat": uuid.uuid4().hex, "version": "test"}
-    await stream.send(json.dumps({"legation": 1, "hello": hello}).encode() + b"\n")
     to_client, read = anyio.create_memory_object_stream(100)
     write, from_client = anyio.create_memory_object_stream(100)
 
@@ -62,8 +59,6 @@ async def socket_client(path):
             async for chunk in stream:
                 *lines, rest = (rest + chunk).split(b"\n")
                 for line in filter(None, lines):
-                    if "legation" in json.loads(line):
-                        continue
                     message = types.jsonrpc_message_adapter.validate_json(line)
                     await to_client.send(SessionMessage(message))
 

@@ -4,13 +4,12 @@
 //
 // The answers are taken from the transport and not from the SDK's return
 // values, because those have already been through its schemas.
-import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { connect as connectSocket } from 'node:net';
 
 export const plan = JSON.parse(readFileSync(process.argv[2], 'utf8'));
 
-/** Newline-delimited JSON over the hub's socket, greeted first, in the shape of an SDK transport. */
+/** Newline-delimited JSON over a Unix socket, in the shape of an SDK transport. */
 export class SocketTransport {
   constructor(path) {
     this.path = path;
@@ -25,15 +24,12 @@ export class SocketTransport {
       for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n')) {
         const line = rest.slice(0, end);
         rest = rest.slice(end + 1);
-        const message = line.trim() === '' ? undefined : JSON.parse(line);
-        if (message && message.legation === undefined) this.onmessage?.(message);
+        if (line.trim() !== '') this.onmessage?.(JSON.parse(line));
       }
     });
     this.socket.on('error', error => this.onerror?.(error));
     this.socket.on('close', () => this.onclose?.());
     await new Promise((resolve, reject) => this.socket.once('connect', resolve).once('error', reject));
-    const hello = { mode: 'mcp', seat: randomUUID().replaceAll('-', ''), version: 'test' };
-    this.socket.write(`${JSON.stringify({ legation: 1, hello })}\n`);
   }
 
   async send(message) {

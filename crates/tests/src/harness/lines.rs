@@ -1,13 +1,12 @@
 //! The line transport of the test client: a child's stdio or a Unix socket.
 
 use std::collections::HashMap;
-use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
 use anyhow::Context;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
@@ -16,7 +15,6 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
 use super::peer::{Answer, Pending, Shared};
-use super::process::new_mark;
 use crate::fixture::lock;
 
 type Waiting = Arc<Mutex<HashMap<i64, oneshot::Sender<Answer>>>>;
@@ -49,15 +47,12 @@ impl LineWire {
         Ok(wire)
     }
 
-    /// Over the hub's Unix socket, which wants to be greeted first.
+    /// Over a Unix socket.
     pub fn socket(path: &Path, shared: Shared) -> anyhow::Result<Self> {
-        let mut stream = std::os::unix::net::UnixStream::connect(path)
+        let stream = std::os::unix::net::UnixStream::connect(path)
             .with_context(|| format!("cannot connect to {}", path.display()))?;
-        let hello = json!({"mode": "mcp", "seat": new_mark(), "version": "test"});
-        writeln!(stream, "{}", json!({"legation": 1, "hello": hello}))?;
         stream.set_nonblocking(true)?;
         let (read, write) = UnixStream::from_std(stream)?.into_split();
-        // The hub's own greeting answers no request, so the reader passes over it.
         Ok(Self::over(read, write, shared))
     }
 
