@@ -95,7 +95,9 @@ impl Link {
         };
         self.pending.remove(&id);
         self.note_cancelled(id);
-        self.withdraw_asks(key, "the call was cancelled");
+        // If it was the only one, the question was its own and goes with it.
+        let others = self.latest_calls().next().is_some();
+        self.withdraw_asks(key, "the call was cancelled", others);
         if !(self.is_modern() && self.config.http) {
             self.send_cancelled(id, reason);
         }
@@ -141,7 +143,7 @@ impl Link {
         let Some(Pending::Call(call)) = self.pending.remove(&id) else {
             return;
         };
-        self.withdraw_asks(key, "the call it belonged to has ended");
+        self.withdraw_asks(key, "the call it belonged to has ended", true);
         let body = body.and_then(|result| self.check_result(&call, result));
         self.effect(Effect::Call(key, CallEvent::Done(body)));
     }
@@ -197,20 +199,35 @@ impl Link {
         }
     }
 
-    fn withdraw_asks(&mut self, call: CallKey, why: &str) {
-        let keys: Vec<_> = self
-            .asks
-            .iter()
+    /// Takes a call's questions from it. Those that were only taken for its own become
+    /// nobody's again if `pass_on`; the others are over.
+    fn withdraw_asks(&mut self, call: CallKey, why: &str, pass_on: bool) {
+        let asks = self.asks.iter();
+        let keys: Vec<_> = asks
             .filter(|(_, ask)| ask.call == Some(call))
             .map(|(key, _)| *key)
             .collect();
         for key in keys {
-            // The server may still wait; JSON-RPC owes it an answer.
-            self.answer(key, Err(ErrorObject::new(codes::CANCELLED, why)));
+            let loose = self.asks.get_mut(&key).and_then(|ask| {
+                let loose = ask.loose.take().filter(|_| pass_on)?;
+                ask.call = None;
+                Some(loose)
+            });
+            if loose.is_none() {
+                // The server may still wait; JSON-RPC owes it an answer.
+                self.answer(key, Err(ErrorObject::new(codes::CANCELLED, why)));
+            }
             self.effect(Effect::AskWithdrawn {
                 key,
                 call: Some(call),
             });
+            if let Some((method, params)) = loose {
+                self.effect(Effect::AskIdle {
+                    key,
+                    method,
+                    params,
+                });
+            }
         }
     }
 

@@ -17,6 +17,9 @@ pub(super) struct Ask {
     /// The server's id.
     pub(super) id: Id,
     pub(super) call: Option<CallKey>,
+    /// The question itself, if it came on no call's stream: that it belongs to this call is
+    /// then a guess, and when the call ends first another has to be asked.
+    pub(super) loose: Option<(Box<str>, Option<Raw>)>,
 }
 
 // === impl Link ===
@@ -101,13 +104,15 @@ impl Link {
         }
         let related = related_task(request.params.as_ref());
         let call = self.asked_call(via, related.as_deref());
-        if call.is_none() && &*request.method != "roots/list" && related.is_none() {
+        let possible = call.is_some() || self.latest_calls().next().is_some();
+        if !possible && &*request.method != "roots/list" && related.is_none() {
             return self.refuse(request, "no call is in flight that could have caused this");
         }
         let key = AskKey(self.next_ask);
         self.next_ask += 1;
         let Request { id, method, params } = request;
-        self.asks.insert(key, Ask { id, call });
+        let loose = (call.is_some() && via != call).then(|| (method.clone(), params.clone()));
+        self.asks.insert(key, Ask { id, call, loose });
         self.effect(match call {
             Some(call) => Effect::Call(
                 call,
@@ -128,6 +133,8 @@ impl Link {
     /// Which call a question belongs to: the one whose stream it came on, the one that waits
     /// for the task it names, the only one, or the latest that is not being asked already. A
     /// task's question never goes to a call that merely runs beside it and ends before it.
+    /// Over HTTP several clients may share the connection, so there a question that came on no
+    /// call's stream is nobody's as far as the link can tell.
     fn asked_call(&self, via: Option<CallKey>, task_id: Option<&str>) -> Option<CallKey> {
         if let Some(via) = via.filter(|via| self.calls.contains_key(via)) {
             return Some(via);
@@ -136,6 +143,9 @@ impl Link {
             let mut calls = self.latest_calls();
             let waits = calls.find(|call| call.task_id.as_deref() == task_id);
             return waits.map(|call| call.key);
+        }
+        if self.config.http {
+            return None;
         }
         let being_asked = |key: CallKey| self.asks.values().any(|ask| ask.call == Some(key));
         let free = self.latest_calls().find(|call| !being_asked(call.key));
@@ -219,11 +229,14 @@ impl Link {
         }
     }
 
-    /// Whose log message it is: of the call on whose stream it came, or of the only call in
-    /// flight that wants any.
+    /// Whose log message it is: of the call on whose stream it came, or on a byte stream of the
+    /// only call in flight that wants any.
     fn logging_call(&self, via: Option<CallKey>) -> Option<CallKey> {
         if let Some(via) = via {
             return self.calls.contains_key(&via).then_some(via);
+        }
+        if self.config.http {
+            return None;
         }
         let mut calls = self.latest_calls().filter(|call| call.wants_log);
         let only = calls.next()?;

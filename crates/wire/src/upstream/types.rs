@@ -85,7 +85,8 @@ pub enum Effect {
     Respawn,
     /// Something for a call.
     Call(CallKey, CallEvent),
-    /// The server asks something that no call caused, on behalf of whoever owns the link.
+    /// The server asks something that no call in flight is known to have caused, or no longer:
+    /// a question whose call ended first comes again under the same key.
     AskIdle {
         key: AskKey,
         method: Box<str>,
