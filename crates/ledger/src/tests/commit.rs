@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::*;
 
 fn slow_sync(file: &File) -> io::Result<()> {
-    // Long enough that syncs leave the runtime's thread.
+    // tidy: a slow disk, slow enough that syncs leave the runtime's thread.
     std::thread::sleep(Duration::from_millis(6));
     file.sync_data()
 }
