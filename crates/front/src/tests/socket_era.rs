@@ -207,6 +207,48 @@ async fn a_modern_listener_on_the_stream() {
 }
 
 #[tokio::test]
+async fn a_listener_that_comes_after_a_change_does_not_hear_of_it() {
+    let (rig, path) = rig().await;
+    let change = |kind| {
+        let server = ServerName::parse("fake").expect("a name");
+        let event = HubEvent::ListChanged {
+            server,
+            kind,
+            audience: Audience::All,
+        };
+        rig.fake.events.send(event).expect("sent");
+    };
+    let (mut client, _) = SocketClient::greet(&path, HELLO).await;
+    let all = r#""notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}"#;
+    client
+        .send(&modern(1, "subscriptions/listen", "{}", all))
+        .await;
+    client.line().await.expect("the acknowledgement");
+    change(ListKind::Prompts);
+    // Changes are gathered for longer than it takes to answer this.
+    client
+        .send(&modern(2, "subscriptions/listen", "{}", all))
+        .await;
+    client.line().await.expect("the acknowledgement");
+    let mut heard = Vec::new();
+    for _ in 0..3 {
+        if heard.len() == 1 {
+            change(ListKind::Tools);
+        }
+        let line = client.line().await.expect("a message");
+        let kind = ["tools", "prompts", "resources"];
+        let kind = kind.into_iter().find(|kind| line.as_text().contains(kind));
+        let who = ["Id\":1", "Id\":2"];
+        let who = who.into_iter().position(|who| line.as_text().contains(who));
+        heard.push((who.map(|at| at + 1), kind.unwrap_or_default()));
+    }
+    heard.sort_unstable();
+    let expected = [(Some(1), "prompts"), (Some(1), "tools"), (Some(2), "tools")];
+    assert_eq!(heard, expected);
+    rig.stop().await;
+}
+
+#[tokio::test]
 async fn a_modern_client_on_the_stream() {
     let (rig, path) = rig().await;
     let (mut client, _) = SocketClient::greet(&path, HELLO).await;

@@ -62,11 +62,14 @@ pub(crate) struct WatchGuard {
 }
 
 /// A change of a list that was not told yet.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Change {
     server: ServerName,
     kind: ListKind,
     audience: Audience,
+    /// The last who was there when it happened: whoever came later has nothing
+    /// to read again.
+    witness: u64,
 }
 
 // === impl Watchers ===
@@ -83,8 +86,15 @@ impl Watchers {
         }
     }
 
-    fn all(&self) -> Vec<Arc<Watcher>> {
-        self.lock().by_number.values().cloned().collect()
+    fn all(&self) -> Vec<(u64, Arc<Watcher>)> {
+        let table = self.lock();
+        let all = table.by_number.iter();
+        all.map(|(number, watcher)| (*number, Arc::clone(watcher)))
+            .collect()
+    }
+
+    fn last(&self) -> u64 {
+        self.lock().last
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
@@ -122,16 +132,14 @@ pub(crate) async fn run(shared: Arc<Shared>) {
             }
             event = events.recv() => match event {
                 Ok(HubEvent::ListChanged { server, kind, audience }) => {
-                    let change = Change { server, kind, audience };
-                    if !changes.contains(&change) {
-                        changes.push(change);
-                    }
+                    let witness = shared.watchers.last();
+                    gather(&mut changes, Change { server, kind, audience, witness });
                     due = due.or_else(|| tokio::time::Instant::now().checked_add(GATHER));
                 }
                 Ok(event) => tell(&shared, &event),
                 Err(RecvError::Lagged(missed)) => {
                     tracing::warn!(missed, "events came faster than they were told; every client is told to read its lists again");
-                    for watcher in shared.watchers.all() {
+                    for (_, watcher) in shared.watchers.all() {
                         ListKind::ALL.into_iter().for_each(|kind| watcher.list_changed(kind));
                     }
                 }
@@ -141,8 +149,20 @@ pub(crate) async fn run(shared: Arc<Shared>) {
     }
 }
 
+fn gather(changes: &mut Vec<Change>, change: Change) {
+    let same = changes.iter_mut().find(|known| {
+        known.server == change.server
+            && known.kind == change.kind
+            && known.audience == change.audience
+    });
+    match same {
+        Some(known) => known.witness = change.witness,
+        None => changes.push(change),
+    }
+}
+
 fn tell_changes(shared: &Shared, changes: &[Change]) {
-    for watcher in shared.watchers.all() {
+    for (number, watcher) in shared.watchers.all() {
         // Templates are told of as resources, so they are one with them here.
         let kinds = [
             (ListKind::Tools, ListKind::Tools),
@@ -152,6 +172,7 @@ fn tell_changes(shared: &Shared, changes: &[Change]) {
         for (kind, also) in kinds {
             let concerned = changes.iter().any(|change| {
                 (change.kind == kind || change.kind == also)
+                    && number <= change.witness
                     && watcher.sees(shared, &change.server, &change.audience)
             });
             if concerned {
@@ -169,7 +190,7 @@ fn tell(shared: &Shared, event: &HubEvent) {
             params,
             audience,
         } => {
-            for watcher in shared.watchers.all() {
+            for (_, watcher) in shared.watchers.all() {
                 if watcher.sees(shared, server, audience) {
                     watcher.resource_updated(server, uri, params);
                 }
@@ -180,14 +201,14 @@ fn tell(shared: &Shared, event: &HubEvent) {
             params,
             audience,
         } => {
-            for watcher in shared.watchers.all() {
+            for (_, watcher) in shared.watchers.all() {
                 if watcher.sees(shared, server, audience) {
                     watcher.logged(params);
                 }
             }
         }
         HubEvent::TaskChanged { client, task } => {
-            for watcher in shared.watchers.all() {
+            for (_, watcher) in shared.watchers.all() {
                 if watcher.caller.principal.client == *client {
                     watcher.task_changed(task);
                 }
