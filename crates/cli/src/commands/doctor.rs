@@ -37,6 +37,9 @@ enum State {
     Bad,
 }
 
+/// The longest path of a Unix socket that every system takes, in bytes.
+const SOCKET_PATH_MAX: usize = 103;
+
 pub(crate) fn cmd_doctor(context: &Context, _args: &DoctorArgs) -> Result<(), CliError> {
     let mut checks = vec![
         check_home(context),
@@ -89,6 +92,14 @@ fn good(what: &'static str, detail: impl Into<String>) -> Check {
 fn check_home(context: &Context) -> Check {
     use std::os::unix::fs::PermissionsExt as _;
     let root = context.home.root();
+    if context.home.socket().as_os_str().len() > SOCKET_PATH_MAX {
+        return Check {
+            what: "home",
+            state: State::Bad,
+            detail: format!("{} is too long a path for a socket", root.display()),
+            hint: Some("set LEGATION_HOME to a shorter one".to_owned()),
+        };
+    }
     match std::fs::metadata(root) {
         Ok(metadata) if metadata.permissions().mode() & 0o077 != 0 => Check {
             what: "home",
@@ -266,6 +277,28 @@ fn check_hub(context: &Context) -> Vec<Check> {
             hint: Some("`legation stop`; the next bridge starts the new one".to_owned()),
         });
     }
+    checks.extend(status.problems.into_iter().map(|problem| Check {
+        what: "hub",
+        state: State::Bad,
+        detail: problem,
+        hint: None,
+    }));
+    // What stands in the files was looked at above.
+    let arguments = list
+        .problems
+        .into_iter()
+        .filter(|problem| problem.source.starts_with("--"));
+    checks.extend(arguments.map(|problem| Check {
+        what: "hub",
+        state: State::Bad,
+        detail: format!(
+            "{} {}: {}",
+            problem.source,
+            problem.server.unwrap_or_default(),
+            problem.message
+        ),
+        hint: Some(problem.hint),
+    }));
     checks.extend(
         list.servers
             .into_iter()

@@ -35,6 +35,14 @@ fn a_home_before_its_first_start_is_well() {
 }
 
 #[test]
+fn a_home_that_no_socket_fits_in_is_bad() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut context = context(folder.path());
+    context.home = Home::at(folder.path().join("x".repeat(100)));
+    assert_eq!(check_home(&context).state, State::Bad);
+}
+
+#[test]
 fn rules_that_are_gone_or_broken_are_bad() {
     let folder = tempfile::tempdir().expect("a folder");
     let context = context(folder.path());
