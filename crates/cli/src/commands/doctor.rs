@@ -50,7 +50,14 @@ pub(crate) fn cmd_doctor(context: &Context, _args: &DoctorArgs) -> Result<(), Cl
     ];
     checks.extend(check_agents(context));
     checks.extend(servers::check_servers(context));
-    checks.extend(check_hub(context));
+    // The hub complains of the same files; once is enough.
+    let known: Vec<String> = checks
+        .iter()
+        .filter(|check| check.state == State::Bad)
+        .map(|check| check.detail.clone())
+        .collect();
+    let told = |check: &Check| known.iter().any(|known| check.detail.starts_with(known));
+    checks.extend(check_hub(context).into_iter().filter(|check| !told(check)));
     let bad = checks
         .iter()
         .filter(|check| check.state == State::Bad)
