@@ -35,7 +35,7 @@ pub(crate) fn demo(context: &Context, args: &DemoArgs) -> Result<(), CliError> {
             .collect(),
         no_auth: false,
         additional: Vec::new(),
-        idle_exit: false,
+        detached: false,
     };
     let home = demo.home.clone();
     let clock = Arc::clone(&context.clock);
@@ -80,7 +80,8 @@ fn interrupted() -> CliError {
 }
 
 /// The lines to paste into an agent.
-fn invite(out: Output, demo: &DemoHome, address: std::net::SocketAddr) {
+fn invite(out: Output, demo: &DemoHome, address: Option<std::net::SocketAddr>) {
+    let Some(address) = address else { return };
     let program = std::env::current_exe()
         .map_or_else(|_| "legation".to_owned(), |path| path.display().to_string());
     let home = demo.home.root().display();

@@ -24,6 +24,7 @@ pub(crate) fn serve(context: &Context, args: &ServeArgs) -> Result<(), CliError>
         .collect();
     let settings = Settings::load(&context.home, &context.environment, &flags)
         .map_err(|error| CliError::usage(&error).with_hint(error.hint()))?;
+    check_additional(&args.additional_mcp_config)?;
     prepare(context)?;
     log::start(&context.home, settings.log_level);
     let options = HubOptions {
@@ -37,7 +38,7 @@ pub(crate) fn serve(context: &Context, args: &ServeArgs) -> Result<(), CliError>
             .collect(),
         no_auth: args.no_auth,
         additional: args.additional_mcp_config.clone(),
-        idle_exit: args.detached,
+        detached: args.detached,
     };
     runtime()?.block_on(async {
         // Whoever reads the line below may send a signal at once.
@@ -49,7 +50,9 @@ pub(crate) fn serve(context: &Context, args: &ServeArgs) -> Result<(), CliError>
             );
         }
         // Scripts wait for this line, so it is printed under --json too.
-        legation_cli::Output::new(false).say(&format!("listening on http://{}", hub.address()));
+        if let Some(address) = hub.address() {
+            legation_cli::Output::new(false).say(&format!("listening on http://{address}"));
+        }
         let reason = tokio::select! {
             reason = signals.next() => reason,
             reason = hub.ended() => reason,
@@ -58,6 +61,34 @@ pub(crate) fn serve(context: &Context, args: &ServeArgs) -> Result<(), CliError>
         hub.stop().await;
         Ok(())
     })
+}
+
+/// An argument that is no configuration is refused: nothing else can correct it.
+fn check_additional(arguments: &[String]) -> Result<(), CliError> {
+    let folder = std::env::current_dir().map_err(|error| CliError::failed(&error))?;
+    let loaded = legation_config::servers::additional(arguments, &folder);
+    if loaded.files_are_whole() {
+        return Ok(());
+    }
+    let problem = loaded
+        .problems
+        .into_iter()
+        .find(|problem| problem.server.is_none());
+    Err(problem.map_or_else(
+        || {
+            CliError::new(
+                Exit::Usage,
+                "--additional-mcp-config cannot be read; the hub did not start",
+            )
+        },
+        |problem| {
+            let message = format!(
+                "{}: {}; the hub did not start",
+                problem.source, problem.message
+            );
+            CliError::new(Exit::Usage, message).with_hint(problem.hint)
+        },
+    ))
 }
 
 /// The folders and the first files.

@@ -111,7 +111,7 @@ fn status(hub: &Inner) -> StatusAnswer {
         boot: hub.boot.to_string(),
         pid: std::process::id(),
         home: hub.home.root().display().to_string(),
-        listen: Some(format!("http://{}", hub.listen)),
+        listen: hub.listen.map(|address| format!("http://{address}")),
         no_auth: hub.no_auth,
         uptime_ms: u64::try_from(hub.clock.now().duration_since(hub.started).as_millis())
             .unwrap_or(u64::MAX),

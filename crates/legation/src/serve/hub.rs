@@ -40,15 +40,16 @@ pub(crate) struct HubOptions {
     pub(crate) flags: Vec<(String, String)>,
     pub(crate) no_auth: bool,
     pub(crate) additional: Vec<String>,
-    /// Whether `idle_exit_ms` applies.
-    pub(crate) idle_exit: bool,
+    /// Whether a bridge started it: `idle_exit_ms` applies, and it serves
+    /// bridges even where the HTTP address is taken.
+    pub(crate) detached: bool,
 }
 
 /// A running hub.
 #[derive(Debug)]
 pub(crate) struct Hub {
     inner: Arc<Inner>,
-    address: SocketAddr,
+    address: Option<SocketAddr>,
     store: Arc<Store>,
     tasks: TaskSet,
     workers: Arc<Workers>,
@@ -71,7 +72,7 @@ pub(crate) struct Inner {
     pub(crate) no_auth: bool,
     pub(crate) additional: Vec<String>,
     pub(crate) folder: PathBuf,
-    pub(crate) listen: SocketAddr,
+    pub(crate) listen: Option<SocketAddr>,
     flags: Vec<(String, String)>,
     front: std::sync::OnceLock<Arc<Front>>,
     problems: Mutex<Vec<String>>,
@@ -107,8 +108,19 @@ impl Hub {
         let ledger = Ledger::open(Arc::clone(&store), key, options.clock.clone())
             .map_err(|error| failed(&error).with_hint(error.hint()))?;
         let ledger = Arc::new(ledger);
-        let listener = bind(options.settings.listen)?;
-        let listen = listener.local_addr().map_err(|error| failed(&error))?;
+        let listener = match bind(options.settings.listen) {
+            Ok(listener) => Some(listener),
+            Err(error) if options.detached => {
+                tracing::error!(error = error.message, "the hub runs without HTTP");
+                None
+            }
+            Err(error) => return Err(error),
+        };
+        let listen = listener
+            .as_ref()
+            .map(TcpListener::local_addr)
+            .transpose()
+            .map_err(|error| failed(&error))?;
         let (inner, settings) = Inner::new(&options, &store, ledger, listen)?;
         let front = Front::new(FrontParts {
             gate: Arc::clone(&inner.gate),
@@ -125,7 +137,9 @@ impl Hub {
         let socket = legation_front::bind(&options.home.socket(), &lock)
             .map_err(|error| failed(&error).with_hint(error.hint()))?;
         let tasks = TaskSet::new();
-        run_http(&tasks, &front, listener, &workers);
+        if let Some(listener) = listener {
+            run_http(&tasks, &front, listener, &workers);
+        }
         let served = Arc::clone(&front);
         tasks.spawn("socket listener", async move {
             served.serve_socket(socket).await
@@ -133,11 +147,11 @@ impl Hub {
         run_flusher(&tasks, &inner.ledger);
         let watch = watch_files(&inner);
         run_reloads(&tasks, &inner, watch);
-        if let Some(limit) = settings.idle_exit.filter(|_| options.idle_exit) {
+        if let Some(limit) = settings.idle_exit.filter(|_| options.detached) {
             run_idle_exit(&tasks, &inner, &front, limit);
         }
         inner.front.get_or_init(|| front);
-        tracing::info!(%listen, home = %options.home.root().display(), "the hub runs");
+        tracing::info!(?listen, home = %options.home.root().display(), "the hub runs");
         Ok(Self {
             inner,
             address: listen,
@@ -148,8 +162,8 @@ impl Hub {
         })
     }
 
-    /// Where it answers HTTP.
-    pub(crate) fn address(&self) -> SocketAddr {
+    /// Where it answers HTTP, if it does.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
         self.address
     }
 
@@ -195,7 +209,7 @@ impl Inner {
         options: &HubOptions,
         store: &Arc<Store>,
         ledger: Arc<Ledger>,
-        listen: SocketAddr,
+        listen: Option<SocketAddr>,
     ) -> Result<(Arc<Self>, Settings), CliError> {
         let failed = |error: &dyn std::error::Error| CliError::failed(error);
         let settings = options.settings.clone();

@@ -115,7 +115,7 @@ fn server(status: &ServerStatus) -> Server {
                 status.name
             )),
         ),
-        State::Starting | State::Connected | State::Disabled | State::Waiting => (None, None),
+        State::Starting | State::Connected | State::Disabled => (None, None),
     };
     let spec = &status.spec;
     Server {
@@ -138,9 +138,9 @@ fn server(status: &ServerStatus) -> Server {
         restarts: u64::from(status.restarts),
         tools: status.tools,
         resources: status.resources,
-        templates: 0,
+        templates: status.templates,
         prompts: status.prompts,
-        warnings: Vec::new(),
+        warnings: status.warnings.clone(),
     }
 }
 
