@@ -7,16 +7,17 @@
 //! told otherwise gets an outcome; an outcome that did not is written again.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 use std::sync::Arc;
 
 use legation_core::EntityId;
-use legation_store::{Committed, Generation, LedgerRow, Store, StoreError};
+use legation_store::{Committed, Generation, LedgerMark, NewLedgerRow, Store, StoreError};
 use sha2::{Digest as _, Sha256};
 
 use crate::key::LedgerKey;
 use crate::line;
 use crate::queue::{Duty, Pending, Waiter};
-use crate::record::{OutcomeRecord, Status};
+use crate::record::{OutcomeRecord, Spans, Status};
 
 pub(crate) type Hash = [u8; 32];
 
@@ -44,13 +45,34 @@ pub(crate) struct Chain {
     /// that were running when writing began to fail, for none starts meanwhile.
     carried: Vec<Pending>,
     last: Option<Committed>,
+    /// The records of the batch being written, one after the other; kept for
+    /// its memory.
+    text: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Head {
+    /// The entity's number in the store.
+    number: i64,
     seq: i64,
+    position: i64,
     hash: Hash,
+    /// It has moved since the store was last told where it is.
+    fresh: bool,
 }
+
+/// A row of the batch being written.
+#[derive(Debug)]
+struct Placed {
+    number: i64,
+    at_ms: i64,
+    prev: Hash,
+    /// The record, in `Chain::text`.
+    text: Range<usize>,
+}
+
+/// More memory than this is not kept from one batch to the next.
+const TEXT_KEPT: usize = 256 * 1024;
 
 /// A record and the place it was given.
 #[derive(Debug)]
@@ -64,7 +86,6 @@ pub(crate) struct Written {
 /// A row that may or may not be in the file.
 #[derive(Debug)]
 struct Doubtful {
-    entity: EntityId,
     seq: i64,
     hash: Hash,
     position: i64,
@@ -75,9 +96,10 @@ struct Doubtful {
 enum DoubtfulRow {
     /// An intent whose caller was told that it was not recorded.
     Intent {
+        entity: EntityId,
         at_ms: i64,
-        call: String,
-        subject: Box<[u8]>,
+        members: Vec<u8>,
+        spans: Spans,
     },
     Outcome(Pending),
 }
@@ -115,6 +137,7 @@ impl Chain {
             doubtful: Vec::new(),
             carried: Vec::new(),
             last: None,
+            text: Vec::new(),
         };
         chain.read_ends(store)?;
         chain.sound = true;
@@ -133,8 +156,11 @@ impl Chain {
             self.heads.insert(
                 head.entity,
                 Head {
+                    number: head.number,
                     seq: head.seq,
+                    position: head.position,
                     hash,
+                    fresh: head.fresh,
                 },
             );
         }
@@ -168,11 +194,13 @@ impl Chain {
         if all.is_empty() {
             return Ok((Vec::new(), None));
         }
-        let (rows, written) = self.place(all);
+        if let Err(source) = self.number(store, &all) {
+            return Err(self.keep_outcomes(source, all));
+        }
+        let (placed, written) = self.place(all);
         let mark = self.mark(&written);
-        match store.ledger_append(&rows, mark, self.generation) {
+        match self.append(store, &placed, &written, mark) {
             Ok(commit) => {
-                self.marked = mark.unwrap_or(self.marked);
                 self.last = Some(commit);
                 for one in &written {
                     match &one.pending.duty {
@@ -205,17 +233,13 @@ impl Chain {
                 duty,
             } = one.pending;
             let what = match duty {
-                Duty::Intent {
-                    call,
-                    subject,
-                    waiter,
-                    ..
-                } => {
+                Duty::Intent { spans, waiter, .. } => {
                     waiters.push(Waiter::Intent(waiter));
                     DoubtfulRow::Intent {
+                        entity,
                         at_ms,
-                        call: call.to_string(),
-                        subject,
+                        members,
+                        spans,
                     }
                 }
                 Duty::Plain { waiter, .. } => {
@@ -223,14 +247,13 @@ impl Chain {
                     continue;
                 }
                 Duty::Outcome { closes } => DoubtfulRow::Outcome(Pending {
-                    entity: entity.clone(),
+                    entity,
                     at_ms,
                     members,
                     duty: Duty::Outcome { closes },
                 }),
             };
             self.doubtful.push(Doubtful {
-                entity,
                 seq: one.seq,
                 hash: one.hash,
                 position: one.position,
@@ -249,7 +272,7 @@ impl Chain {
         let generation = store.generation()?;
         let mut survived = Vec::with_capacity(self.doubtful.len());
         for row in &self.doubtful {
-            let found = store.ledger_hash(&row.entity, row.seq)?;
+            let found = store.ledger_hash(row.position)?;
             survived.push(found.as_deref() == Some(&row.hash[..]));
         }
         match self.read_ends(store) {
@@ -260,9 +283,10 @@ impl Chain {
         for (row, survived) in std::mem::take(&mut self.doubtful).into_iter().zip(survived) {
             match row.what {
                 DoubtfulRow::Intent {
+                    entity,
                     at_ms,
-                    call,
-                    subject,
+                    members,
+                    spans,
                 } if survived => {
                     self.open.insert(row.position);
                     let outcome = OutcomeRecord {
@@ -271,8 +295,8 @@ impl Chain {
                         result: None,
                     };
                     self.carried.push(Pending {
-                        members: outcome.members(&call, row.seq, &subject, None, key),
-                        entity: row.entity,
+                        members: outcome.members(&spans.of(&members, row.seq), None, key),
+                        entity,
                         at_ms,
                         duty: Duty::Outcome {
                             closes: row.position,
@@ -292,28 +316,57 @@ impl Chain {
         Ok(())
     }
 
-    fn place(&mut self, all: Vec<Pending>) -> (Vec<LedgerRow>, Vec<Written>) {
-        let mut rows = Vec::with_capacity(all.len());
-        let mut written = Vec::with_capacity(all.len());
+    /// Sees to it that every entity in the batch has a number. After an error
+    /// the ends must be read again.
+    fn number(&mut self, store: &Store, all: &[Pending]) -> Result<(), Arc<StoreError>> {
         for pending in all {
-            let head = self.heads.entry(pending.entity.clone()).or_insert(Head {
-                seq: 0,
-                hash: [0; 32],
-            });
+            if self.heads.contains_key(&pending.entity) {
+                continue;
+            }
+            let number = store.ledger_entity(&pending.entity).inspect_err(|_| {
+                self.sound = false;
+            })?;
+            self.heads
+                .insert(pending.entity.clone(), Head::first(number));
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, all: Vec<Pending>) -> (Vec<Placed>, Vec<Written>) {
+        let mut placed = Vec::with_capacity(all.len());
+        let mut written = Vec::with_capacity(all.len());
+        self.text.clear();
+        self.text.shrink_to(TEXT_KEPT);
+        for pending in all {
+            // Numbering has put them all there; whoever waited for one that is
+            // not would be refused, as its waiter is dropped.
+            let Some(head) = self.heads.get_mut(&pending.entity) else {
+                continue;
+            };
             let seq = head.seq + 1;
-            let bytes = line::complete(&pending.entity, seq, pending.at_ms, &pending.members);
-            let hash = hash(&head.hash, &bytes);
-            self.position += 1;
-            rows.push(LedgerRow {
-                position: self.position,
-                entity: pending.entity.clone(),
+            let start = self.text.len();
+            line::complete(
+                &mut self.text,
+                &pending.entity,
                 seq,
+                pending.at_ms,
+                &pending.members,
+            );
+            let hash = hash(&head.hash, &self.text[start..]);
+            self.position += 1;
+            placed.push(Placed {
+                number: head.number,
                 at_ms: pending.at_ms,
-                prev: head.hash.to_vec(),
-                hash: hash.to_vec(),
-                bytes,
+                prev: head.hash,
+                text: start..self.text.len(),
             });
-            *head = Head { seq, hash };
+            *head = Head {
+                number: head.number,
+                seq,
+                position: self.position,
+                hash,
+                fresh: true,
+            };
             written.push(Written {
                 pending,
                 position: self.position,
@@ -321,7 +374,48 @@ impl Chain {
                 hash,
             });
         }
-        (rows, written)
+        (placed, written)
+    }
+
+    fn append(
+        &mut self,
+        store: &Store,
+        placed: &[Placed],
+        written: &[Written],
+        mark: Option<i64>,
+    ) -> Result<Committed, StoreError> {
+        let rows: Vec<NewLedgerRow<'_>> = placed
+            .iter()
+            .zip(written)
+            .map(|(row, one)| NewLedgerRow {
+                position: one.position,
+                entity: row.number,
+                seq: one.seq,
+                at_ms: row.at_ms,
+                prev: &row.prev,
+                hash: &one.hash,
+                bytes: &self.text[row.text.clone()],
+            })
+            .collect();
+        let Some(position) = mark else {
+            return store.ledger_append(&rows, None, self.generation);
+        };
+        let ends: Vec<_> = self
+            .heads
+            .values()
+            .filter(|head| head.fresh)
+            .map(|head| (head.number, head.seq, head.position))
+            .collect();
+        let mark = LedgerMark {
+            position,
+            ends: &ends,
+        };
+        let commit = store.ledger_append(&rows, Some(mark), self.generation)?;
+        self.marked = position;
+        for head in self.heads.values_mut() {
+            head.fresh = false;
+        }
+        Ok(commit)
     }
 
     /// Where the mark goes with this commit, if it is time to move it: just
@@ -354,6 +448,21 @@ impl Chain {
             }
         }
         Failed { source, waiters }
+    }
+}
+
+// === impl Head ===
+
+impl Head {
+    /// The end of a chain without records.
+    fn first(number: i64) -> Self {
+        Self {
+            number,
+            seq: 0,
+            position: 0,
+            hash: [0; 32],
+            fresh: false,
+        }
     }
 }
 

@@ -66,9 +66,14 @@ impl LedgerKey {
     /// The commitment to `bytes`, 64 hexadecimal digits.
     #[must_use]
     pub fn commit(&self, bytes: &[u8]) -> String {
+        hex(&self.digest(bytes))
+    }
+
+    /// The commitment to `bytes`.
+    pub(crate) fn digest(&self, bytes: &[u8]) -> [u8; 32] {
         let mut mac = self.keyed.clone();
         mac.update(bytes);
-        hex(&mac.finalize().into_bytes())
+        mac.finalize().into_bytes().into()
     }
 }
 

@@ -142,7 +142,7 @@ impl Ledger {
         durability: Durability,
     ) -> impl Future<Output = Result<Ticket, LedgerError>> + Send + use<> {
         let inner = Arc::clone(&self.inner);
-        let (line, subject) = intent.members("intent", &inner.key);
+        let (line, spans) = intent.members("intent", &inner.key);
         let (entity, call) = (intent.entity.clone(), intent.call);
         async move {
             let (waiter, told) = oneshot::channel();
@@ -152,7 +152,7 @@ impl Ledger {
                 Duty::Intent {
                     durability,
                     call,
-                    subject,
+                    spans,
                     waiter,
                 },
             );
@@ -263,7 +263,7 @@ impl Ledger {
         let seen = self.inner.written.subscribe();
         let from = match self.tail(back)?.first() {
             Some(entry) => entry.position - 1,
-            None => *seen.borrow(),
+            None => self.inner.chain().position(),
         };
         Ok(Follow::new(Arc::clone(&self.inner.store), seen, from))
     }
@@ -335,10 +335,16 @@ impl Inner {
         };
         match done {
             Ok((written, Some(commit))) => {
-                self.written.send_replace(position);
-                let (disk, cache): (Vec<_>, Vec<_>) = written
-                    .into_iter()
-                    .partition(|one| one.pending.duty.durability() == Durability::Disk);
+                // One who begins to follow after this reads the file first.
+                if self.written.receiver_count() > 0 {
+                    self.written.send_replace(position);
+                }
+                let waits = |one: &Written| one.pending.duty.durability() == Durability::Disk;
+                if !written.iter().any(waits) {
+                    self.deliver(written);
+                    return Ok(());
+                }
+                let (disk, cache): (Vec<_>, Vec<_>) = written.into_iter().partition(waits);
                 self.deliver(cache);
                 if !disk.is_empty() {
                     self.settle(Settling {
@@ -362,7 +368,7 @@ impl Inner {
             match one.pending.duty {
                 Duty::Intent {
                     call,
-                    subject,
+                    spans,
                     waiter,
                     ..
                 } => {
@@ -371,7 +377,7 @@ impl Inner {
                         one.pending.entity,
                         call,
                         (one.position, one.seq),
-                        subject,
+                        (one.pending.members, spans),
                     );
                     if let Err(Ok(ticket)) = waiter.send(Ok(ticket)) {
                         ticket.finish(&OutcomeRecord::bare(Status::Cancelled));

@@ -1,13 +1,22 @@
 //! Writes one record as compact JSON, member by member, in a fixed order.
 //!
 //! The order and the escaping are the record's canonical form, so they are
-//! written out here instead of being left to a map or a derive.
+//! written out here instead of being left to a map or a derive. Names, numbers
+//! and times are written without the formatting machinery of the standard
+//! library, which would cost more than the hash.
 
 use legation_core::{EntityId, Wall};
+
+use crate::record::CallId;
 
 /// An object under construction, without its opening brace.
 #[derive(Debug, Default)]
 pub(crate) struct Line(Vec<u8>);
+
+/// Milliseconds of a day.
+const DAY_MS: i64 = 86_400_000;
+/// 9999-12-30T21:59:59.999Z, about the last time the clock can print as a date.
+const LAST_MS: i64 = 253_402_207_199_999;
 
 // === impl Line ===
 
@@ -17,6 +26,7 @@ impl Line {
     }
 
     fn name(&mut self, name: &'static str) {
+        self.0.reserve(name.len() + 4);
         if !self.0.is_empty() {
             self.0.push(b',');
         }
@@ -29,16 +39,37 @@ impl Line {
     pub(crate) fn text(&mut self, name: &'static str, text: &str, limit: usize) -> &mut Self {
         self.name(name);
         if text.len() <= limit {
-            self.string(text);
+            string(&mut self.0, text);
         } else {
-            self.string(&format!("{}…", &text[..text.floor_char_boundary(limit)]));
+            let cut = &text[..text.floor_char_boundary(limit)];
+            string(&mut self.0, &format!("{cut}…"));
         }
         self
     }
 
     pub(crate) fn int(&mut self, name: &'static str, value: i64) -> &mut Self {
         self.name(name);
-        self.0.extend_from_slice(value.to_string().as_bytes());
+        int(&mut self.0, value);
+        self
+    }
+
+    /// A digest, as hexadecimal digits.
+    pub(crate) fn digest(&mut self, name: &'static str, digest: &[u8; 32]) -> &mut Self {
+        self.name(name);
+        self.0.push(b'"');
+        hex(&mut self.0, digest);
+        self.0.push(b'"');
+        self
+    }
+
+    /// A call's id; the same text as its `Display`.
+    pub(crate) fn call(&mut self, name: &'static str, call: CallId) -> &mut Self {
+        self.name(name);
+        self.0.push(b'"');
+        hex(&mut self.0, &call.start.to_be_bytes());
+        self.0.push(b'-');
+        unsigned(&mut self.0, call.count);
+        self.0.push(b'"');
         self
     }
 
@@ -55,28 +86,127 @@ impl Line {
         self.0.len()
     }
 
-    pub(crate) fn since(&self, start: usize) -> &[u8] {
-        &self.0[start..]
-    }
-
     pub(crate) fn into_members(self) -> Vec<u8> {
         self.0
     }
+}
 
-    fn string(&mut self, text: &str) {
-        serde_json::to_writer(&mut self.0, text).expect("a string is JSON, and a Vec takes it");
+/// Appends the whole record to `out`: what is known only at the commit, then
+/// `members`.
+pub(crate) fn complete(out: &mut Vec<u8>, entity: &EntityId, seq: i64, at_ms: i64, members: &[u8]) {
+    out.reserve(entity.as_str().len() + members.len() + 96);
+    out.extend_from_slice(b"{\"v\":1,\"entity\":");
+    string(out, entity.as_str());
+    out.extend_from_slice(b",\"seq\":");
+    int(out, seq);
+    out.extend_from_slice(b",\"at\":\"");
+    time(out, at_ms);
+    out.extend_from_slice(b"\",");
+    out.extend_from_slice(members);
+    out.push(b'}');
+}
+
+fn string(out: &mut Vec<u8>, text: &str) {
+    // No early return: without one the compiler tests many bytes at a time.
+    let special = text.bytes().fold(false, |found, byte| {
+        found | (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+    });
+    if special {
+        serde_json::to_writer(out, text).expect("a string is JSON, and a Vec takes it");
+        return;
+    }
+    out.reserve(text.len() + 2);
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
+}
+
+fn hex(out: &mut Vec<u8>, bytes: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    out.reserve(bytes.len() * 2);
+    for byte in bytes {
+        let pair = [
+            DIGITS[usize::from(byte >> 4)],
+            DIGITS[usize::from(byte & 15)],
+        ];
+        out.extend_from_slice(&pair);
     }
 }
 
-/// The whole record: what is known only at the commit, then `members`.
-pub(crate) fn complete(entity: &EntityId, seq: i64, at_ms: i64, members: &[u8]) -> Vec<u8> {
-    let mut line = Line::with_capacity(members.len() + 96);
-    line.0.push(b'{');
-    line.0.extend_from_slice(b"\"v\":1");
-    line.text("entity", entity.as_str(), usize::MAX)
-        .int("seq", seq)
-        .text("at", &Wall(at_ms).to_string(), usize::MAX)
-        .members(members);
-    line.0.push(b'}');
-    line.0
+fn int(out: &mut Vec<u8>, value: i64) {
+    if value < 0 {
+        out.push(b'-');
+    }
+    unsigned(out, value.unsigned_abs());
 }
+
+fn unsigned(out: &mut Vec<u8>, mut value: u64) {
+    let mut digits = [0u8; 20];
+    let mut start = digits.len();
+    loop {
+        start -= 1;
+        digits[start] = digit(value % 10);
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[start..]);
+}
+
+/// The same text as [`Wall`]'s `Display`.
+fn time(out: &mut Vec<u8>, at_ms: i64) {
+    if !(0..=LAST_MS).contains(&at_ms) {
+        out.extend_from_slice(Wall(at_ms).to_string().as_bytes());
+        return;
+    }
+    let (days, ms) = (
+        (at_ms / DAY_MS).unsigned_abs(),
+        (at_ms % DAY_MS).unsigned_abs(),
+    );
+    let (year, month, day) = date(days);
+    let mut text = *b"0000-00-00T00:00:00.000Z";
+    decimal(&mut text[0..4], year);
+    decimal(&mut text[5..7], month);
+    decimal(&mut text[8..10], day);
+    decimal(&mut text[11..13], ms / 3_600_000);
+    decimal(&mut text[14..16], ms / 60_000 % 60);
+    decimal(&mut text[17..19], ms / 1_000 % 60);
+    decimal(&mut text[20..23], ms % 1_000);
+    out.extend_from_slice(&text);
+}
+
+/// Year, month and day of a number of days since 1970. Years are counted from
+/// March, so that the day that is sometimes missing is the last.
+fn date(days: u64) -> (u64, u64, u64) {
+    /// Days of four hundred years, after which the calendar repeats itself.
+    const ERA: u64 = 146_097;
+    /// Days from 0000-03-01 to 1970-01-01.
+    const TO_1970: u64 = 719_468;
+    let (era, day) = ((days + TO_1970) / ERA, (days + TO_1970) % ERA);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let in_year = day - (365 * year + year / 4 - year / 100);
+    let from_march = (5 * in_year + 2) / 153;
+    let month = if from_march < 10 {
+        from_march + 3
+    } else {
+        from_march - 9
+    };
+    let in_month = in_year - (153 * from_march + 2) / 5 + 1;
+    (era * 400 + year + u64::from(month <= 2), month, in_month)
+}
+
+fn decimal(text: &mut [u8], mut value: u64) {
+    for place in text.iter_mut().rev() {
+        *place = digit(value % 10);
+        value /= 10;
+    }
+}
+
+/// `value` is below ten.
+fn digit(value: u64) -> u8 {
+    b'0' + u8::try_from(value).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::error::LedgerError;
 use crate::ledger::Durability;
-use crate::record::CallId;
+use crate::record::{CallId, Spans};
 use crate::ticket::Ticket;
 
 /// Queues; more threads than this share, which costs wake-ups and nothing else.
@@ -35,7 +35,7 @@ pub(crate) enum Duty {
     Intent {
         durability: Durability,
         call: CallId,
-        subject: Box<[u8]>,
+        spans: Spans,
         waiter: oneshot::Sender<Result<Ticket, LedgerError>>,
     },
     /// Word that it is done.

@@ -1,6 +1,7 @@
 //! What stands in a record: the words for it, going in and coming out.
 
 use std::fmt;
+use std::ops::Range;
 
 use legation_core::{ClientId, EntityId, ServerName, Via};
 use serde::Deserialize;
@@ -61,7 +62,7 @@ pub struct Intent<'a> {
     /// The tool's name, the resource's URI or the prompt's name.
     pub item: &'a str,
     /// The hash of the definition the decision was made on.
-    pub definition: Option<&'a str>,
+    pub definition: Option<&'a [u8; 32]>,
     /// The rule that decided.
     pub rule: &'a str,
     /// The arguments as they go to the server; only a commitment is kept.
@@ -190,6 +191,24 @@ pub struct Record {
     pub text: Option<String>,
 }
 
+/// Where in an intent's members those are that its outcome repeats.
+#[derive(Debug, Clone)]
+pub(crate) struct Spans {
+    call: Range<usize>,
+    subject: Range<usize>,
+}
+
+/// What an outcome repeats of its intent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Repeated<'a> {
+    /// The member `call`.
+    pub(crate) call: &'a [u8],
+    /// The members of [`Subject`].
+    pub(crate) subject: &'a [u8],
+    /// The intent's place in the chain.
+    pub(crate) intent: i64,
+}
+
 /// The members that a record and the outcome of the same call have in common.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Subject<'a> {
@@ -258,22 +277,36 @@ impl Subject<'_> {
             .text("item", self.item, ITEM_MAX);
     }
 
-    pub(crate) fn to_members(self) -> Box<[u8]> {
+    pub(crate) fn to_members(self) -> Vec<u8> {
         let mut line = Line::default();
         self.write(&mut line);
-        line.into_members().into_boxed_slice()
+        line.into_members()
+    }
+}
+
+// === impl Spans ===
+
+impl Spans {
+    /// What the outcome repeats, out of the intent's members and place.
+    pub(crate) fn of<'a>(&self, members: &'a [u8], intent: i64) -> Repeated<'a> {
+        Repeated {
+            call: &members[self.call.clone()],
+            subject: &members[self.subject.clone()],
+            intent,
+        }
     }
 }
 
 // === impl Intent ===
 
 impl Intent<'_> {
-    /// The members, and among them the subject.
-    pub(crate) fn members(&self, kind: &'static str, key: &LedgerKey) -> (Line, Box<[u8]>) {
-        let mut line = Line::with_capacity(384);
-        line.text("kind", kind, WORD_MAX)
-            .text("call", &self.call.to_string(), WORD_MAX);
-        let start = line.len() + 1;
+    /// The members, and where those are that the outcome repeats.
+    pub(crate) fn members(&self, kind: &'static str, key: &LedgerKey) -> (Line, Spans) {
+        let mut line = Line::with_capacity(512);
+        line.text("kind", kind, WORD_MAX);
+        let call = line.len() + 1;
+        line.call("call", self.call);
+        let (call, start) = (call..line.len(), line.len() + 1);
         let subject = Subject {
             client: self.client.as_str(),
             via: self.via.as_str(),
@@ -282,15 +315,15 @@ impl Intent<'_> {
             item: self.item,
         };
         subject.write(&mut line);
-        let subject = line.since(start).into();
+        let subject = start..line.len();
         if let Some(definition) = self.definition {
-            line.text("definition", definition, WORD_MAX);
+            line.digest("definition", definition);
         }
         line.text("rule", self.rule, WORD_MAX);
         if let Some(args) = self.args {
-            line.text("args", &key.commit(args), WORD_MAX);
+            line.digest("args", &key.digest(args));
         }
-        (line, subject)
+        (line, Spans { call, subject })
     }
 }
 
@@ -323,17 +356,15 @@ impl OutcomeRecord<'_> {
     /// `duration_us` is absent where the call outlived the hub.
     pub(crate) fn members(
         &self,
-        call: &str,
-        intent: i64,
-        subject: &[u8],
+        intent: &Repeated<'_>,
         duration_us: Option<i64>,
         key: &LedgerKey,
     ) -> Vec<u8> {
-        let mut line = Line::with_capacity(subject.len() + 256);
+        let mut line = Line::with_capacity(intent.subject.len() + 256);
         line.text("kind", "outcome", WORD_MAX)
-            .text("call", call, WORD_MAX)
-            .int("intent", intent)
-            .members(subject)
+            .members(intent.call)
+            .int("intent", intent.intent)
+            .members(intent.subject)
             .text("status", self.status.as_str(), WORD_MAX);
         if let Some(code) = self.code {
             line.int("code", code);
@@ -346,7 +377,7 @@ impl OutcomeRecord<'_> {
                 "result_bytes",
                 i64::try_from(result.len()).unwrap_or(i64::MAX),
             )
-            .text("result", &key.commit(result), WORD_MAX);
+            .digest("result", &key.digest(result));
         }
         line.into_members()
     }

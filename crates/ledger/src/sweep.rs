@@ -7,8 +7,9 @@ use legation_store::{Store, StoreError};
 
 use crate::chain::Chain;
 use crate::key::LedgerKey;
+use crate::line::Line;
 use crate::queue::{Duty, Pending};
-use crate::record::{Kind, OutcomeRecord, Record, Status, Subject};
+use crate::record::{Kind, OutcomeRecord, Record, Repeated, Status, Subject};
 
 /// Rows read at a time.
 const CHUNK: usize = 1_024;
@@ -73,6 +74,16 @@ fn unknown(record: &Record, seq: i64, key: &LedgerKey) -> Vec<u8> {
         verb: record.verb.as_deref().unwrap_or_default(),
         item: record.item.as_deref().unwrap_or_default(),
     };
-    let call = record.call.as_deref().unwrap_or_default();
-    OutcomeRecord::bare(Status::Unknown).members(call, seq, &subject.to_members(), None, key)
+    let mut call = Line::default();
+    call.text(
+        "call",
+        record.call.as_deref().unwrap_or_default(),
+        usize::MAX,
+    );
+    let intent = Repeated {
+        call: &call.into_members(),
+        subject: &subject.to_members(),
+        intent: seq,
+    };
+    OutcomeRecord::bare(Status::Unknown).members(&intent, None, key)
 }

@@ -91,7 +91,7 @@ impl Asked {
             server: Some(&self.server),
             verb: Verb::CallTool,
             item: "read_file",
-            definition: Some("d00d"),
+            definition: Some(&[0xd0; 32]),
             rule: "personal.own-servers",
             args: Some(br#"{"path":"/etc/hosts"}"#),
         }

@@ -8,7 +8,7 @@ use legation_core::EntityId;
 
 use crate::ledger::Inner;
 use crate::queue::{Duty, Pending};
-use crate::record::{CallId, OutcomeRecord, Status};
+use crate::record::{CallId, OutcomeRecord, Spans, Status};
 
 /// Shows that a call's intent is recorded. It cannot be copied; a ticket that
 /// is dropped without an outcome leaves one that says `unknown`.
@@ -19,8 +19,9 @@ pub struct Ticket {
     call: CallId,
     position: i64,
     seq: i64,
-    /// Empty once the outcome is recorded.
-    subject: Option<Box<[u8]>>,
+    /// The intent's members, of which the outcome repeats some; none once the
+    /// outcome is recorded.
+    asked: Option<(Vec<u8>, Spans)>,
     started: Instant,
 }
 
@@ -32,7 +33,7 @@ impl Ticket {
         entity: EntityId,
         call: CallId,
         (position, seq): (i64, i64),
-        subject: Box<[u8]>,
+        asked: (Vec<u8>, Spans),
     ) -> Self {
         Self {
             started: inner.clock.now(),
@@ -41,7 +42,7 @@ impl Ticket {
             call,
             position,
             seq,
-            subject: Some(subject),
+            asked: Some(asked),
         }
     }
 
@@ -64,7 +65,7 @@ impl Ticket {
     }
 
     fn record(&mut self, outcome: &OutcomeRecord<'_>) {
-        let Some(subject) = self.subject.take() else {
+        let Some((members, spans)) = self.asked.take() else {
             return;
         };
         let passed = self
@@ -73,11 +74,11 @@ impl Ticket {
             .now()
             .saturating_duration_since(self.started);
         let duration = i64::try_from(passed.as_micros()).unwrap_or(i64::MAX);
-        let call = self.call.to_string();
+        let intent = spans.of(&members, self.seq);
         self.inner.queue_outcome(Pending {
             entity: self.entity.clone(),
             at_ms: self.inner.clock.wall().0,
-            members: outcome.members(&call, self.seq, &subject, Some(duration), &self.inner.key),
+            members: outcome.members(&intent, Some(duration), &self.inner.key),
             duty: Duty::Outcome {
                 closes: self.position,
             },

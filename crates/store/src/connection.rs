@@ -18,6 +18,10 @@ const OLDEST_SQLITE: i32 = 3_051_003;
 /// repairs ever meet one: commits are serialised before they reach SQLite.
 const BUSY: Duration = Duration::from_secs(1);
 
+/// Prepared statements kept: one for each size of a batch of ledger rows, and
+/// the others.
+const STATEMENTS: usize = 64;
+
 /// Refuses an SQLite that may lose commits.
 pub(crate) fn check_version() -> Result<(), OpenError> {
     if rusqlite::version_number() < OLDEST_SQLITE {
@@ -61,6 +65,7 @@ pub(crate) fn open_writing(path: &Path) -> Result<Connection, OpenError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection =
         Connection::open_with_flags(path, flags).map_err(OpenError::sqlite("opening", path))?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
     (|| {
         connection.busy_timeout(BUSY)?;
         let mode: String =
@@ -112,6 +117,15 @@ pub(crate) struct Checkpoint {
     pub(crate) log_pages: i64,
     /// How many of them are in the database too.
     pub(crate) moved_pages: i64,
+}
+
+impl Checkpoint {
+    /// Nothing was done because another connection runs a checkpoint. SQLite
+    /// then gives −1 for the numbers of pages, see
+    /// <https://sqlite.org/pragma.html#pragma_wal_checkpoint>.
+    pub(crate) fn beside_another(self) -> bool {
+        self.busy && self.log_pages < 0
+    }
 }
 
 /// Moves what it can without waiting for anyone.

@@ -25,7 +25,7 @@ mod tasks;
 
 pub use definitions::Definition;
 pub use error::{OpenError, StoreError};
-pub use ledger_rows::{LedgerHead, LedgerRow};
+pub use ledger_rows::{LedgerHead, LedgerMark, LedgerRow, NewLedgerRow};
 pub use reader::Reader;
 pub use store::{Committed, Generation, Store, StoreOptions, SyncFile};
 pub use tasks::Task;

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -16,6 +17,11 @@ use crate::{OpenError, Reader, StoreError, migrate};
 /// Log pages after which the checkpoint thread is told, as estimated from
 /// commits and rows: 8 MiB.
 const CHECKPOINT_PAGES: u64 = 2_048;
+
+/// How long, and how often, the store waits for its own checkpoint thread when
+/// it is opened anew: a second in all.
+const CHECKPOINT_WAIT: Duration = Duration::from_millis(5);
+const CHECKPOINT_WAITS: usize = 200;
 
 /// How a file is forced to disk.
 pub type SyncFile = fn(&File) -> io::Result<()>;
@@ -217,6 +223,30 @@ impl Store {
         generation: Option<Generation>,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<(T, Committed), StoreError> {
+        self.commit(what, rows, generation, |connection| {
+            transaction(connection, work)
+        })
+    }
+
+    /// Like [`Store::write`], for work that is a single statement, which SQLite
+    /// makes a transaction of its own.
+    pub(crate) fn write_alone<T>(
+        &self,
+        what: &'static str,
+        rows: usize,
+        generation: Generation,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<(T, Committed), StoreError> {
+        self.commit(what, rows, Some(generation), work)
+    }
+
+    fn commit<T>(
+        &self,
+        what: &'static str,
+        rows: usize,
+        generation: Option<Generation>,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<(T, Committed), StoreError> {
         let mut writer = self.writer();
         self.repair(&mut writer)?;
         if generation.is_some_and(|known| known.0 != writer.generation) {
@@ -225,7 +255,7 @@ impl Store {
         let Some(connection) = &writer.connection else {
             return Err(StoreError::Sync { source: None });
         };
-        let value = match transaction(connection, work) {
+        let value = match work(connection) {
             Ok(value) => value,
             Err(error) => {
                 writer.connection = None;
@@ -233,9 +263,8 @@ impl Store {
             }
         };
         let commit = Committed(self.commits.fetch_add(1, Ordering::AcqRel) + 1);
-        // A commit writes the last page of the table and of its index, and a
-        // new one for every few rows.
-        writer.pages += 3 + rows as u64 / 4;
+        // A commit writes the table's last page, and a new one for every few rows.
+        writer.pages += 1 + rows as u64 / 8;
         if writer.pages >= CHECKPOINT_PAGES {
             writer.pages = 0;
             self.checkpointer.nudge();
@@ -336,8 +365,19 @@ fn transaction<T>(
 }
 
 fn settle(connection: &Connection, path: &Path, max_pages: Option<u32>) -> Result<(), OpenError> {
-    let done = checkpoint_truncate(connection)
-        .map_err(OpenError::sqlite("emptying the write-ahead log of", path))?;
+    let empty = || {
+        checkpoint_truncate(connection)
+            .map_err(OpenError::sqlite("emptying the write-ahead log of", path))
+    };
+    let mut done = empty()?;
+    // SQLite waits for readers by itself, but not for another checkpoint.
+    for _ in 0..CHECKPOINT_WAITS {
+        if !done.beside_another() {
+            break;
+        }
+        std::thread::sleep(CHECKPOINT_WAIT);
+        done = empty()?;
+    }
     if done.busy {
         return Err(OpenError::WalBusy {
             path: path.to_owned(),

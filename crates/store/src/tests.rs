@@ -41,7 +41,42 @@ fn row(position: i64, entity: &str, seq: i64, bytes: usize) -> LedgerRow {
 }
 
 fn append(store: &Store, rows: &[LedgerRow]) -> Result<Committed, StoreError> {
-    store.ledger_append(rows, None, store.generation()?)
+    append_with(store, rows, None, store.generation()?)
+}
+
+/// With a mark, every chain in `rows` ends there.
+fn append_with(
+    store: &Store,
+    rows: &[LedgerRow],
+    mark: Option<i64>,
+    generation: Generation,
+) -> Result<Committed, StoreError> {
+    let numbers: Vec<i64> = rows
+        .iter()
+        .map(|row| store.ledger_entity(&row.entity))
+        .collect::<Result<_, _>>()?;
+    let new: Vec<NewLedgerRow<'_>> = rows
+        .iter()
+        .zip(&numbers)
+        .map(|(row, number)| NewLedgerRow {
+            position: row.position,
+            entity: *number,
+            seq: row.seq,
+            at_ms: row.at_ms,
+            prev: row.prev.as_slice().try_into().expect("32 bytes"),
+            hash: row.hash.as_slice().try_into().expect("32 bytes"),
+            bytes: &row.bytes,
+        })
+        .collect();
+    let ends: Vec<_> = new
+        .iter()
+        .map(|row| (row.entity, row.seq, row.position))
+        .collect();
+    let mark = mark.map(|position| LedgerMark {
+        position,
+        ends: &ends,
+    });
+    store.ledger_append(&new, mark, generation)
 }
 
 fn dump(connection: &Connection) -> Vec<(String, String, String)> {
@@ -174,31 +209,77 @@ fn ledger_rows_come_back_in_order_and_heads_are_per_entity() {
         row(3, "b", 2, 10),
         row(4, "c", 1, 10),
     ];
-    let commit = store
-        .ledger_append(&rows, Some(2), store.generation().expect("sound"))
-        .expect("appended");
+    let commit =
+        append_with(&store, &rows, Some(2), store.generation().expect("sound")).expect("appended");
     store.sync(commit).expect("synced");
     let reader = Reader::open(&place.path).expect("opened");
     assert_eq!(reader.ledger_after(0, 100).expect("read"), rows);
     assert_eq!(store.reader().ledger_after(2, 1).expect("read"), rows[2..3]);
     assert_eq!(reader.ledger_last(2).expect("read"), rows[2..]);
     assert_eq!(reader.ledger_mark().expect("read"), 2);
-    let heads: Vec<_> = store
-        .ledger_heads()
-        .expect("read")
+    let expected = [("b", 2, 3, true), ("a", 1, 2, false), ("c", 1, 4, true)];
+    assert_eq!(heads(&store), expected.map(owned));
+    assert_eq!(store.ledger_hash(3).expect("read"), Some(vec![3; 32]));
+    assert_eq!(store.ledger_hash(5).expect("read"), None);
+}
+
+type Head = (String, i64, u8, bool);
+
+fn owned((entity, seq, hash, fresh): (&str, i64, u8, bool)) -> Head {
+    (entity.to_owned(), seq, hash, fresh)
+}
+
+fn heads(store: &Store) -> Vec<Head> {
+    let heads = store.ledger_heads().expect("read");
+    heads
         .into_iter()
-        .map(|head| (head.entity.to_string(), head.seq, head.hash[0]))
-        .collect();
-    let expected = [("a", 1, 2), ("b", 2, 3), ("c", 1, 4)];
-    assert_eq!(heads, expected.map(|(e, s, h)| (e.to_owned(), s, h)));
-    assert_eq!(
-        store.ledger_hash(&EntityId::new("b"), 2).expect("read"),
-        Some(vec![3; 32])
-    );
-    assert_eq!(
-        store.ledger_hash(&EntityId::new("b"), 3).expect("read"),
-        None
-    );
+        .map(|head| {
+            let hash = head.hash.first().copied().unwrap_or(u8::MAX);
+            (head.entity.to_string(), head.seq, hash, head.fresh)
+        })
+        .collect()
+}
+
+#[test]
+fn batches_of_every_size_are_written_whole() {
+    let place = place();
+    let store = open(&place);
+    let mut expected = Vec::new();
+    for size in (1..=33).chain([64, 65, 100]) {
+        let first = i64::try_from(expected.len()).expect("small") + 1;
+        let rows: Vec<_> = (first..first + size)
+            .map(|at| row(at, "a", at, 40))
+            .collect();
+        let _ = append(&store, &rows).expect("appended");
+        expected.extend(rows);
+    }
+    let found = store.reader().ledger_after(0, 10_000).expect("read");
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_head_is_found_before_the_mark_after_it_and_missed_when_its_row_is_gone() {
+    let place = place();
+    let store = open(&place);
+    store
+        .ledger_entity(&EntityId::new("idle"))
+        .expect("numbered");
+    let rows = [row(1, "a", 1, 10), row(2, "b", 1, 10), row(3, "b", 2, 10)];
+    let sound = store.generation().expect("sound");
+    let _ = append_with(&store, &rows, Some(3), sound).expect("appended");
+    let _ = append(&store, &[row(4, "b", 3, 10)]).expect("appended");
+    let expected = [("idle", 0, 0, false), ("a", 1, 1, false), ("b", 3, 4, true)];
+    assert_eq!(heads(&store), expected.map(owned));
+    let connection = open_writing(&place.path).expect("opened");
+    connection
+        .execute_batch("DELETE FROM ledger WHERE position = 1")
+        .expect("deleted");
+    let expected = [
+        ("idle", 0, 0, false),
+        ("a", 1, u8::MAX, false),
+        ("b", 3, 4, true),
+    ];
+    assert_eq!(heads(&store), expected.map(owned));
 }
 
 #[test]
@@ -207,17 +288,13 @@ fn a_failed_append_leaves_nothing_of_itself() {
     let store = open(&place);
     let _ = append(&store, &[row(1, "a", 1, 10)]).expect("appended");
     let before = store.generation().expect("sound");
-    store
-        .ledger_append(
-            &[row(2, "a", 2, 10), row(3, "a", 2, 10)],
-            Some(3),
-            store.generation().expect("sound"),
-        )
-        .expect_err("the same place twice");
+    let twice = [row(2, "a", 2, 10), row(2, "a", 3, 10)];
+    append_with(&store, &twice, Some(3), before).expect_err("the same place twice");
     assert!(matches!(
-        store.ledger_append(&[row(2, "a", 2, 10)], None, before),
+        append_with(&store, &[row(2, "a", 2, 10)], None, before),
         Err(StoreError::Reopened)
     ));
+    append(&store, &twice).expect_err("the same place twice");
     assert_eq!(store.ledger_position().expect("read"), 1);
     assert_eq!(store.reader().ledger_mark().expect("read"), 0);
     let _ = append(&store, &[row(2, "a", 2, 10)]).expect("appended");

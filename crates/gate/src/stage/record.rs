@@ -21,7 +21,6 @@ pub(crate) async fn intent(
 ) -> Result<Ticket, LedgerError> {
     let target = permitted.target();
     let principal = permitted.principal();
-    let definition = target.definition.map(|hash| hash.to_string());
     let intent = Intent {
         call: ledger.next_call(),
         entity,
@@ -30,7 +29,7 @@ pub(crate) async fn intent(
         server: Some(&target.server),
         verb: verb(target.verb),
         item: &target.item,
-        definition: definition.as_deref(),
+        definition: target.definition.as_ref().map(|hash| &hash.0),
         rule: permitted.rule().as_str(),
         args: arguments.map(Raw::sha256_input),
     };

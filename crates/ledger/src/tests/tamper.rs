@@ -51,7 +51,10 @@ fn every_flipped_byte_is_found_and_located() {
         .expect("set");
     let reader = LedgerReader::open(&place.path).expect("opened");
     let rows: Vec<(i64, String, i64, [Vec<u8>; 3])> = connection
-        .prepare("SELECT position, entity, seq, prev, hash, bytes FROM ledger ORDER BY position")
+        .prepare(
+            "SELECT position, name, seq, prev, hash, bytes
+             FROM ledger JOIN ledger_entities ON number = entity ORDER BY position",
+        )
         .expect("prepared")
         .query_map([], |row| {
             let blobs = [row.get(3)?, row.get(4)?, row.get(5)?];
@@ -104,7 +107,7 @@ const REARRANGEMENTS: &[(&str, &str, &str, i64, FaultKind)] = &[
     (
         "delete and close the gap",
         "DELETE FROM ledger WHERE position = 5;
-             UPDATE ledger SET seq = seq - 1 WHERE entity = 'a' AND seq > 3",
+             UPDATE ledger SET seq = seq - 1 WHERE entity = 1 AND seq > 3",
         "a",
         3,
         Misplaced,
@@ -130,8 +133,7 @@ const REARRANGEMENTS: &[(&str, &str, &str, i64, FaultKind)] = &[
     ),
     (
         "duplicate a row",
-        "DROP INDEX ledger_by_entity;
-             INSERT INTO ledger SELECT 1000, entity, seq, at_ms, prev, hash, bytes
+        "INSERT INTO ledger SELECT 1000, entity, seq, at_ms, prev, hash, bytes
              FROM ledger WHERE position = 5",
         "a",
         3,
@@ -161,9 +163,30 @@ const REARRANGEMENTS: &[(&str, &str, &str, i64, FaultKind)] = &[
     ),
     (
         "move to another chain",
-        "UPDATE ledger SET entity = 'c' WHERE position = 5",
-        "c",
+        "UPDATE ledger SET entity = 2 WHERE position = 5",
+        "b",
         3,
+        Misplaced,
+    ),
+    (
+        "move to a chain that is none",
+        "UPDATE ledger SET entity = 7 WHERE position = 5",
+        "#7",
+        3,
+        Misplaced,
+    ),
+    (
+        "rename a chain",
+        "UPDATE ledger_entities SET name = 'c' WHERE number = 1",
+        "c",
+        1,
+        Misplaced,
+    ),
+    (
+        "forget a chain's name",
+        "DELETE FROM ledger_entities WHERE number = 2",
+        "#2",
+        1,
         Misplaced,
     ),
     (
@@ -253,7 +276,7 @@ fn a_record_forged_with_a_hash_of_its_own_breaks_the_link_after_it() {
 fn a_file_cut_off_at_its_end_verifies_but_ends_earlier() {
     let place = written();
     let before = place.verify();
-    edit(&place, "DELETE FROM ledger WHERE entity = 'a' AND seq > 6");
+    edit(&place, "DELETE FROM ledger WHERE entity = 1 AND seq > 6");
     let after = place.verify();
     assert!(after.is_intact());
     assert_ne!(before.chains, after.chains);
