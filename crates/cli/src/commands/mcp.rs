@@ -11,10 +11,15 @@ mod show;
 mod switch;
 mod tools;
 
+use std::time::Duration;
+
 use clap::Subcommand;
+use legation_api::hub::Reload;
+use legation_api::mcp::{List, ListAnswer};
 use legation_config::edit::EditError;
 use legation_config::servers::{self, Loaded};
 
+use crate::commands::hub;
 use crate::{CliError, Context, Exit};
 
 /// The commands of `legation mcp`.
@@ -62,6 +67,28 @@ pub(crate) fn cmd_mcp(context: &Context, command: McpCommand) -> Result<(), CliE
         McpCommand::Logs(args) => logs::cmd_logs(context, args),
         McpCommand::Tools(args) => tools::cmd_tools(context, args),
         McpCommand::Call(args) => call::cmd_call(context, &args),
+    }
+}
+
+/// How long a changed file may take to reach the running hub.
+const SETTLE_LIMIT: Duration = Duration::from_secs(2);
+
+/// Has the running hub read its files, and waits a moment until it is as
+/// `wanted`, so that the next command finds what this one did. The change
+/// itself is in the file whatever the hub does.
+fn settle(context: &Context, wanted: impl Fn(&ListAnswer) -> bool) {
+    let Ok(Some(mut client)) = hub(context) else {
+        return;
+    };
+    let until = context.clock.now() + SETTLE_LIMIT;
+    if client.call(&Reload {}).is_err() {
+        return;
+    }
+    while let Ok(list) = client.call(&List::default()) {
+        if wanted(&list) || context.clock.now() > until {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

@@ -44,6 +44,14 @@ pub(crate) fn cmd_remove(context: &Context, args: &RemoveArgs) -> Result<(), Cli
         }
     }
     .map_err(|error| super::edit_failed(&error))?;
+    if !args.dry_run {
+        let gone = args.name.as_deref();
+        super::settle(context, |list| {
+            list.servers
+                .iter()
+                .all(|server| Some(server.name.as_str()) != gone)
+        });
+    }
     let removed = Removed {
         file: edited.file.display().to_string(),
         dry_run: args.dry_run,

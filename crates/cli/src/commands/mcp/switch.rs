@@ -53,6 +53,12 @@ pub(crate) fn cmd_switch(
             },
         )
         .map_err(|error| super::edit_failed(&error))?;
+        super::settle(context, |list| {
+            list.servers
+                .iter()
+                .filter(|server| server.name == args.name)
+                .all(|server| (server.status == "disabled") != enabled)
+        });
     }
     let switched = Switched {
         name: &args.name,
