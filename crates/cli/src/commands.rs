@@ -12,6 +12,7 @@ pub(crate) mod service;
 pub(crate) mod trust;
 
 use legation_api::AdminClient;
+use legation_api::hub::Reload;
 
 use crate::{CliError, Command, Context, Program};
 
@@ -48,6 +49,14 @@ pub(crate) fn hub(context: &Context) -> Result<Option<AdminClient>, CliError> {
 /// The running hub, or a failure that says how to start one.
 pub(crate) fn running_hub(context: &Context) -> Result<AdminClient, CliError> {
     hub(context)?.ok_or_else(|| CliError::no_hub(&context.home))
+}
+
+/// Has a running hub read its files now rather than in a moment. What was
+/// changed is in the files whatever the hub does, so nothing fails here.
+pub(crate) fn nudge(context: &Context) {
+    if let Ok(Some(mut client)) = hub(context) {
+        drop(client.call(&Reload {}));
+    }
 }
 
 /// The folder the command was run in, for workspace servers.

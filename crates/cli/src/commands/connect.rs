@@ -127,6 +127,9 @@ fn connect(context: &Context, client: Client, args: &ConnectArgs) -> Result<(), 
         remember(context, client, note)?;
         replace(&path, &after, mode)?;
     }
+    if existing.is_none() && !args.dry_run {
+        super::nudge(context);
+    }
     context.output.result(&done, |done| describe(client, done))
 }
 

@@ -64,6 +64,7 @@ pub(crate) fn cmd_trust(context: &Context, args: &TrustArgs) -> Result<(), CliEr
     };
     if args.revoke {
         let count = trust::revoke(&context.home, &folder).map_err(|error| failed(&error))?;
+        super::nudge(context);
         let revoked = Revoked {
             folder: folder.display().to_string(),
             revoked: count,
@@ -111,6 +112,7 @@ pub(crate) fn cmd_trust(context: &Context, args: &TrustArgs) -> Result<(), CliEr
         }
     }
     trust::grant(&context.home, &status, context.clock.wall()).map_err(|error| failed(&error))?;
+    super::nudge(context);
     let status = trust::status(&context.home, &folder).map_err(|error| failed(&error))?;
     context.output.result(&answer(&status, true), render)
 }

@@ -60,6 +60,7 @@ pub(super) fn cmd_undo(
         // First, so that a failure further on leaves no credential behind.
         if revoked {
             credential::revoke(context, client)?;
+            crate::commands::nudge(context);
         }
         for file in &files {
             write(file)?;
