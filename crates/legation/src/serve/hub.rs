@@ -134,6 +134,7 @@ impl Hub {
         .map_err(|error| failed(&error))?;
         reload::everything(&inner).await;
         let workers = Arc::new(Workers::start(WORKERS).map_err(|error| failed(&error))?);
+        check_socket_path(&options.home)?;
         let socket = legation_front::bind(&options.home.socket(), &lock)
             .map_err(|error| failed(&error).with_hint(error.hint()))?;
         let tasks = TaskSet::new();
@@ -317,6 +318,21 @@ fn bind(address: SocketAddr) -> Result<TcpListener, CliError> {
         CliError::new(Exit::Failed, format!("{address} cannot be listened on: {error}; the hub did not start"))
             .with_hint("another program may use the port: choose one with --listen, or `listen` in legation.toml")
     })
+}
+
+/// A socket's name is a short fixed field of the system's.
+fn check_socket_path(home: &Home) -> Result<(), CliError> {
+    const SUN_PATH_MAX: usize = 107;
+    let path = home.socket();
+    if path.as_os_str().len() <= SUN_PATH_MAX {
+        return Ok(());
+    }
+    let message = format!(
+        "the socket {} cannot be made: its path is longer than {SUN_PATH_MAX} bytes; the hub did not start",
+        path.display()
+    );
+    Err(CliError::new(Exit::Usage, message)
+        .with_hint("set LEGATION_HOME, or --home, to a folder with a shorter path"))
 }
 
 fn front_settings(settings: &Settings, no_auth: bool) -> FrontSettings {
