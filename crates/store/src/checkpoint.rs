@@ -15,14 +15,16 @@ use rusqlite::Connection;
 use crate::connection::{checkpoint_passive, checkpoint_truncate};
 use crate::store::Writer;
 
-/// Pages in the log beyond which it shall start over: 16 MiB.
-const LARGE_PAGES: i64 = 4 * 1024;
+/// Pages in the log beyond which it shall start over: 64 MiB. Each time commits
+/// are held for two or three syncs, so it must be rare enough not to show in the
+/// slowest hundredth of calls even when a sync takes tens of milliseconds.
+const LARGE_PAGES: i64 = 16 * 1024;
 
 /// Pages in the log beyond which it is cut off: 256 MiB.
 const HUGE_PAGES: i64 = 64 * 1024;
 
 /// So few pages are moved while commits wait.
-const FEW_PAGES: i64 = 256;
+const FEW_PAGES: i64 = 64;
 
 /// Passive rounds before commits are held whatever is left.
 const ROUNDS: usize = 4;
