@@ -23,6 +23,18 @@ pub enum Unresolved {
         /// The name given.
         name: Box<str>,
     },
+    /// Nobody is known to offer it, and a server that may has not connected yet.
+    #[error(
+        "{name:?} is not known, and {server}, whose it may be, is not connected ({reason}); nothing was called"
+    )]
+    Unavailable {
+        /// The name given.
+        name: Box<str>,
+        /// The server that may offer it.
+        server: ServerName,
+        /// Why it is not connected.
+        reason: String,
+    },
     /// More than one server offers it, and the name does not say which is meant.
     #[error("{name:?} is offered by {} and {}; nothing was read", .owners[0], .owners[1])]
     Ambiguous {

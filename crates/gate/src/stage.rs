@@ -53,6 +53,7 @@ impl Refusal {
         match self {
             Self::NotAuthentic(_) => "authenticate.unknown_client",
             Self::Unresolved(Unresolved::Unknown { .. }) => "resolve.unknown",
+            Self::Unresolved(Unresolved::Unavailable { .. }) => "resolve.unavailable",
             Self::Unresolved(Unresolved::Ambiguous { .. }) => "resolve.ambiguous",
             Self::Unresolved(Unresolved::NoEndpoint { .. }) => "resolve.no_endpoint",
             Self::Denied(denied) => denied.rule.as_str(),
@@ -67,6 +68,9 @@ impl Refusal {
             Self::NotAuthentic(error) => error.hint(),
             Self::Unresolved(Unresolved::Unknown { .. }) => {
                 "read the list again; `legation mcp tools` shows every name".to_owned()
+            }
+            Self::Unresolved(Unresolved::Unavailable { server, .. }) => {
+                format!("see `legation mcp show {server}`, then call again")
             }
             Self::Unresolved(Unresolved::Ambiguous { owners, .. }) => {
                 format!(
@@ -89,8 +93,14 @@ impl Refusal {
     pub fn code(&self) -> i64 {
         match self {
             Self::NotAuthentic(_) | Self::Denied(_) => codes::REFUSED,
-            Self::Unresolved(_) => codes::INVALID_PARAMS,
-            Self::NotRecorded(_) => codes::SERVER_UNAVAILABLE,
+            Self::Unresolved(Unresolved::Unavailable { .. }) | Self::NotRecorded(_) => {
+                codes::SERVER_UNAVAILABLE
+            }
+            Self::Unresolved(
+                Unresolved::Unknown { .. }
+                | Unresolved::Ambiguous { .. }
+                | Unresolved::NoEndpoint { .. },
+            ) => codes::INVALID_PARAMS,
         }
     }
 

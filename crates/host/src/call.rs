@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture};
 use futures_util::stream::FuturesUnordered;
+use legation_config::Transport;
 use legation_core::OpContext;
 use legation_gate::policy::{DefinitionHash, Permitted};
 use legation_gate::{Call, CallFailure, Item, ListKind, Outcome, Peer, TaskWish};
@@ -20,9 +21,11 @@ use legation_wire::message::ErrorObject;
 use crate::ask;
 use crate::common::Common;
 use crate::definitions::{Definitions, TaskSupport};
-use crate::instance::{Flight, Instance, Key, Live, LooseAsk};
+use crate::flight::{Flight, Loose, LooseAsk};
+use crate::instance::{Instance, Key, Live};
 use crate::level;
 use crate::port::{self, AskKey, CallEvent, Face, Order};
+use crate::roots;
 use crate::server::Server;
 use crate::template;
 
@@ -96,7 +99,7 @@ impl Conversation {
         for _ in 0..INSTANCE_TRIES {
             let instance = server.instance(&common, &context.caller, Some(&peer))?;
             let live = instance.connected(name, limit, &context.cancel).await?;
-            let Some(flight) = instance.enter(&peer, common.clock.now()) else {
+            let Some(flight) = instance.enter(&context.caller.seat, &peer) else {
                 server.forget(&instance);
                 continue;
             };
@@ -190,7 +193,8 @@ impl Conversation {
             return None;
         }
         match (support, wish) {
-            (TaskSupport::Forbidden, _) | (TaskSupport::Optional, TaskWish::Never) => None,
+            // A client that asks for no task hears what the server says to that.
+            (TaskSupport::Forbidden, _) | (_, TaskWish::Never) => None,
             (_, TaskWish::Requested { ttl: Some(ttl) }) => {
                 let ms = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
                 Some(Object::new().with("ttl", Raw::int(ms)).to_raw())
@@ -251,13 +255,17 @@ impl Conversation {
         let live = Arc::clone(&self.live);
         let mut exchange = live.port.open(order);
         let mut asking = Asking::default();
+        self.flight.begin();
         let timer = tokio::time::sleep_until(self.until());
         tokio::pin!(timer);
         loop {
             tokio::select! {
                 biased;
                 event = exchange.next() => match event {
-                    CallEvent::Done(answer) => return Ok(answer),
+                    CallEvent::Done(answer) => {
+                        self.flight.finish();
+                        return Ok(answer);
+                    }
                     CallEvent::Progress(params) => {
                         timer.as_mut().reset(self.until());
                         if self.peer.wants_progress() {
@@ -266,6 +274,10 @@ impl Conversation {
                     }
                     CallEvent::Log(params) => self.log(params),
                     CallEvent::Ask { key, method, params } => {
+                        if let Some(root) = self.root(&method) {
+                            exchange.answer(key, Ok(root));
+                            continue;
+                        }
                         asking.put(&self.peer, Where::Exchange(key), method, params);
                     }
                     CallEvent::AskWithdrawn(key) => asking.withdraw(&Where::Exchange(key)),
@@ -276,14 +288,19 @@ impl Conversation {
                     asking.handles.remove(&to);
                     match (to, answer) {
                         (Where::Exchange(key), Some(answer)) => exchange.answer(key, answer),
-                        (Where::Connection(key), Some(answer)) => live.port.answer(key, answer),
+                        (Where::Connection(key), Some(answer)) => {
+                            self.flight.settle(&key);
+                            live.port.answer(key, answer);
+                        }
                         (_, None) => {}
                     }
                 }
-                asked = next_loose(&mut self.flight) => {
-                    let LooseAsk { key, method, params } = asked;
-                    asking.put(&self.peer, Where::Connection(key), method, params);
-                }
+                loose = self.flight.next() => match loose {
+                    Loose::Asked(LooseAsk { key, method, params, .. }) => {
+                        asking.put(&self.peer, Where::Connection(key), method, params);
+                    }
+                    Loose::Withdrawn(key) => asking.withdraw(&Where::Connection(key)),
+                },
                 reason = self.context.cancel.cancelled() => {
                     return Err(CallFailure::Cancelled(reason));
                 }
@@ -320,7 +337,24 @@ impl Conversation {
         }
     }
 
+    /// What the hub itself answers: an instance of one folder has that root,
+    /// whichever of the clients that work there is calling.
+    fn root(&self, method: &str) -> Option<Raw> {
+        match &self.instance.key {
+            Key::Folder(folder) if method == "roots/list" => Some(roots::of_folder(folder)),
+            _ => None,
+        }
+    }
+
+    /// Passes a log message on. A pipe does not say which call it is about: one
+    /// that several clients share may be telling of another's.
     fn log(&self, params: Raw) {
+        let pipe = matches!(self.server.spec.transport, Transport::Stdio { .. });
+        let own = matches!(self.instance.key, Key::Seat(_));
+        if pipe && !own && !self.instance.is_only(&self.context.caller.seat) {
+            self.server.log.note(params.as_text());
+            return;
+        }
         if level::passes(&params, self.peer.log_level().as_deref()) {
             self.peer.log(params);
         }
@@ -358,17 +392,6 @@ impl Asking {
     fn is_empty(&self) -> bool {
         self.answers.is_empty()
     }
-}
-
-/// The next question that was handed to this call; never, for instances whose
-/// questions come with their calls.
-async fn next_loose(flight: &mut Flight) -> LooseAsk {
-    if let Some(asks) = &mut flight.asks
-        && let Some(asked) = asks.recv().await
-    {
-        return asked;
-    }
-    std::future::pending().await
 }
 
 fn rename(object: &mut Object, key: &str, name: &str) {

@@ -1,6 +1,6 @@
 //! What every part of the host holds.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use legation_config::Settings;
@@ -14,6 +14,8 @@ use crate::definitions::Definitions;
 use crate::names::Names;
 use crate::port::Dialer;
 use crate::seats::Seats;
+use crate::server::Server;
+use crate::status::{State, Summary};
 use crate::tasks::Tasks;
 use crate::watches::Watches;
 
@@ -55,6 +57,8 @@ pub(crate) struct Common {
     pub(crate) watches: Watches,
     /// Tasks under way.
     pub(crate) tasks: Tasks,
+    /// The servers of the configuration, to count.
+    servers: Mutex<Vec<Weak<Server>>>,
     /// Times that tests shorten.
     pub(crate) times: Times,
 }
@@ -113,6 +117,7 @@ impl Common {
             seats: Seats::default(),
             watches: Watches::default(),
             tasks: Tasks::recall(&store),
+            servers: Mutex::default(),
             dialer,
             store,
             clock,
@@ -129,6 +134,32 @@ impl Common {
     /// Tells everybody; that nobody listens is fine.
     pub(crate) fn tell(&self, event: HubEvent) {
         drop(self.events.send(event));
+    }
+
+    /// Notes which servers there are.
+    pub(crate) fn set_servers(&self, all: &[Arc<Server>]) {
+        let all = all.iter().map(Arc::downgrade).collect();
+        *self.servers.lock().unwrap_or_else(PoisonError::into_inner) = all;
+    }
+
+    /// Says how many servers are connected by now.
+    pub(crate) fn tell_progress(&self) {
+        let servers = {
+            let servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+            servers.clone()
+        };
+        let states: Vec<State> = servers
+            .iter()
+            .filter_map(Weak::upgrade)
+            .map(|server| State::of(&server))
+            .collect();
+        let Summary {
+            connected,
+            enabled,
+            failed,
+            ..
+        } = Summary::of(states.iter());
+        tracing::info!(failed, "{connected} of {enabled} servers connected");
     }
 
     /// Stores the register of names if it grew.

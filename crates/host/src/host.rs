@@ -19,7 +19,7 @@ use crate::instance::{Instance, Key, Phase};
 use crate::port::Dialer;
 use crate::roster::Roster;
 use crate::server::Server;
-use crate::status::{ServerStatus, Summary};
+use crate::status::{ServerStatus, State, Summary};
 
 mod describe;
 mod resolve;
@@ -234,7 +234,8 @@ impl Host {
             return;
         }
         common.keep_names();
-        let all = kept.into_iter().chain(begun.iter().cloned()).collect();
+        let all: Vec<_> = kept.into_iter().chain(begun.iter().cloned()).collect();
+        common.set_servers(&all);
         self.inner.roster.store(Arc::new(Roster::new(all)));
         self.inner.catalogue.clear();
         self.tell_changes(&old);
@@ -299,8 +300,13 @@ impl Host {
     /// How many servers are how far.
     #[must_use]
     pub fn summary(&self) -> Summary {
-        let status = self.status();
-        Summary::of(status.iter().map(|status| &status.state))
+        let roster = self.inner.roster.load();
+        let states: Vec<State> = roster
+            .all()
+            .iter()
+            .map(|server| State::of(server))
+            .collect();
+        Summary::of(states.iter())
     }
 
     /// What was wrong with the configuration that was applied last.

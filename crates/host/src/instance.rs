@@ -1,17 +1,17 @@
 //! One running copy of a server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
-use legation_core::{Cancel, CancelReason, Clock, SeatId, ServerName, Wall};
+use legation_core::{Cancel, CancelReason, Clock, SeatId, ServerName, SharedClock, Wall};
 use legation_gate::{CallFailure, Peer};
-use legation_wire::json::Raw;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, watch};
 
+use crate::flight::{Flight, Inbox, Loose, LooseAsk};
 use crate::port::{About, AskKey, Port};
 use crate::published::Published;
 
@@ -60,17 +60,6 @@ pub(crate) struct Live {
     pub(crate) level: Mutex<Option<usize>>,
 }
 
-/// A question that came outside every call, for a call to pass on.
-#[derive(Debug)]
-pub(crate) struct LooseAsk {
-    /// To answer under.
-    pub(crate) key: AskKey,
-    /// The method.
-    pub(crate) method: Box<str>,
-    /// Its params.
-    pub(crate) params: Option<Raw>,
-}
-
 /// One instance. Its supervisor alone moves the phase.
 #[derive(Debug)]
 pub(crate) struct Instance {
@@ -86,6 +75,7 @@ pub(crate) struct Instance {
     pub(crate) nudge: Notify,
     /// Told whenever a call ends.
     drained: Notify,
+    clock: SharedClock,
     usage: Mutex<Usage>,
 }
 
@@ -100,35 +90,32 @@ struct Usage {
     roots_changed: bool,
     /// No call may enter any more.
     closing: bool,
+    /// Questions of calls that ended before their clients had answered. No more
+    /// than a connection may have open at once.
+    stranded: Vec<LooseAsk>,
+    /// When each seat last gave up a call that the server may be at still.
+    given_up: HashMap<SeatId, Instant>,
 }
 
 #[derive(Debug)]
 struct Running {
+    seat: SeatId,
     peer: Arc<dyn Peer>,
-    asks: Option<mpsc::Sender<LooseAsk>>,
-}
-
-/// A call under way in an instance; ends with the guard.
-#[derive(Debug)]
-pub(crate) struct Flight {
-    instance: Arc<Instance>,
-    id: u64,
-    /// Questions that belong to this seat and to no call, given to this one.
-    pub(crate) asks: Option<mpsc::Receiver<LooseAsk>>,
+    inbox: Arc<Inbox>,
 }
 
 /// The longest an end may take.
 const STOP_MAX: Duration = Duration::from_secs(30);
 
-/// Questions one call may have waiting; a server with more open at once gets
-/// an error for the rest.
-const ASKS_WAITING: usize = 64;
+/// How long a server may still be at a call that its client gave up: so long
+/// its words of no call may be about that one.
+const LATE_WORDS: Duration = Duration::from_secs(60);
 
 // === impl Instance ===
 
 impl Instance {
     /// An instance that its supervisor is about to start.
-    pub(crate) fn new(key: Key, peer: Option<Arc<dyn Peer>>, clock: &dyn Clock) -> Self {
+    pub(crate) fn new(key: Key, peer: Option<Arc<dyn Peer>>, clock: SharedClock) -> Self {
         Self {
             key,
             phase: watch::Sender::new(Phase::Starting),
@@ -144,7 +131,10 @@ impl Instance {
                 retry_now: false,
                 roots_changed: false,
                 closing: false,
+                stranded: Vec::new(),
+                given_up: HashMap::new(),
             }),
+            clock,
         }
     }
 
@@ -217,49 +207,99 @@ impl Instance {
         drop(waited);
     }
 
-    /// Enters a call; `None` when the instance is about to end.
-    pub(crate) fn enter(self: &Arc<Self>, peer: &Arc<dyn Peer>, now: Instant) -> Option<Flight> {
-        let (sender, asks) = if matches!(self.key, Key::Seat(_)) {
-            let (sender, asks) = mpsc::channel(ASKS_WAITING);
-            (Some(sender), Some(asks))
-        } else {
-            (None, None)
-        };
+    /// Enters a call of a seat; `None` when the instance is about to end.
+    pub(crate) fn enter(self: &Arc<Self>, seat: &SeatId, peer: &Arc<dyn Peer>) -> Option<Flight> {
+        let inbox = Arc::new(Inbox::default());
         let mut usage = self.usage();
         if usage.closing {
             return None;
         }
         let id = usage.next;
         usage.next += 1;
-        usage.last_used = now;
+        usage.last_used = self.clock.now();
         let running = Running {
+            seat: seat.clone(),
             peer: Arc::clone(peer),
-            asks: sender,
+            inbox: Arc::clone(&inbox),
         };
         usage.calls.insert(id, running);
         drop(usage);
-        Some(Flight {
-            instance: Arc::clone(self),
-            id,
-            asks,
-        })
+        Some(Flight::new(Arc::clone(self), id, inbox))
     }
 
-    /// Gives a question that belongs to no call to the newest call of the seat.
-    /// Gives it back when none runs.
-    pub(crate) fn hand_to_call(&self, ask: LooseAsk) -> Result<(), LooseAsk> {
+    /// Ends a call. What it was asked and did not answer is for another to
+    /// answer; `over` unless the server may be at it still.
+    pub(crate) fn leave(&self, id: u64, over: bool, unanswered: Vec<LooseAsk>) {
+        let mut usage = self.usage();
+        let running = usage.calls.remove(&id);
+        if let Some(running) = running {
+            if !over && !matches!(self.key, Key::Seat(_)) {
+                let now = self.clock.now();
+                usage
+                    .given_up
+                    .retain(|_, at| now.saturating_duration_since(*at) < LATE_WORDS);
+                usage.given_up.insert(running.seat, now);
+            }
+            let waiting = running.inbox.empty();
+            usage.stranded.extend(waiting);
+        }
+        usage.stranded.extend(unanswered);
+        let idle = usage.calls.is_empty();
+        let stranded = !usage.stranded.is_empty();
+        drop(usage);
+        if stranded {
+            self.nudge.notify_one();
+        }
+        if idle {
+            self.drained.notify_waiters();
+        }
+    }
+
+    /// Takes questions back from a call, for another to answer.
+    pub(crate) fn strand(&self, asks: Vec<LooseAsk>) {
+        self.usage().stranded.extend(asks);
+        self.nudge.notify_one();
+    }
+
+    /// Questions that belong to a call no longer.
+    pub(crate) fn take_stranded(&self) -> Vec<LooseAsk> {
+        std::mem::take(&mut self.usage().stranded)
+    }
+
+    /// Gives a question that belongs to no call to the newest call of the only
+    /// client there is. Gives it back when there is none, or more than one.
+    pub(crate) fn hand_to_call(&self, mut ask: LooseAsk) -> Result<(), LooseAsk> {
         let usage = self.usage();
-        let Some(sender) = usage
-            .calls
-            .values()
-            .rev()
-            .find_map(|call| call.asks.as_ref())
-        else {
+        if !usage.is_of_one(self.clock.now()) {
             return Err(ask);
-        };
-        sender.try_send(ask).map_err(|refused| match refused {
-            mpsc::error::TrySendError::Full(ask) | mpsc::error::TrySendError::Closed(ask) => ask,
-        })
+        }
+        for call in usage.calls.values().rev() {
+            match call.inbox.put(Loose::Asked(ask)) {
+                Ok(()) => return Ok(()),
+                Err(Loose::Asked(back)) => ask = back,
+                // What comes back is what was put in.
+                Err(Loose::Withdrawn(_)) => return Ok(()),
+            }
+        }
+        Err(ask)
+    }
+
+    /// Tells whoever was given a question that it needs no answer any more.
+    pub(crate) fn withdraw(&self, key: &AskKey) {
+        let mut usage = self.usage();
+        usage.stranded.retain(|ask| ask.key != *key);
+        for call in usage.calls.values() {
+            // A call whose inbox is full has others to ask first; the answer to
+            // a withdrawn question is dropped.
+            drop(call.inbox.put(Loose::Withdrawn(key.clone())));
+        }
+    }
+
+    /// Whether no other client than this one can have caused what the server
+    /// does now.
+    pub(crate) fn is_only(&self, seat: &SeatId) -> bool {
+        let usage = self.usage();
+        usage.is_of_one(self.clock.now()) && usage.calls.values().all(|call| call.seat == *seat)
     }
 
     /// The client of the newest call, else the seat's own.
@@ -272,13 +312,12 @@ impl Instance {
             .cloned()
     }
 
-    /// The client of the newest call, if one runs.
+    /// The client of the newest call, if all calls are of one client.
     pub(crate) fn calling_peer(&self) -> Option<Arc<dyn Peer>> {
         let usage = self.usage();
-        usage
-            .calls
-            .values()
-            .next_back()
+        let newest = usage.calls.values().next_back();
+        newest
+            .filter(|_| usage.is_of_one(self.clock.now()))
             .map(|call| Arc::clone(&call.peer))
     }
 
@@ -363,16 +402,22 @@ fn gone(server: &ServerName) -> CallFailure {
     }
 }
 
-// === impl Flight ===
+// === impl Usage ===
 
-impl Drop for Flight {
-    fn drop(&mut self) {
-        let mut usage = self.instance.usage();
-        usage.calls.remove(&self.id);
-        let idle = usage.calls.is_empty();
-        drop(usage);
-        if idle {
-            self.instance.drained.notify_waiters();
-        }
+impl Usage {
+    /// Whether every call in flight, and every one that was given up lately, is
+    /// of one seat.
+    fn is_of_one(&self, now: Instant) -> bool {
+        let late = self.given_up.iter();
+        let late = late.filter(|(_, at)| now.saturating_duration_since(**at) < LATE_WORDS);
+        let mut seats = self
+            .calls
+            .values()
+            .map(|call| &call.seat)
+            .chain(late.map(|(seat, _)| seat));
+        let Some(first) = seats.next() else {
+            return true;
+        };
+        seats.all(|seat| seat == first)
     }
 }

@@ -2,12 +2,14 @@
 //! hub noticed about it.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Lines kept per server.
 const LINES_MAX: usize = 500;
 /// Bytes kept of one line.
 const LINE_MAX: usize = 2_048;
+/// Warnings kept per server.
+const WARNINGS_MAX: usize = 20;
 /// Lines of stderr quoted in a reason.
 const QUOTED_LINES: usize = 3;
 /// Characters quoted of one line.
@@ -17,6 +19,7 @@ const QUOTED_CHARS: usize = 200;
 #[derive(Debug, Default)]
 pub struct ServerLog {
     lines: Mutex<VecDeque<Line>>,
+    warnings: Mutex<VecDeque<String>>,
 }
 
 #[derive(Debug)]
@@ -51,6 +54,34 @@ impl ServerLog {
         self.push(Kind::Note, line);
     }
 
+    /// Takes a remark that its owner should see although the server works.
+    pub fn warn(&self, line: &str) {
+        self.note(line);
+        let text = printable(line);
+        let mut warnings = self.lock_warnings();
+        // The same again is the same trouble, not more of it.
+        warnings.retain(|known| *known != text);
+        if warnings.len() == WARNINGS_MAX {
+            warnings.pop_front();
+        }
+        warnings.push_back(text);
+    }
+
+    /// The last warnings, the latest last.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        self.lock_warnings().iter().cloned().collect()
+    }
+
+    /// Forgets the warnings: the server is another now.
+    pub fn forget_warnings(&self) {
+        self.lock_warnings().clear();
+    }
+
+    fn lock_warnings(&self) -> MutexGuard<'_, VecDeque<String>> {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The last lines, oldest first, at most `count`.
     #[must_use]
     pub fn tail(&self, count: usize) -> Vec<String> {
@@ -83,19 +114,7 @@ impl ServerLog {
     }
 
     fn push(&self, kind: Kind, line: &str) {
-        // A control character of a server must not repaint the terminal that
-        // shows its log.
-        let text: String = line
-            .chars()
-            .take(LINE_MAX)
-            .map(|c| {
-                if c.is_control() && c != '\t' {
-                    '\u{fffd}'
-                } else {
-                    c
-                }
-            })
-            .collect();
+        let text = printable(line);
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.len() == LINES_MAX {
             lines.pop_front();
@@ -107,9 +126,40 @@ impl ServerLog {
     }
 }
 
+/// A control character of a server must not repaint the terminal that shows its
+/// log.
+fn printable(line: &str) -> String {
+    let line = line.chars().take(LINE_MAX);
+    line.map(|c| {
+        if c.is_control() && c != '\t' {
+            '\u{fffd}'
+        } else {
+            c
+        }
+    })
+    .collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{LINES_MAX, ServerLog};
+    use super::{LINES_MAX, ServerLog, WARNINGS_MAX};
+
+    #[test]
+    fn the_last_warnings_are_kept_once_each() {
+        let log = ServerLog::default();
+        for n in 0..=WARNINGS_MAX {
+            log.warn(&format!("warning {n}"));
+        }
+        log.warn("warning 1\u{7}");
+        log.warn("warning 2");
+        let warnings = log.warnings();
+        assert_eq!(warnings.len(), WARNINGS_MAX);
+        assert_eq!(warnings[0], "warning 3");
+        assert_eq!(warnings[18..], ["warning 1\u{fffd}", "warning 2"]);
+        assert_eq!(log.tail(1), ["warning 2"]);
+        log.forget_warnings();
+        assert!(log.warnings().is_empty());
+    }
 
     #[test]
     fn the_log_keeps_the_last_lines_and_quotes_only_stderr() {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use legation_config::Instance as Mode;
 use legation_core::{Caller, ServerName};
 use legation_gate::policy::Origin;
 
@@ -14,6 +15,8 @@ use crate::server::Server;
 pub(crate) struct Roster {
     servers: Vec<Arc<Server>>,
     by_name: HashMap<ServerName, Vec<usize>>,
+    /// Whether any server has instances that not everybody shares.
+    pub(crate) has_own: bool,
 }
 
 // === impl Roster ===
@@ -34,7 +37,14 @@ impl Roster {
                 .or_default()
                 .push(index);
         }
-        Self { servers, by_name }
+        let has_own = servers
+            .iter()
+            .any(|server| server.spec.instance != Mode::Shared);
+        Self {
+            servers,
+            by_name,
+            has_own,
+        }
     }
 
     /// All of them.

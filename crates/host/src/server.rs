@@ -84,6 +84,7 @@ impl Server {
             instances: Mutex::new(Instances::default()),
             released: watch::Sender::new(false),
         };
+        server.log.forget_warnings();
         // Entries hold these, so only under the same ones can they stay.
         let same_face = |before: &&Self| {
             let (old, new) = (&before.spec, &server.spec);
@@ -247,7 +248,7 @@ impl Server {
             Key::Seat(seat) => common.seats.peer(seat).or_else(|| peer.cloned()),
             Key::Shared | Key::Probe | Key::Folder(_) => None,
         };
-        let instance = Arc::new(Instance::new(key.clone(), peer, &*common.clock));
+        let instance = Arc::new(Instance::new(key.clone(), peer, Arc::clone(&common.clock)));
         instances.running.insert(key, Arc::clone(&instance));
         drop(instances);
         let run = supervisor::run(Arc::clone(common), Arc::clone(self), Arc::clone(&instance));
@@ -270,9 +271,12 @@ impl Server {
         self.instances().restarts += 1;
     }
 
-    /// Notes why an attempt failed, or that one succeeded.
-    pub(crate) fn set_failure(&self, failure: Option<String>) {
-        self.instances().failure = failure;
+    /// Notes why an attempt failed, or that one succeeded. Returns whether that
+    /// is news.
+    pub(crate) fn set_failure(&self, failure: Option<String>) -> bool {
+        let mut instances = self.instances();
+        let before = std::mem::replace(&mut instances.failure, failure);
+        before.is_some() != instances.failure.is_some()
     }
 
     /// Why the last attempt failed, if it did.

@@ -1,5 +1,7 @@
 //! How the servers are, for people.
 
+use std::sync::Arc;
+
 use legation_config::ServerSpec;
 use legation_core::{ServerName, Wall};
 use legation_gate::ListKind;
@@ -12,7 +14,8 @@ use crate::server::Server;
 pub enum State {
     /// Connecting for the first time, or again.
     Starting,
-    /// Ready to be called.
+    /// Ready to be called; of a server whose instances are started for their
+    /// clients, that the last one that was started connected.
     Connected,
     /// Not reachable, for this reason; tried again from time to time.
     Failed(String),
@@ -20,8 +23,6 @@ pub enum State {
     NeedsAuth,
     /// Configured, and not started.
     Disabled,
-    /// Started when a client needs it; nothing is wrong.
-    Waiting,
 }
 
 /// One server, as it is now.
@@ -43,16 +44,20 @@ pub struct ServerStatus {
     pub server_info: Option<String>,
     /// How many tools are known of it.
     pub tools: usize,
-    /// How many resources and resource templates.
+    /// How many resources.
     pub resources: usize,
+    /// How many resource templates.
+    pub templates: usize,
     /// How many prompts.
     pub prompts: usize,
     /// The child process of the instance the state is of.
     pub pid: Option<u32>,
-    /// How many instances run.
+    /// How many instances are connected.
     pub instances: usize,
     /// How often one had to be started again.
     pub restarts: u32,
+    /// What is wrong with it although it works, the latest last.
+    pub warnings: Vec<String>,
 }
 
 /// How many servers are how far.
@@ -71,6 +76,27 @@ pub struct Summary {
 // === impl State ===
 
 impl State {
+    /// A server's state now.
+    pub(crate) fn of(server: &Server) -> Self {
+        let running = server.all_running();
+        Self::judge(server, worst(&running))
+    }
+
+    fn judge(server: &Server, worst: Option<&Instance>) -> Self {
+        match worst.map(Instance::phase) {
+            _ if !server.enabled => Self::Disabled,
+            Some(Phase::Starting) => Self::Starting,
+            Some(Phase::Connected(_)) => Self::Connected,
+            Some(Phase::Failed(reason)) => Self::Failed(reason.to_string()),
+            Some(Phase::NeedsAuth) => Self::NeedsAuth,
+            Some(Phase::Stopped) | None => match server.failure() {
+                Some(reason) => Self::Failed(reason),
+                None if server.known.load().is_some() => Self::Connected,
+                None => Self::Starting,
+            },
+        }
+    }
+
     /// The word for it.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
@@ -80,7 +106,6 @@ impl State {
             Self::Failed(_) => "failed",
             Self::NeedsAuth => "needs-auth",
             Self::Disabled => "disabled",
-            Self::Waiting => "waiting",
         }
     }
 }
@@ -91,26 +116,15 @@ impl ServerStatus {
     /// A server's status now.
     pub(crate) fn of(server: &Server) -> Self {
         let running = server.all_running();
-        // Of many instances, one that fares badly says more than one that
-        // fares well; the one that only learns says least.
-        let worst = running.iter().max_by_key(|instance| rank(instance));
+        let worst = worst(&running);
+        let state = State::judge(server, worst);
         let known = server.known.load_full();
-        let state = match worst.map(|instance| instance.phase()) {
-            _ if !server.enabled => State::Disabled,
-            Some(Phase::Starting) => State::Starting,
-            Some(Phase::Connected(_)) => State::Connected,
-            Some(Phase::Failed(reason)) => State::Failed(reason.to_string()),
-            Some(Phase::NeedsAuth) => State::NeedsAuth,
-            Some(Phase::Stopped) | None => match server.failure() {
-                Some(reason) if known.is_none() => State::Failed(reason),
-                _ => State::Waiting,
-            },
-        };
-        let live = worst.and_then(|instance| instance.live());
+        let live = worst.and_then(Instance::live);
         let shown = live
             .as_ref()
             .map(|live| live.published.load_full())
-            .or(known);
+            .or(known)
+            .filter(|_| server.enabled);
         let count = |kind: ListKind| {
             let list = shown.as_ref().map(|shown| shown.definitions.list(kind));
             list.map_or(0, |list| list.items().len())
@@ -120,17 +134,22 @@ impl ServerStatus {
             name: server.spec.name.clone(),
             title: server.spec.title().to_owned(),
             state,
-            since: worst.map(|instance| instance.since()),
+            since: worst.map(Instance::since),
             spec: (*server.spec).clone(),
             revision: about.map(|about| about.revision),
             server_info: about
                 .and_then(|about| about.server_info.as_ref().map(ToString::to_string)),
             tools: count(ListKind::Tools),
-            resources: count(ListKind::Resources) + count(ListKind::Templates),
+            resources: count(ListKind::Resources),
+            templates: count(ListKind::Templates),
             prompts: count(ListKind::Prompts),
             pid: live.and_then(|live| live.pid),
-            instances: running.len(),
+            instances: running
+                .iter()
+                .filter_map(|instance| instance.live())
+                .count(),
             restarts: server.restarts(),
+            warnings: server.log.warnings(),
         }
     }
 
@@ -144,9 +163,16 @@ impl ServerStatus {
                 "put credentials into `headers` of {name}, then `legation mcp reload {name}`"
             )),
             State::Disabled => Some(format!("`legation mcp enable {name}` starts it")),
-            State::Starting | State::Connected | State::Waiting => None,
+            State::Starting | State::Connected => None,
         }
     }
+}
+
+/// Of many instances, one that fares badly says more than one that fares well;
+/// the one that only learns says least.
+fn worst(running: &[Arc<Instance>]) -> Option<&Instance> {
+    let worst = running.iter().max_by_key(|instance| rank(instance));
+    worst.map(|instance| &**instance)
 }
 
 fn rank(instance: &Instance) -> (bool, u8) {
@@ -169,7 +195,7 @@ impl Summary {
         for state in states {
             match state {
                 State::Disabled => continue,
-                State::Connected | State::Waiting => summary.connected += 1,
+                State::Connected => summary.connected += 1,
                 State::Starting => summary.starting += 1,
                 State::Failed(_) | State::NeedsAuth => summary.failed += 1,
             }

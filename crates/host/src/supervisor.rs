@@ -84,7 +84,9 @@ pub(crate) async fn run(common: Arc<Common>, server: Arc<Server>, instance: Arc<
                 port.stop().await;
             }
             Err(DialError::NeedsAuth) => {
+                let name = &server.spec.name;
                 server.log.note("the server wants a sign-in");
+                tracing::warn!(server = %name, "a server wants a sign-in; put credentials into its `headers`, then `legation mcp reload {name}`");
                 instance.set(Phase::NeedsAuth, &*common.clock);
                 tell_status(&common, &server);
             }
@@ -135,8 +137,12 @@ fn failed(common: &Common, server: &Server, instance: &Instance, reason: String)
     let name = &server.spec.name;
     let reason = with_stderr(server, &reason);
     server.log.note(&format!("could not connect: {reason}"));
-    tracing::warn!(server = %name, reason, "a server could not be reached; see `legation mcp show {name}`");
-    server.set_failure(Some(reason.clone()));
+    // Told once, not with every attempt until it can be reached.
+    if server.set_failure(Some(reason.clone())) {
+        tracing::warn!(server = %name, reason, "a server could not be reached and is tried again; see `legation mcp show {name}`");
+    } else {
+        tracing::debug!(server = %name, reason, "a server could not be reached again");
+    }
     instance.set(Phase::Failed(reason.into()), &*common.clock);
 }
 
@@ -239,7 +245,8 @@ async fn connect(
             () = &mut slow, if permit.is_some() => {
                 permit = None;
                 let quote = server.log.quote().unwrap_or_default();
-                server.log.note("it is slow to connect");
+                let limit = common.settings.slow_start;
+                server.log.warn(&format!("it was not connected after {limit:?}"));
                 tracing::warn!(server = %name, stderr = quote, "a server is slow to connect; see `legation mcp show {name}`");
             }
         }

@@ -1,7 +1,9 @@
 //! From a name to the one definition behind it.
 
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
+use legation_config::Instance as Mode;
 use legation_core::{Caller, ServerName};
 use legation_gate::policy::Target;
 use legation_gate::{Endpoint, Item, ListKind, Unresolved};
@@ -10,16 +12,23 @@ use super::Inner;
 use crate::call;
 use crate::catalogue::Part;
 use crate::glob;
-use crate::instance::Phase;
+use crate::instance::{Instance, Key, Phase};
 use crate::names::{Space, sanitise};
 use crate::published::Published;
 use crate::server::Server;
+use crate::status::State;
 use crate::template;
 
 /// A server of an endpoint, with what it shows the caller.
 struct Shown {
     server: Arc<Server>,
     published: Arc<Published>,
+}
+
+/// An instance that a name waits for.
+pub(super) struct Pending {
+    instance: Arc<Instance>,
+    limit: Duration,
 }
 
 impl Inner {
@@ -215,33 +224,129 @@ impl Inner {
         Ok(only)
     }
 
-    /// The servers that may yet turn out to offer what is named: those of the
-    /// endpoint of which nothing is known and which are still connecting.
+    /// The caller's own instance of a server whose instances are not shared, if
+    /// it does not run yet: what it offers may differ from what is known of the
+    /// others, and it is what will be called.
+    pub(super) fn own_pending(&self, caller: &Caller, target: &Target) -> Vec<Pending> {
+        let roster = self.roster.load();
+        if !roster.has_own {
+            return Vec::new();
+        }
+        let server = roster.exact(&target.server, &target.origin);
+        server
+            .and_then(|server| self.own_instance(server, caller, true))
+            .into_iter()
+            .collect()
+    }
+
+    fn own_instance(&self, server: &Arc<Server>, caller: &Caller, start: bool) -> Option<Pending> {
+        let key = server.key(caller);
+        let shared = server.spec.instance == Mode::Shared;
+        // Without its client an instance would take it for one that can do
+        // nothing; then the call itself starts it.
+        let alone = matches!(key, Key::Seat(_)) && self.common.seats.peer(&caller.seat).is_none();
+        if shared || alone {
+            return None;
+        }
+        let instance = match server.running(&key) {
+            Some(instance) => instance,
+            None if start => server.instance(&self.common, caller, None).ok()?,
+            None => return None,
+        };
+        self.waiting(server, instance)
+    }
+
+    fn waiting(&self, server: &Server, instance: Arc<Instance>) -> Option<Pending> {
+        let limit = self.common.settings.call_timeout;
+        matches!(instance.phase(), Phase::Starting).then(|| Pending {
+            limit: server.spec.timeout.unwrap_or(limit),
+            instance,
+        })
+    }
+
+    /// What may yet turn out to offer what is named: servers of the endpoint of
+    /// which nothing is known and which are still connecting, and the caller's
+    /// own instances.
     pub(super) fn pending(
         &self,
         caller: &Caller,
         endpoint: &Endpoint,
         item: &Item,
-    ) -> Vec<Arc<crate::instance::Instance>> {
+    ) -> Vec<Pending> {
         let Ok(servers) = self.servers(caller, endpoint) else {
             return Vec::new();
         };
-        let may_offer = |server: &Server| match (endpoint, item) {
-            (Endpoint::Server(_), _) => true,
-            (_, Item::Resource(_) | Item::ResourceArgument(_)) => true,
-            (_, item) => {
-                let (name, prefix) = (item.name(), server.spec.flat_prefix());
-                let flat = sanitise(prefix);
-                let flat = &flat[..flat.len().min(crate::names::FLAT_MAX / 2)];
-                name.starts_with(flat) || name.starts_with(&format!("{}/", server.spec.name))
-            }
-        };
+        // A URI names no server, so it is no reason to start all of them.
+        let start = named(endpoint, item);
         servers
-            .into_iter()
-            .filter(|server| server.shown(caller).is_none() && may_offer(server))
-            .filter_map(|server| server.running(&server.first_key()))
-            .filter(|instance| matches!(instance.phase(), Phase::Starting))
+            .iter()
+            .filter(|server| may_offer(server, endpoint, item))
+            .flat_map(|server| {
+                let first = server
+                    .running(&server.first_key())
+                    .filter(|_| server.shown(caller).is_none())
+                    .and_then(|instance| self.waiting(server, instance));
+                [first, self.own_instance(server, caller, start)]
+            })
+            .flatten()
             .collect()
+    }
+
+    /// Why a name is not known, where that is for a server that has not
+    /// connected yet.
+    pub(super) fn explain(
+        &self,
+        error: Unresolved,
+        caller: &Caller,
+        endpoint: &Endpoint,
+        item: &Item,
+    ) -> Unresolved {
+        if !matches!(error, Unresolved::Unknown { .. }) || !named(endpoint, item) {
+            return error;
+        }
+        let servers = self.servers(caller, endpoint).unwrap_or_default();
+        let silent = servers
+            .iter()
+            .find(|server| server.shown(caller).is_none() && may_offer(server, endpoint, item));
+        let Some(server) = silent else { return error };
+        Unresolved::Unavailable {
+            name: item.name().into(),
+            server: server.spec.name.clone(),
+            reason: match State::of(server) {
+                State::Failed(reason) => reason,
+                State::NeedsAuth => "it wants a sign-in".to_owned(),
+                State::Starting | State::Connected | State::Disabled => {
+                    "it is still connecting".to_owned()
+                }
+            },
+        }
+    }
+}
+
+/// Whether a name says which server it is of.
+fn named(endpoint: &Endpoint, item: &Item) -> bool {
+    let uri = matches!(item, Item::Resource(_) | Item::ResourceArgument(_));
+    matches!(endpoint, Endpoint::Server(_)) || !uri
+}
+
+fn may_offer(server: &Server, endpoint: &Endpoint, item: &Item) -> bool {
+    if matches!(endpoint, Endpoint::Server(_)) || !named(endpoint, item) {
+        return true;
+    }
+    let (name, prefix) = (item.name(), server.spec.flat_prefix());
+    let flat = sanitise(prefix);
+    let flat = &flat[..flat.len().min(crate::names::FLAT_MAX / 2)];
+    name.starts_with(flat) || name.starts_with(&format!("{}/", server.spec.name))
+}
+
+// === impl Pending ===
+
+impl Pending {
+    /// Waits until it is known whether there will be a connection, but not for
+    /// longer than a call of this server may take: what is known then is what
+    /// there is.
+    pub(super) async fn settled(&self) {
+        drop(tokio::time::timeout(self.limit, self.instance.settled()).await);
     }
 }
 

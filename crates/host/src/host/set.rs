@@ -50,23 +50,26 @@ impl Host {
 
 impl ServerSet for Host {
     fn resolve(&self, caller: &Caller, endpoint: &Endpoint, item: &Item) -> Resolve {
-        let now = self.inner.resolve_now(caller, endpoint, item);
-        if !matches!(now, Err(Unresolved::Unknown { .. })) {
-            return Resolve::Ready(now);
-        }
-        let pending = self.inner.pending(caller, endpoint, item);
+        let inner = &self.inner;
+        let now = inner.resolve_now(caller, endpoint, item);
+        let pending = match &now {
+            Ok(target) => inner.own_pending(caller, target),
+            Err(Unresolved::Unknown { .. }) => inner.pending(caller, endpoint, item),
+            Err(_) => return Resolve::Ready(now),
+        };
         if pending.is_empty() {
-            return Resolve::Ready(now);
+            return Resolve::Ready(
+                now.map_err(|error| inner.explain(error, caller, endpoint, item)),
+            );
         }
-        let inner = Arc::clone(&self.inner);
+        let inner = Arc::clone(inner);
         let (caller, endpoint) = (caller.clone(), endpoint.clone());
         let item = item.clone();
         Resolve::Wait(Box::pin(async move {
-            let settled = join_all(pending.iter().map(|instance| instance.settled()));
-            let limit = inner.common.settings.call_timeout;
-            // What is known when the time is over is what there is.
-            drop(tokio::time::timeout(limit, settled).await);
-            inner.resolve_now(&caller, &endpoint, &item)
+            let waits = pending.iter().map(|waiting| waiting.settled());
+            join_all(waits).await;
+            let now = inner.resolve_now(&caller, &endpoint, &item);
+            now.map_err(|error| inner.explain(error, &caller, &endpoint, &item))
         }))
     }
 

@@ -77,7 +77,8 @@ pub(super) fn tell(
 /// Notes what was wrong with a server's lists.
 pub(super) fn warn(server: &Server, warnings: &[String]) {
     for warning in warnings {
-        server.log.note(warning);
-        tracing::warn!(server = %server.spec.name, warning, "a server's list is not as it should be");
+        server.log.warn(warning);
+        let name = &server.spec.name;
+        tracing::warn!(server = %name, warning, "a server's list is not as it should be; see `legation mcp show {name}`");
     }
 }

@@ -1,7 +1,6 @@
 //! An instance while it is connected.
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -19,9 +18,12 @@ use super::{Connection, End, audience, publish};
 use crate::ask;
 use crate::common::Common;
 use crate::definitions::{self, Bounds, FetchError, List};
-use crate::instance::{Instance, Key, Live, LooseAsk, Phase};
+use crate::flight::LooseAsk;
+use crate::instance::{Instance, Key, Live, Phase};
 use crate::level;
 use crate::port::{self, AskKey, EventSource, ListenWish, PortEvent};
+use crate::published::next_version;
+use crate::roots;
 use crate::server::Server;
 use crate::tasks;
 
@@ -52,6 +54,8 @@ struct Session<'a> {
     server: &'a Arc<Server>,
     instance: &'a Arc<Instance>,
     live: Arc<Live>,
+    /// Tells this connection from those before it.
+    connection: u64,
     chores: FuturesUnordered<Chore>,
     asked: HashMap<AskKey, AbortHandle>,
     stale: BTreeSet<ListKind>,
@@ -82,8 +86,12 @@ pub(super) async fn serve(
         published: ArcSwap::new(Arc::clone(&published)),
         level: Mutex::new(None),
     });
-    server.set_failure(None);
+    // Whether that is news is told below, for all servers together.
+    let _recovered: bool = server.set_failure(None);
     instance.set(Phase::Connected(Arc::clone(&live)), &*common.clock);
+    if instance.key == server.first_key() {
+        common.tell_progress();
+    }
     publish::tell(common, server, instance, before, &published);
     super::tell_status(common, server);
     let mut session = Session {
@@ -91,6 +99,7 @@ pub(super) async fn serve(
         server,
         instance,
         live,
+        connection: next_version(),
         chores: FuturesUnordered::new(),
         asked: HashMap::new(),
         stale: BTreeSet::new(),
@@ -195,6 +204,7 @@ impl Session<'_> {
                 method,
                 params,
             } => self.asked(LooseAsk {
+                connection: self.connection,
                 key,
                 method,
                 params,
@@ -203,6 +213,7 @@ impl Session<'_> {
                 if let Some(handle) = self.asked.remove(&key) {
                     handle.abort();
                 }
+                self.instance.withdraw(&key);
             }
             PortEvent::Task(params) => tasks::moved(self.common, self.server, &params),
             PortEvent::ListChanged(kind) => self.mark(kind),
@@ -210,22 +221,22 @@ impl Session<'_> {
         }
     }
 
-    /// A log message that no call of anybody's is known to have caused. Of a
-    /// shared instance it may tell one client about another's call, so it stays
-    /// in the server's own log.
+    /// A log message that came with no call. While calls of one client alone
+    /// are in flight it is taken for theirs; of a shared instance it may
+    /// otherwise tell one client about another's call, so it stays in the
+    /// server's own log.
     fn logged(&self, params: Raw) {
-        let Key::Seat(_) = &self.instance.key else {
-            self.server.log.note(params.as_text());
-            return;
-        };
         match self.instance.calling_peer() {
             Some(peer) if level::passes(&params, peer.log_level().as_deref()) => peer.log(params),
             Some(_) => {}
-            None => self.common.tell(HubEvent::Logged {
-                server: self.server.spec.name.clone(),
-                params,
-                audience: audience(self.instance),
-            }),
+            None if matches!(self.instance.key, Key::Seat(_)) => {
+                self.common.tell(HubEvent::Logged {
+                    server: self.server.spec.name.clone(),
+                    params,
+                    audience: audience(self.instance),
+                });
+            }
+            None => self.server.log.note(params.as_text()),
         }
     }
 
@@ -249,6 +260,7 @@ impl Session<'_> {
             key,
             method,
             params,
+            ..
         } = asked;
         let (name, tasks) = (&self.server.spec.name, &self.common.tasks);
         let handed = tasks.hand_to_task(name, &related.to_str()?, key, method, params.as_ref());
@@ -259,7 +271,7 @@ impl Session<'_> {
         let port = &self.live.port;
         match &self.instance.key {
             Key::Folder(folder) if &*asked.method == "roots/list" => {
-                port.answer(asked.key, Ok(roots(folder)));
+                port.answer(asked.key, Ok(roots::of_folder(folder)));
             }
             Key::Seat(_) => {
                 let Err(asked) = self.instance.hand_to_call(asked) else {
@@ -282,6 +294,13 @@ impl Session<'_> {
                 }));
             }
             Key::Shared | Key::Probe | Key::Folder(_) => {
+                let Err(asked) = self.instance.hand_to_call(asked) else {
+                    return;
+                };
+                let method = &asked.method;
+                self.server.log.note(&format!(
+                    "{method} was refused: it came with no call, and not exactly one client has calls in flight"
+                ));
                 port.answer(asked.key, Err(ask::unsupported()));
             }
         }
@@ -319,6 +338,11 @@ impl Session<'_> {
 
     /// Brings the server's idea of what is watched in line with ours.
     fn reconcile(&mut self) {
+        for asked in self.instance.take_stranded() {
+            if asked.connection == self.connection {
+                self.asked(asked);
+            }
+        }
         let legacy = !self.live.about.revision.is_modern();
         if self.instance.take_roots_changed() && legacy {
             self.live
@@ -361,33 +385,4 @@ impl Session<'_> {
             Done::Nothing
         }));
     }
-}
-
-/// The answer to `roots/list` of an instance that works in one folder.
-fn roots(folder: &Path) -> Raw {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let root = Object::new()
-        .with("uri", Raw::str(&file_uri(folder)))
-        .with("name", Raw::str(&name));
-    Object::new()
-        .with("roots", Raw::array([&root.to_raw()]))
-        .to_raw()
-}
-
-/// RFC 8089, with everything percent-encoded that RFC 3986 does not call
-/// unreserved.
-fn file_uri(path: &Path) -> String {
-    use std::fmt::Write as _;
-    use std::os::unix::ffi::OsStrExt as _;
-
-    let mut uri = "file://".to_owned();
-    for byte in path.as_os_str().as_bytes() {
-        match byte {
-            b'/' | b'-' | b'.' | b'_' | b'~' => uri.push(char::from(*byte)),
-            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(*byte)),
-            // Writing to a string cannot fail.
-            byte => drop(write!(uri, "%{byte:02X}")),
-        }
-    }
-    uri
 }

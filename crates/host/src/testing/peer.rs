@@ -1,5 +1,6 @@
 //! A scripted client.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
@@ -19,6 +20,8 @@ pub(crate) struct FakePeer {
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) takes_input: bool,
     pub(crate) level: Option<&'static str>,
+    /// Asked, it never answers.
+    pub(crate) mute: AtomicBool,
     pub(crate) heard: Mutex<Vec<String>>,
     pub(crate) asked: Mutex<Vec<Ask>>,
 }
@@ -45,9 +48,16 @@ impl FakePeer {
             capabilities: ClientCapabilities::from_raw(&raw(capabilities), revision),
             takes_input: revision.is_modern(),
             level: Some("info"),
+            mute: AtomicBool::new(false),
             heard: Mutex::default(),
             asked: Mutex::default(),
         })
+    }
+
+    /// The same client, who never answers.
+    pub(crate) fn muted(self: Arc<Self>) -> Arc<Self> {
+        self.mute.store(true, Ordering::SeqCst);
+        self
     }
 
     pub(crate) fn heard(&self) -> Vec<String> {
@@ -97,7 +107,11 @@ impl Peer for FakePeer {
         let method = ask.method.clone();
         self.asked.lock().expect("a lock").push(ask);
         let name = self.name.clone();
+        let mute = self.mute.load(Ordering::SeqCst);
         Box::pin(async move {
+            if mute {
+                std::future::pending::<()>().await;
+            }
             match &*method {
                 "elicitation/create" => Ok(raw(&format!(
                     r#"{{"action":"accept","content":{{"name":"{name}"}}}}"#

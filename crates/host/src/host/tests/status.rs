@@ -1,0 +1,168 @@
+//! How servers are shown.
+
+use std::time::Duration;
+
+use legation_config::Instance;
+use legation_gate::{Endpoint, HubEvent, Item, ListKind, Unresolved};
+use legation_wire::json::Raw;
+use legation_wire::revision::Revision;
+
+use crate::port::DialError;
+use crate::status::{ServerStatus, State};
+use crate::testing::{Bench, Scripted, caller, server_name, spec, times};
+
+fn only(bench: &Bench) -> ServerStatus {
+    let mut all = bench.host.status();
+    assert_eq!(all.len(), 1);
+    all.remove(0)
+}
+
+fn counts(status: &ServerStatus) -> [usize; 5] {
+    let ServerStatus {
+        tools,
+        resources,
+        templates,
+        prompts,
+        instances,
+        ..
+    } = status;
+    [*tools, *resources, *templates, *prompts, *instances]
+}
+
+#[tokio::test]
+async fn counts_are_of_what_is_offered_and_of_what_is_connected() {
+    let bench = Bench::new();
+    let server = Scripted::new(
+        Revision::V2025_11_25,
+        r#"{"tools":{},"resources":{},"prompts":{}}"#,
+        |_, _| Box::pin(async { Ok(Raw::empty_object()) }),
+    );
+    let twice = r#"{"name":"a"}"#;
+    server.offer(ListKind::Tools, &[twice, r#"{"name":"b"}"#, twice]);
+    server.offer(ListKind::Resources, &[r#"{"uri":"x:a","name":"a"}"#]);
+    let templates = [
+        r#"{"uriTemplate":"x:{a}","name":"a"}"#,
+        r#"{"uriTemplate":"x:{b}","name":"b"}"#,
+        r#"{"uriTemplate":"x:{c}","name":"c"}"#,
+    ];
+    server.offer(ListKind::Templates, &templates);
+    server.offer(ListKind::Prompts, &[twice]);
+    bench.serve("s", &server);
+    bench.apply(vec![spec("s", Instance::Shared)]).await;
+    bench.settle().await;
+    let status = only(&bench);
+    assert_eq!(counts(&status), [2, 1, 3, 1, 1]);
+    assert_eq!(
+        status.warnings,
+        [r#"tools/list names 1 entries more than once, of which the first counts: "a""#]
+    );
+
+    bench.host.switch("s", false).await.expect("known");
+    let status = only(&bench);
+    assert_eq!((counts(&status), status.state), ([0; 5], State::Disabled));
+    assert!(status.warnings.is_empty());
+
+    *server.refuses.lock().expect("a lock") = Some(DialError::Failed("exit code 7".to_owned()));
+    bench.host.switch("s", true).await.expect("known");
+    bench.settle().await;
+    let status = only(&bench);
+    assert!(matches!(&status.state, State::Failed(reason) if reason == "exit code 7"));
+    assert_eq!(counts(&status), [2, 1, 3, 1, 0], "as far as is known");
+    bench.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_server_started_on_demand_is_as_its_last_start_was() {
+    let mut short = times();
+    short.probe_idle = Duration::from_millis(5);
+    let bench = Bench::with(legation_config::Settings::defaults(), short);
+    let server = Scripted::echo();
+    bench.serve("s", &server);
+    bench.apply(vec![spec("s", Instance::Client)]).await;
+    let settled = async |instances: usize, state: &str| {
+        let wait = async {
+            loop {
+                let status = only(&bench);
+                if (status.instances, status.state.as_str()) == (instances, state) {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(5), wait)
+            .await
+            .unwrap_or_else(|_| panic!("{:?}", only(&bench)));
+    };
+    settled(0, "connected").await;
+    assert_eq!(bench.host.summary().connected, 1);
+    *server.refuses.lock().expect("a lock") = Some(DialError::Failed("no licence".to_owned()));
+    bench.host.reload("s").await.expect("known");
+    settled(0, "failed").await;
+    assert_eq!(bench.host.summary().failed, 1);
+    bench.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_server_that_connects_for_the_first_time_delays_no_list() {
+    let mut bench = Bench::new();
+    bench.serve("s", &Scripted::echo());
+    bench.apply(vec![spec("s", Instance::Shared)]).await;
+    let me = caller("me", None);
+    // Nothing has run yet but what `apply` itself waits for.
+    assert!(bench.names(&me, &Endpoint::All, ListKind::Tools).is_empty());
+    let wait = async {
+        loop {
+            let event = bench.events.recv().await.expect("events");
+            if matches!(
+                event,
+                HubEvent::ListChanged {
+                    kind: ListKind::Tools,
+                    ..
+                }
+            ) {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(5), wait)
+        .await
+        .expect("told");
+    assert_eq!(
+        bench.names(&me, &Endpoint::All, ListKind::Tools),
+        ["s-echo"]
+    );
+    bench.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_name_of_a_server_that_never_connected_says_so() {
+    let bench = Bench::new();
+    let server = Scripted::echo();
+    *server.hangs.lock().expect("a lock") = true;
+    bench.serve("s", &server);
+    let mut hasty = spec("s", Instance::Shared);
+    hasty.timeout = Some(Duration::from_millis(10));
+    bench.apply(vec![hasty.clone()]).await;
+    let me = caller("me", None);
+    let item = Item::Tool("s-echo".into());
+    let unavailable = |reason: &str| Unresolved::Unavailable {
+        name: "s-echo".into(),
+        server: server_name("s"),
+        reason: reason.to_owned(),
+    };
+    let found = bench.resolve(&me, &Endpoint::All, &item).await;
+    assert_eq!(
+        found.expect_err("it hangs"),
+        unavailable("it is still connecting")
+    );
+
+    *server.hangs.lock().expect("a lock") = false;
+    *server.refuses.lock().expect("a lock") = Some(DialError::Failed("no licence".to_owned()));
+    bench.host.reload("s").await.expect("known");
+    let found = bench.resolve(&me, &Endpoint::All, &item).await;
+    assert_eq!(found.expect_err("it fails"), unavailable("no licence"));
+    let other = Item::Tool("t-echo".into());
+    let found = bench.resolve(&me, &Endpoint::All, &other).await;
+    assert!(matches!(found, Err(Unresolved::Unknown { .. })));
+    bench.host.shutdown().await;
+}
