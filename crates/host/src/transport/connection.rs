@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use legation_wire::headers;
 use legation_wire::json::Raw;
 use legation_wire::listen::ListenFilter;
 use legation_wire::message::ErrorObject;
@@ -126,7 +127,22 @@ impl Connection {
     /// over HTTP it leaves with the first [`CallStream::next`].
     pub fn call(&self, order: CallOrder) -> CallStream {
         let shared = &self.owner.shared;
-        let declared = order.declared.clone();
+        // Written while the parameters are at hand, taken apart as they are.
+        let mirrored = match (&self.owner.carrier, shared.revision.get()) {
+            (Carried::Http(_), Some(revision)) if revision.is_modern() => {
+                let (request, declared) = (&order.request, order.declared.as_deref());
+                let mut lines = Vec::with_capacity(128);
+                headers::write(
+                    &mut lines,
+                    &request.method,
+                    &request.params,
+                    Some(*revision),
+                    declared,
+                );
+                Some(lines)
+            }
+            _ => None,
+        };
         let (key, slot, message) = shared.call(order);
         let driver = match (&self.owner.carrier, message) {
             (Carried::Http(http), Some(message)) => Some(http::run_call(
@@ -135,7 +151,7 @@ impl Connection {
                 key,
                 Arc::clone(&slot),
                 message,
-                declared,
+                mirrored,
             )),
             (Carried::Stdio(_) | Carried::Http(_), _) => None,
         };

@@ -77,9 +77,9 @@ pub enum HttpError {
     /// The connection broke.
     #[error("the connection broke before the answer was complete")]
     Broken {
-        /// The client's own words.
+        /// What broke it.
         #[source]
-        source: hyper::Error,
+        source: std::io::Error,
     },
     /// A redirect to somewhere else, where the request's secrets do not belong.
     #[error("the server redirects to {target}, which is another origin")]

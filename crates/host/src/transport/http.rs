@@ -7,24 +7,24 @@
 //! connection.
 
 mod answer;
+mod body;
 mod call;
 mod client;
+mod head;
 mod listening;
 mod outgoing;
 mod stream;
 mod target;
 mod tls;
+mod wire;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
-use http::{Method, Request};
-use http_body_util::Full;
-use legation_wire::headers::{self, ParamHeaders};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use legation_wire::headers;
 use legation_wire::message::{Id, Message};
 use legation_wire::upstream::{Link, Ready};
 use tokio::sync::mpsc;
@@ -32,7 +32,7 @@ use tokio::task::AbortHandle;
 
 use self::answer::Answer;
 pub(super) use self::call::run_call;
-use self::client::Client;
+use self::client::{Client, Outbound};
 use self::outgoing::Outgoing;
 use self::target::Target;
 use super::error::HttpError;
@@ -47,9 +47,10 @@ const SHORT: Duration = Duration::from_secs(30);
 const RETRY_MIN: Duration = Duration::from_millis(5);
 const FAREWELL: Duration = Duration::from_secs(2);
 
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
-const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+/// What a POST and a GET of the protocol say of the bodies they have and want.
+const POST: &[u8] =
+    b"accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n";
+const GET: &[u8] = b"accept: text/event-stream\r\n";
 const AGENT: HeaderValue =
     HeaderValue::from_static(concat!("legation/", env!("CARGO_PKG_VERSION")));
 
@@ -69,7 +70,9 @@ pub struct HttpSpec {
 pub(super) struct Http {
     client: Client,
     target: Target,
-    headers: HeaderMap,
+    /// Lines that every request has; they may hold secrets.
+    headers: Vec<u8>,
+    max_body: usize,
     /// `Mcp-Session-Id`, from the answer to `initialize`.
     session: Mutex<Option<HeaderValue>>,
     outgoing: mpsc::Sender<Outgoing>,
@@ -98,16 +101,11 @@ impl Http {
     pub(super) fn start(shared: &Arc<Shared>, spec: HttpSpec) -> Result<Arc<Self>, HttpError> {
         let target = Target::parse(&spec.url)?;
         let (outgoing, queue) = mpsc::channel(MAX_OUTGOING);
-        let mut own = HeaderMap::new();
-        own.insert(USER_AGENT, AGENT);
-        for (name, mut value) in spec.headers {
-            value.set_sensitive(true);
-            own.insert(name, value);
-        }
         let http = Arc::new(Self {
-            client: Client::new(spec.connect_timeout, shared.limits.bytes),
+            client: Client::new(spec.connect_timeout),
             target,
-            headers: own,
+            headers: own_headers(spec.headers),
+            max_body: shared.limits.bytes,
             session: Mutex::new(None),
             outgoing,
             requests: Mutex::default(),
@@ -167,75 +165,85 @@ impl Http {
         if lock(&self.session).is_none() {
             return;
         }
-        let request = self.request(Method::DELETE, shared, Bytes::new());
+        let request = Outbound {
+            method: "DELETE",
+            headers: &self.lines(shared, b""),
+            body: b"",
+        };
         // A server may refuse (405) or be gone: either way nothing is owed.
         let _refused =
             tokio::time::timeout(FAREWELL, self.client.send(&self.target, request)).await;
     }
 
-    /// Sends one message and returns what the server makes of it.
+    /// Sends one message and returns what the server makes of it. `mirrored`
+    /// are the headers that repeat a modern request's body.
     async fn post(
         &self,
         shared: &Shared,
         message: &Message,
-        declared: Option<&ParamHeaders>,
+        mirrored: Option<Vec<u8>>,
     ) -> Result<Answer, HttpError> {
-        let mut request = self.request(Method::POST, shared, message.to_bytes());
-        let sent = request.headers_mut();
-        sent.insert(ACCEPT, BOTH);
-        sent.insert(CONTENT_TYPE, JSON);
-        if let Message::Request(call) = message
+        let mut lines = self.lines(shared, POST);
+        if let Some(mirrored) = mirrored {
+            lines.extend_from_slice(&mirrored);
+        } else if let Message::Request(call) = message
             && shared
                 .revision
                 .get()
                 .is_none_or(|revision| revision.is_modern())
             && &*call.method != "initialize"
         {
-            for (name, value) in headers::build(&call.method, &call.params_object(), declared) {
-                sent.insert(name, value);
-            }
+            headers::write(&mut lines, &call.method, &call.params_object(), None, None);
         }
-        let answer = self.client.send(&self.target, request).await?;
+        let request = Outbound {
+            method: "POST",
+            headers: &lines,
+            body: &message.to_bytes(),
+        };
+        let inbound = self.client.send(&self.target, request).await?;
         if let Message::Request(call) = message
             && &*call.method == "initialize"
-            && let Answer::Json { headers, .. } | Answer::Stream { headers, .. } = &answer
-            && let Some(session) = headers.get(headers::SESSION_ID)
+            && (200..300).contains(&inbound.head.status)
+            && let Some(session) = &inbound.head.session
         {
             *lock(&self.session) = Some(session.clone());
         }
-        Ok(answer)
+        Answer::sort(inbound, self.max_body).await
     }
 
     /// Opens the legacy listening stream, or resumes a broken one.
     async fn get(&self, shared: &Shared, last_event: &str) -> Result<Answer, HttpError> {
-        let mut request = self.request(Method::GET, shared, Bytes::new());
-        let sent = request.headers_mut();
-        sent.insert(ACCEPT, EVENTS);
+        let mut lines = self.lines(shared, GET);
+        // What the server gave goes back, unless it is no header's value.
         if let Ok(last_event) = HeaderValue::from_str(last_event)
             && !last_event.is_empty()
         {
-            sent.insert(headers::LAST_EVENT_ID, last_event);
+            line(&mut lines, &headers::LAST_EVENT_ID, &last_event);
         }
-        self.client.send(&self.target, request).await
+        let request = Outbound {
+            method: "GET",
+            headers: &lines,
+            body: b"",
+        };
+        let inbound = self.client.send(&self.target, request).await?;
+        Answer::sort(inbound, self.max_body).await
     }
 
-    fn request(&self, method: Method, shared: &Shared, body: Bytes) -> Request<Full<Bytes>> {
-        let mut request = Request::new(Full::new(body));
-        *request.method_mut() = method;
-        let mut sent = self.headers.clone();
+    /// The header lines of a request: everybody's, its kind's, the session's.
+    fn lines(&self, shared: &Shared, kind: &[u8]) -> Vec<u8> {
+        let mut lines = Vec::with_capacity(self.headers.len() + kind.len() + 256);
+        lines.extend_from_slice(&self.headers);
+        lines.extend_from_slice(kind);
         if let Some(revision) = shared.revision.get()
             && !revision.is_modern()
         {
-            sent.insert(
-                headers::PROTOCOL_VERSION,
-                HeaderValue::from_static(revision.as_str()),
-            );
+            let spoken = HeaderValue::from_static(revision.as_str());
+            line(&mut lines, &headers::PROTOCOL_VERSION, &spoken);
             if let Some(session) = &*lock(&self.session) {
-                sent.insert(headers::SESSION_ID, session.clone());
+                line(&mut lines, &headers::SESSION_ID, session);
             }
         }
-        *request.headers_mut() = sent;
-        request
+        lines
     }
 
     /// Whether an answer means that the session is no more. The specification
@@ -257,6 +265,45 @@ impl fmt::Debug for Http {
             .field("target", &self.target)
             .finish_non_exhaustive()
     }
+}
+
+/// The user's headers, but for those that the protocol itself sends, which
+/// would then be there twice, and those that belong to one connection.
+fn own_headers(given: Vec<(HeaderName, HeaderValue)>) -> Vec<u8> {
+    let mut own = HeaderMap::new();
+    own.insert(header::USER_AGENT, AGENT);
+    own.extend(given.into_iter().map(|(name, value)| (Some(name), value)));
+    let mut lines = Vec::new();
+    for (name, value) in &own {
+        let taken = [
+            header::ACCEPT,
+            header::CONTENT_TYPE,
+            header::CONTENT_LENGTH,
+            header::TRANSFER_ENCODING,
+            header::CONNECTION,
+            header::UPGRADE,
+            header::EXPECT,
+            header::TE,
+            header::TRAILER,
+            header::HOST,
+            headers::PROTOCOL_VERSION,
+            headers::METHOD,
+            headers::NAME,
+            headers::SESSION_ID,
+            headers::LAST_EVENT_ID,
+        ];
+        if !taken.contains(name) && !name.as_str().starts_with(headers::PARAM_PREFIX) {
+            line(&mut lines, name, value);
+        }
+    }
+    lines
+}
+
+fn line(lines: &mut Vec<u8>, name: &HeaderName, value: &HeaderValue) {
+    lines.extend_from_slice(name.as_str().as_bytes());
+    lines.extend_from_slice(b": ");
+    lines.extend_from_slice(value.as_bytes());
+    lines.extend_from_slice(b"\r\n");
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -10,7 +10,7 @@ mod value;
 #[cfg(test)]
 mod tests;
 
-use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::header::{HeaderMap, HeaderName};
 
 pub use self::declare::{BadDeclaration, DeclarationFault, ParamHeaders};
 pub use self::value::{decode, encode};
@@ -18,6 +18,7 @@ use crate::codes;
 use crate::json::{Kind, Object, Raw};
 use crate::message::ErrorObject;
 use crate::meta;
+use crate::revision::Revision;
 
 /// The revision of a request.
 pub const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -89,41 +90,50 @@ fn name_member(method: &str) -> Option<&'static str> {
     }
 }
 
-/// The headers for a request or notification of the modern era. The revision is taken from the
-/// parameters' own metadata. `declared` belongs to the tool that `tools/call` calls.
-pub fn build(
+/// Writes the header lines of a request or notification of the modern era, each with its end.
+/// `revision` is the one to be put into the parameters' metadata; `None` takes the one that
+/// stands there. `declared` belongs to the tool that `tools/call` calls.
+pub fn write(
+    out: &mut Vec<u8>,
     method: &str,
     params: &Object,
+    revision: Option<Revision>,
     declared: Option<&ParamHeaders>,
-) -> Vec<(HeaderName, HeaderValue)> {
-    let mut headers = Vec::with_capacity(3);
-    let mut push = |name: HeaderName, text: &str| {
-        // Encoded text is visible ASCII; a method that is not never came from a checked list.
-        if let Ok(value) = HeaderValue::from_str(text) {
-            headers.push((name, value));
-        }
+) {
+    let stated = match revision {
+        Some(_) => None,
+        None => meta::get(params, meta::PROTOCOL_VERSION),
     };
-    if let Some(version) = meta::get(params, meta::PROTOCOL_VERSION)
-        && let Some(version) = version.to_str()
-    {
-        push(PROTOCOL_VERSION, &version);
+    let stated = stated.as_ref().and_then(Raw::to_str);
+    if let Some(version) = revision.map(Revision::as_str).or(stated.as_deref()) {
+        line(out, &PROTOCOL_VERSION, version);
     }
-    push(METHOD, method);
+    line(out, &METHOD, method);
     if let Some(name) = name_member(method).and_then(|member| params.get(member))
         && let Some(name) = name.to_str()
     {
-        push(NAME, &encode(&name));
+        line(out, &NAME, &encode(&name));
     }
     if method == "tools/call"
         && let Some(declared) = declared
     {
         for declaration in declared.iter() {
             if let Some(value) = declaration.extract(params).as_ref().and_then(value::plain) {
-                push(declaration.header.clone(), &encode(&value));
+                line(out, &declaration.header, &encode(&value));
             }
         }
     }
-    headers
+}
+
+/// Encoded text is visible ASCII; what is not, such as a method that never came from a checked
+/// list, is left out, so that no text can end its line.
+fn line(out: &mut Vec<u8>, name: &HeaderName, text: &str) {
+    if text.bytes().all(|byte| matches!(byte, 0x20..=0x7e)) {
+        out.extend_from_slice(name.as_str().as_bytes());
+        out.extend_from_slice(b": ");
+        out.extend_from_slice(text.as_bytes());
+        out.extend_from_slice(b"\r\n");
+    }
 }
 
 /// Checks a client's headers against the body of its request (modern era). `declared` belongs

@@ -1,8 +1,9 @@
 use expect_test::{Expect, expect};
-use http::HeaderMap;
+use http::header::{HeaderMap, HeaderName, HeaderValue};
 
-use super::{ParamHeaders, build, decode, encode, validate};
+use super::{ParamHeaders, decode, encode, validate, write};
 use crate::json::{Limits, Object, Raw};
+use crate::revision::Revision;
 
 fn object(text: &str) -> Object {
     Raw::parse(text.to_owned().into(), &Limits::CLIENT)
@@ -26,15 +27,31 @@ const SCHEMA: &str = r#"{"type":"object","properties":{
 
 fn check_build(method: &str, params: &str, expected: Expect) {
     let params = object(&format!("{{{params}{META}}}"));
-    let headers = build(method, &params, Some(&declared(SCHEMA).unwrap()));
-    let lines: Vec<_> = headers
-        .iter()
-        .map(|(name, value)| format!("{name}: {}\n", value.to_str().unwrap()))
-        .collect();
-    expected.assert_eq(&lines.concat());
-    let map: HeaderMap = headers.into_iter().collect();
+    let declared = declared(SCHEMA).unwrap();
+    let mut text = Vec::new();
+    write(&mut text, method, &params, None, Some(&declared));
+    let text = String::from_utf8(text).expect("visible ASCII");
+    expected.assert_eq(&text.replace("\r\n", "\n"));
+    let mut again = Vec::new();
+    let revision = Some(Revision::V2026_07_28);
+    write(&mut again, method, &params, revision, Some(&declared));
     assert_eq!(
-        validate(&map, method, &params, Some(&declared(SCHEMA).unwrap())),
+        again,
+        text.as_bytes(),
+        "the revision may come from elsewhere"
+    );
+    let map: HeaderMap = text
+        .lines()
+        .map(|line| {
+            let (name, value) = line.split_once(": ").expect("a header line");
+            (
+                name.parse::<HeaderName>().expect("a name"),
+                value.parse::<HeaderValue>().expect("a value"),
+            )
+        })
+        .collect();
+    assert_eq!(
+        validate(&map, method, &params, Some(&declared)),
         Ok(()),
         "what is built is valid"
     );

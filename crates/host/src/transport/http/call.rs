@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use legation_core::error::chain;
 use legation_wire::codes;
-use legation_wire::headers::ParamHeaders;
 use legation_wire::message::Message;
 use legation_wire::upstream::CallKey;
 
@@ -34,18 +33,18 @@ pub(in crate::transport) fn run_call(
     key: CallKey,
     slot: Arc<Slot>,
     message: Message,
-    declared: Option<Arc<ParamHeaders>>,
+    mirrored: Option<Vec<u8>>,
 ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     Box::pin(async move {
-        match http.post(&shared, &message, declared.as_deref()).await {
-            Ok(Answer::Json { text, .. }) => {
+        match http.post(&shared, &message, mirrored).await {
+            Ok(Answer::Json(text)) => {
                 shared.feed(text, Some(key));
                 if !slot.has_ended() {
                     let why = "the server answered a different request";
                     shared.fail_call(key, codes::BAD_UPSTREAM, why);
                 }
             }
-            Ok(Answer::Stream { stream, .. }) => {
+            Ok(Answer::Stream(stream)) => {
                 follow(&http, &shared, key, &slot, stream).await;
             }
             Ok(Answer::Accepted) => {
@@ -107,11 +106,11 @@ async fn follow(
             resumes += 1;
             tokio::time::sleep(pause.clamp(RETRY_MIN, MAX_RETRY)).await;
             match http.get(shared, &last_event).await {
-                Ok(Answer::Stream { stream, .. }) => break stream,
+                Ok(Answer::Stream(stream)) => break stream,
                 Ok(Answer::Status(refusal)) => return refused(http, shared, key, refusal),
                 Err(error) if resumes >= MAX_RESUMES => return broken(shared, key, &error),
                 Err(_) => {}
-                Ok(Answer::Accepted | Answer::Json { .. }) => {
+                Ok(Answer::Accepted | Answer::Json(_)) => {
                     let why = "the server's stream could not be resumed";
                     return shared.fail_call(key, codes::BAD_UPSTREAM, why);
                 }
@@ -123,6 +122,7 @@ async fn follow(
 /// The answer is there: its end is on the way, and the connection is worth
 /// keeping, but nobody should wait for it.
 async fn finish(shared: &Arc<Shared>, mut stream: Box<EventStream>) {
+    stream.look();
     let ended = {
         let mut next = std::pin::pin!(stream.next());
         std::future::poll_fn(|cx| Poll::Ready(next.as_mut().poll(cx).is_ready())).await

@@ -20,7 +20,7 @@ pub(super) async fn legacy(http: Arc<Http>, shared: Arc<Shared>) {
     let mut pause = RETRY.0;
     loop {
         match http.get(&shared, &last_event).await {
-            Ok(Answer::Stream { mut stream, .. }) => {
+            Ok(Answer::Stream(mut stream)) => {
                 let mut heard = false;
                 while let Ok(Some(event)) = stream.next().await {
                     heard = true;
@@ -53,7 +53,7 @@ pub(super) async fn legacy(http: Arc<Http>, shared: Arc<Shared>) {
                 }
                 last_event.clear();
             }
-            Ok(Answer::Accepted | Answer::Json { .. }) => return,
+            Ok(Answer::Accepted | Answer::Json(_)) => return,
             Err(error) => tracing::debug!(%error, "the listening stream could not be opened"),
         }
         tokio::time::sleep(pause).await;
@@ -65,12 +65,12 @@ pub(super) async fn legacy(http: Arc<Http>, shared: Arc<Shared>) {
 pub(super) async fn modern(http: Arc<Http>, shared: Arc<Shared>, request: Request) {
     let id = request.id.clone();
     match http.post(&shared, &Message::Request(request), None).await {
-        Ok(Answer::Stream { mut stream, .. }) => {
+        Ok(Answer::Stream(mut stream)) => {
             if !answered(&shared, &mut stream, &id).await {
                 shared.drive(|link| link.listen_closed(&id));
             }
         }
-        Ok(Answer::Json { text, .. }) => {
+        Ok(Answer::Json(text)) => {
             if shared.feed(text, None).last.as_ref() != Some(&id) {
                 shared.drive(|link| link.listen_closed(&id));
             }

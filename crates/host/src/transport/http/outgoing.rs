@@ -62,13 +62,13 @@ async fn short(http: &Http, shared: &Arc<Shared>, message: &Message) {
     let problem = match timeout(SHORT, http.post(shared, message, None)).await {
         Ok(Ok(Answer::Accepted)) => return,
         // Some servers answer with a body; it is read but means nothing.
-        Ok(Ok(Answer::Json { text, .. })) => {
+        Ok(Ok(Answer::Json(text))) => {
             if !text.is_empty() {
                 shared.feed(text, None);
             }
             return;
         }
-        Ok(Ok(Answer::Stream { .. })) => return,
+        Ok(Ok(Answer::Stream(_))) => return,
         Ok(Ok(Answer::Status(refusal))) => {
             if http.lost_session(shared, refusal.status, &refusal.text) {
                 shared.closed("the server has forgotten the session");
@@ -86,12 +86,12 @@ async fn short(http: &Http, shared: &Arc<Shared>, message: &Message) {
 async fn handshake(http: Arc<Http>, shared: Arc<Shared>, request: Request) {
     let message = Message::Request(request);
     match http.post(&shared, &message, None).await {
-        Ok(Answer::Json { text, .. }) => {
+        Ok(Answer::Json(text)) => {
             if shared.feed(text, None).count == 0 {
                 unanswered(&shared, 200);
             }
         }
-        Ok(Answer::Stream { stream, .. }) => match feed_all(&shared, stream).await {
+        Ok(Answer::Stream(stream)) => match feed_all(&shared, stream).await {
             Ok(0) => unanswered(&shared, 200),
             Ok(_) => {}
             Err(source) => shared.start_failed(StartError::Http { source }),

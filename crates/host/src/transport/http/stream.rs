@@ -2,103 +2,44 @@
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
-use rustix::net::{RecvFlags, Shutdown};
+use rustix::net::RecvFlags;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-/// A TCP connection that its pool can look at while HTTP owns it.
-#[derive(Clone)]
-pub(super) struct Socket(Arc<TcpStream>);
-
 pub(super) enum Stream {
-    Plain(Socket),
-    Tls(Box<TlsStream<Socket>>),
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
 }
 
-// === impl Socket ===
+// === impl Stream ===
 
-impl Socket {
-    pub(super) fn new(tcp: TcpStream) -> Self {
-        Self(Arc::new(tcp))
-    }
-
+impl Stream {
     /// Whether nothing has arrived on an idle connection: neither its end nor
     /// words that nobody asked for. Asks the system, because the reactor may
     /// not have heard yet, and a request on a closed connection is lost.
     pub(super) fn is_quiet(&self) -> bool {
+        let tcp = match self {
+            Self::Plain(tcp) => tcp,
+            Self::Tls(tls) => tls.get_ref().0,
+        };
         let mut byte = [0_u8; 1];
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-        let found = rustix::net::recv(&*self.0, &mut byte, flags);
+        let found = rustix::net::recv(tcp, &mut byte, flags);
         matches!(found, Err(rustix::io::Errno::AGAIN))
     }
-}
 
-impl AsyncRead for Socket {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        loop {
-            ready!(self.0.poll_read_ready(cx))?;
-            match self.0.try_read_buf(buf) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                read => return Poll::Ready(read.map(|_| ())),
-            }
-        }
+    /// Reads what has arrived already, of which the reactor may not have heard
+    /// yet; how much that was. Through TLS there is no such look.
+    pub(super) fn read_arrived(&self, into: &mut Vec<u8>) -> usize {
+        let Self::Plain(tcp) = self else { return 0 };
+        let spare = rustix::buffer::spare_capacity(into);
+        // An error is found again by whoever waits for more.
+        rustix::net::recv(tcp, spare, RecvFlags::DONTWAIT).map_or(0, |(read, _)| read)
     }
 }
-
-impl AsyncWrite for Socket {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        loop {
-            ready!(self.0.poll_write_ready(cx))?;
-            match self.0.try_write(buf) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                written => return Poll::Ready(written),
-            }
-        }
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        loop {
-            ready!(self.0.poll_write_ready(cx))?;
-            match self.0.try_write_vectored(bufs) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                written => return Poll::Ready(written),
-            }
-        }
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        true
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(match rustix::net::shutdown(&*self.0, Shutdown::Write) {
-            Ok(()) | Err(rustix::io::Errno::NOTCONN) => Ok(()),
-            Err(error) => Err(error.into()),
-        })
-    }
-}
-
-// === impl Stream ===
 
 impl AsyncRead for Stream {
     fn poll_read(

@@ -5,15 +5,14 @@ use std::sync::{Arc, OnceLock};
 
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-
-use super::stream::Socket;
 
 /// Read once per process, at the first https connection.
 static CONFIG: OnceLock<Result<Arc<ClientConfig>, String>> = OnceLock::new();
 
-pub(super) async fn connect(host: &str, tcp: Socket) -> io::Result<TlsStream<Socket>> {
+pub(super) async fn connect(host: &str, tcp: TcpStream) -> io::Result<TlsStream<TcpStream>> {
     let config = CONFIG
         .get_or_init(build)
         .clone()

@@ -88,8 +88,7 @@ fn echo(seen: &Seen, reply: &mut Reply<'_>) {
         "stream" => {
             reply.stream();
             reply.comment();
-            reply.event("", &done(seen));
-            reply.end();
+            reply.event_and_end(&done(seen));
         }
         _ => reply.json(200, &done(seen)),
     }

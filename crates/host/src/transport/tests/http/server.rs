@@ -233,6 +233,13 @@ impl Reply<'_> {
         self.write("0\r\n\r\n");
     }
 
+    /// The last event and the end in one piece, so that whoever has read the
+    /// one has the other.
+    pub(super) fn event_and_end(&mut self, data: &Value) {
+        let text = format!("data: {data}\n\n");
+        self.write(&format!("{:x}\r\n{text}\r\n0\r\n\r\n", text.len()));
+    }
+
     /// Writes bytes and closes the connection.
     pub(super) fn cut(&mut self, bytes: &str) {
         self.write(bytes);
