@@ -8,6 +8,9 @@ use hyper::body::{Body as _, Incoming};
 use super::reply::{Reply, refuse};
 use crate::settings::FrontSettings;
 
+/// A body up to this many bytes is copied out of the connection's buffer.
+const SMALL: usize = 4096;
+
 /// A body that was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BodyError {
@@ -66,7 +69,7 @@ async fn collect(mut body: Incoming, max: usize) -> Result<Bytes, BodyError> {
         if first.len() + rest.len() + data.len() > max {
             return Err(BodyError::TooLong { max });
         }
-        // Nearly every body is one piece, which is then not copied.
+        // Nearly every body is one piece.
         if first.is_empty() {
             first = data;
         } else {
@@ -74,7 +77,14 @@ async fn collect(mut body: Incoming, max: usize) -> Result<Bytes, BodyError> {
         }
     }
     if rest.is_empty() {
-        return Ok(first);
+        // A piece is a slice of the connection's read buffer. Kept for the time of a call, or with a
+        // session, it would keep the whole buffer and make the connection allocate another.
+        let is_small = first.len() <= SMALL;
+        return Ok(if is_small {
+            Bytes::copy_from_slice(&first)
+        } else {
+            first
+        });
     }
     let mut whole = BytesMut::with_capacity(first.len() + rest.len());
     whole.extend_from_slice(&first);
