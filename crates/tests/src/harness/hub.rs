@@ -67,9 +67,9 @@ impl Hub {
     ) -> anyhow::Result<Self> {
         let home = folder.path().join("legation");
         write_servers(&home, &mark, &options.servers)?;
-        if !options.settings.is_empty() {
-            std::fs::write(home.join("legation.toml"), &options.settings)?;
-        }
+        // A hub that a bridge starts reads its address here; the usual port may be taken.
+        let settings = format!("listen = \"127.0.0.1:0\"\n{}", options.settings);
+        std::fs::write(home.join("legation.toml"), settings)?;
         let mut command = Self::command_in(folder.path(), &mark, &options)?;
         command.args(["serve", "--listen", "127.0.0.1:0"]);
         if options.no_auth {
