@@ -67,7 +67,9 @@ async fn call(peer: &Peer, habit: Habit, id: String, index: usize) -> anyhow::Re
     if habit == Habit::Progress {
         params["_meta"]["progressToken"] = id.clone().into();
     }
-    let answer = peer.once("tools/call", params).await?;
+    // A question on a pipe names no call: it may reach its client by way of any call of the
+    // client's, this one too.
+    let answer = peer.request("tools/call", params).await?;
     anyhow::ensure!(answer.first_text() == id, "{id}: {}", answer.text);
     Ok(())
 }
