@@ -1,10 +1,11 @@
 //! Many clients at once: every answer at its caller, nothing at anybody else.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use legation_tests::fixture::Era;
 use legation_tests::harness::hub::{Hub, HubOptions};
-use legation_tests::harness::peer::{Peer, PeerEra, everything, friendly};
+use legation_tests::harness::peer::{Answerer, Peer, PeerEra, everything, friendly};
 use legation_tests::harness::process::marked;
 use legation_tests::harness::servers::stdio_entry;
 use serde_json::json;
@@ -30,9 +31,24 @@ async fn connect(hub: &Hub, number: usize) -> anyhow::Result<Peer> {
         PeerEra::Modern
     };
     match number % 4 {
-        0 | 1 => hub.http(era, everything(), friendly()).await,
-        _ => hub.socket_peer(era, everything(), friendly()).await,
+        0 | 1 => hub.http(era, everything(), own_questions(number)).await,
+        _ => {
+            hub.socket_peer(era, everything(), own_questions(number))
+                .await
+        }
     }
+}
+
+/// Answers the client's own questions, and gives away whose others were.
+fn own_questions(number: usize) -> Answerer {
+    let (prefix, friendly) = (format!("c{number}-"), friendly());
+    Arc::new(move |method, params| {
+        let message = params["message"].as_str().unwrap_or_default();
+        if method == "elicitation/create" && !message.starts_with(&prefix) {
+            return json!({"action": "accept", "content": {"reply": format!("{prefix} was asked {message}")}});
+        }
+        friendly(method, params)
+    })
 }
 
 /// One call; its answer must carry the caller's id.
