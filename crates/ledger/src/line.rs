@@ -47,6 +47,15 @@ impl Line {
         self
     }
 
+    /// One of the ledger's own words, which need no escaping.
+    pub(crate) fn word(&mut self, name: &'static str, word: &'static str) -> &mut Self {
+        self.name(name);
+        self.0.push(b'"');
+        self.0.extend_from_slice(word.as_bytes());
+        self.0.push(b'"');
+        self
+    }
+
     pub(crate) fn int(&mut self, name: &'static str, value: i64) -> &mut Self {
         self.name(name);
         int(&mut self.0, value);
@@ -57,7 +66,7 @@ impl Line {
     pub(crate) fn digest(&mut self, name: &'static str, digest: &[u8; 32]) -> &mut Self {
         self.name(name);
         self.0.push(b'"');
-        hex(&mut self.0, digest);
+        hex::<32, 64>(&mut self.0, digest);
         self.0.push(b'"');
         self
     }
@@ -66,7 +75,7 @@ impl Line {
     pub(crate) fn call(&mut self, name: &'static str, call: CallId) -> &mut Self {
         self.name(name);
         self.0.push(b'"');
-        hex(&mut self.0, &call.start.to_be_bytes());
+        hex::<8, 16>(&mut self.0, &call.start.to_be_bytes());
         self.0.push(b'-');
         unsigned(&mut self.0, call.count);
         self.0.push(b'"');
@@ -121,16 +130,16 @@ fn string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-fn hex(out: &mut Vec<u8>, bytes: &[u8]) {
+/// `TEXT` is twice `BYTES`.
+fn hex<const BYTES: usize, const TEXT: usize>(out: &mut Vec<u8>, bytes: &[u8; BYTES]) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    out.reserve(bytes.len() * 2);
-    for byte in bytes {
-        let pair = [
-            DIGITS[usize::from(byte >> 4)],
-            DIGITS[usize::from(byte & 15)],
-        ];
-        out.extend_from_slice(&pair);
+    const { assert!(TEXT == BYTES * 2) };
+    let mut text = [0u8; TEXT];
+    for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 15)];
     }
+    out.extend_from_slice(&text);
 }
 
 fn int(out: &mut Vec<u8>, value: i64) {

@@ -303,7 +303,7 @@ impl Intent<'_> {
     /// The members, and where those are that the outcome repeats.
     pub(crate) fn members(&self, kind: &'static str, key: &LedgerKey) -> (Line, Spans) {
         let mut line = Line::with_capacity(512);
-        line.text("kind", kind, WORD_MAX);
+        line.word("kind", kind);
         let call = line.len() + 1;
         line.call("call", self.call);
         let (call, start) = (call..line.len(), line.len() + 1);
@@ -361,11 +361,11 @@ impl OutcomeRecord<'_> {
         key: &LedgerKey,
     ) -> Vec<u8> {
         let mut line = Line::with_capacity(intent.subject.len() + 256);
-        line.text("kind", "outcome", WORD_MAX)
+        line.word("kind", "outcome")
             .members(intent.call)
             .int("intent", intent.intent)
             .members(intent.subject)
-            .text("status", self.status.as_str(), WORD_MAX);
+            .word("status", self.status.as_str());
         if let Some(code) = self.code {
             line.int("code", code);
         }
@@ -388,7 +388,7 @@ impl OutcomeRecord<'_> {
 impl Note<'_> {
     pub(crate) fn members(&self) -> Vec<u8> {
         let mut line = Line::with_capacity(self.text.len() + 64);
-        line.text("kind", "note", WORD_MAX)
+        line.word("kind", "note")
             .text("topic", self.topic, WORD_MAX)
             .text("text", self.text, NOTE_MAX);
         line.into_members()

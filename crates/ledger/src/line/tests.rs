@@ -25,8 +25,8 @@ fn numbers_and_digests_are_those_of_the_library() {
     for value in [0, 1, 9, 10, -1, 1_234_567_890, i64::MAX, i64::MIN] {
         assert_eq!(written(|out| int(out, value)), value.to_string());
     }
-    let bytes: Vec<u8> = (0..=255).collect();
-    assert_eq!(written(|out| hex(out, &bytes)), id::hex(&bytes));
+    let bytes: [u8; 256] = std::array::from_fn(|at| u8::try_from(at).expect("small"));
+    assert_eq!(written(|out| hex::<256, 512>(out, &bytes)), id::hex(&bytes));
     let call = CallId {
         start: 0x00ab_cdef,
         count: 42,
