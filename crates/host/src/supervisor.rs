@@ -247,7 +247,10 @@ async fn connect(
                 let quote = server.log.quote().unwrap_or_default();
                 let limit = common.settings.slow_start;
                 server.log.warn(&format!("it was not connected after {limit:?}"));
-                tracing::warn!(server = %name, stderr = quote, "a server is slow to connect; see `legation mcp show {name}`");
+                // One that has failed is known to be in trouble.
+                if server.failure().is_none() {
+                    tracing::warn!(server = %name, stderr = quote, "a server is slow to connect; see `legation mcp show {name}`");
+                }
             }
         }
     }
@@ -314,9 +317,11 @@ fn tell_status(common: &Common, server: &Server) {
 }
 
 /// Whom the doings of an instance concern.
-fn audience(instance: &Instance) -> Audience {
+fn audience(server: &Server, instance: &Instance) -> Audience {
     match &instance.key {
         Key::Shared | Key::Probe => Audience::All,
+        // Only who works somewhere in its folder sees a workspace's own server.
+        Key::Folder(_) if server.spec.source.folder().is_some() => Audience::All,
         Key::Seat(seat) => Audience::Seat(seat.clone()),
         Key::Folder(folder) => Audience::Workspace(Arc::clone(folder)),
     }

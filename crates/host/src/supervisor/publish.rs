@@ -68,7 +68,7 @@ pub(super) fn tell(
             common.tell(HubEvent::ListChanged {
                 server: server.spec.name.clone(),
                 kind,
-                audience: audience(instance),
+                audience: audience(server, instance),
             });
         }
     }

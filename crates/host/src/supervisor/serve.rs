@@ -195,7 +195,7 @@ impl Session<'_> {
                     server: self.server.spec.name.clone(),
                     uri,
                     params,
-                    audience: audience(self.instance),
+                    audience: audience(self.server, self.instance),
                 });
             }
             PortEvent::Logged(params) => self.logged(params),
@@ -233,7 +233,7 @@ impl Session<'_> {
                 self.common.tell(HubEvent::Logged {
                     server: self.server.spec.name.clone(),
                     params,
-                    audience: audience(self.instance),
+                    audience: audience(self.server, self.instance),
                 });
             }
             None => self.server.log.note(params.as_text()),

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use legation_config::{Instance, Settings, Source};
-use legation_gate::{Endpoint, ListKind, ServerSet as _, TaskWish};
+use legation_gate::{Audience, Endpoint, HubEvent, ListKind, ServerSet as _, TaskWish};
 use legation_wire::json::Raw;
 use legation_wire::revision::Revision;
 
 use crate::port::{AskKey, PortEvent};
-use crate::testing::{Bench, FakePeer, Scripted, caller, complete, raw, spec, spec_of, times};
+use crate::testing::{
+    Bench, FakePeer, Scripted, caller, complete, raw, server_name, spec, spec_of, times,
+};
 
 /// Asks whose call it is, and answers what it was told with the call's number.
 fn who() -> Arc<Scripted> {
@@ -237,5 +239,40 @@ async fn an_idle_instance_ends_and_the_next_call_starts_another() {
             .expect("ended");
     }
     assert_eq!(server.plans.lock().expect("a lock").len(), 3);
+    bench.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_workspaces_own_server_tells_whoever_works_in_its_folder() {
+    let server = Scripted::echo();
+    let mut bench = Bench::new();
+    bench.serve("s", &server);
+    let source = Source::Workspace {
+        folder: "/work/a".into(),
+        file: "/work/a/.mcp.json".into(),
+    };
+    let entry = serde_json::json!({"command": "c", "instance": "workspace"});
+    bench.apply(vec![spec_of("s", &entry, source)]).await;
+    let told = async {
+        loop {
+            let event = bench.events.recv().await.expect("events");
+            if let HubEvent::ListChanged { audience, .. } = event {
+                return audience;
+            }
+        }
+    };
+    let told = tokio::time::timeout(Duration::from_secs(5), told).await;
+    assert_eq!(told.expect("told"), Audience::All);
+    let cases = [
+        (Some("/work/a"), true),
+        (Some("/work/a/deep/er"), true),
+        (Some("/work/ab"), false),
+        (None, false),
+    ];
+    for (workspace, expected) in cases {
+        let me = caller("me", workspace);
+        let covered = bench.host.covers(&me, &Endpoint::All, &server_name("s"));
+        assert_eq!(covered, expected, "{workspace:?}");
+    }
     bench.host.shutdown().await;
 }
