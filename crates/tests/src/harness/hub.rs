@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
@@ -32,6 +33,8 @@ pub struct HubOptions {
     pub settings: String,
     /// A folder to put first on PATH.
     pub path_first: Option<PathBuf>,
+    /// Clients with credentials of their own, by id; the token is `token-ID` in length enough.
+    pub clients: Vec<String>,
     /// More environment.
     pub environment: HashMap<String, String>,
 }
@@ -68,6 +71,7 @@ impl Hub {
         let home = folder.path().join("legation");
         write_servers(&home, &mark, &options.servers)?;
         // A hub that a bridge starts reads its address here; the usual port may be taken.
+        write_clients(&home, &options.clients)?;
         let settings = format!("listen = \"127.0.0.1:0\"\n{}", options.settings);
         std::fs::write(home.join("legation.toml"), settings)?;
         let mut command = Self::command_in(folder.path(), &mark, &options)?;
@@ -226,6 +230,18 @@ impl Hub {
         Peer::http(&self.url(), token.as_deref(), era, capabilities, answerer).await
     }
 
+    /// A client over HTTP with a credential of its own.
+    pub async fn http_as(
+        &self,
+        client: &str,
+        era: PeerEra,
+        capabilities: Value,
+        answerer: Answerer,
+    ) -> anyhow::Result<Peer> {
+        let token = client_token(client);
+        Peer::http(&self.url(), Some(&token), era, capabilities, answerer).await
+    }
+
     /// A client over the socket.
     pub async fn socket_peer(
         &self,
@@ -317,4 +333,28 @@ fn write_servers(home: &Path, mark: &str, servers: &Value) -> anyhow::Result<()>
     let partial = home.join("mcp.json.partial");
     std::fs::write(&partial, json!({"mcpServers": servers}).to_string())?;
     std::fs::rename(partial, file).context("cannot write mcp.json")
+}
+
+/// The credential of a configured client: long enough to be one.
+fn client_token(id: &str) -> String {
+    format!("lgn_{id:x<43}")
+}
+
+/// Writes `clients.json` as `legation connect` would.
+fn write_clients(home: &Path, ids: &[String]) -> anyhow::Result<()> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let clients: Vec<_> = ids
+        .iter()
+        .map(|id| {
+            let digest = Sha256::digest(client_token(id).as_bytes());
+            let hash: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+            json!({"id": id, "name": id, "kind": "test", "token_sha256": hash, "created": "2026-01-01T00:00:00Z"})
+        })
+        .collect();
+    let file = home.join("clients.json");
+    std::fs::write(&file, json!({"version": 1, "clients": clients}).to_string())?;
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&file, private).context("cannot make clients.json private")
 }

@@ -31,7 +31,15 @@ async fn connect(hub: &Hub, number: usize) -> anyhow::Result<Peer> {
         PeerEra::Modern
     };
     match number % 4 {
-        0 | 1 => hub.http(era, everything(), own_questions(number)).await,
+        0 | 1 => {
+            hub.http_as(
+                &format!("c{number}"),
+                era,
+                everything(),
+                own_questions(number),
+            )
+            .await
+        }
         _ => {
             hub.socket_peer(era, everything(), own_questions(number))
                 .await
@@ -129,6 +137,7 @@ async fn crowd(instance: &str, habits: &[Habit]) -> anyhow::Result<Hub> {
     let servers = json!({"crowd": stdio_entry(Era::Legacy, instance)?});
     let hub = Hub::start(HubOptions {
         servers,
+        clients: (0..CLIENTS).map(|number| format!("c{number}")).collect(),
         ..HubOptions::default()
     })
     .await?;
