@@ -62,13 +62,8 @@ impl EraMeta {
     /// Takes a request's era metadata out of its parameters. Other metadata stays; a `_meta`
     /// that becomes empty goes.
     pub fn take(params: &mut Object) -> Self {
-        let Some(mut meta) = params.get(META).and_then(Raw::to_object) else {
-            return Self::default();
-        };
-        let taken = Self::take_from(&mut meta);
-        if taken != Self::default() {
-            put_meta(params, &meta);
-        }
+        let mut taken = Self::default();
+        take_out(params, |meta| taken = Self::take_from(meta));
         taken
     }
 
@@ -135,6 +130,19 @@ pub fn edit(object: &mut Object, change: impl FnOnce(&mut Object)) {
         .unwrap_or_default();
     change(&mut meta);
     put_meta(object, &meta);
+}
+
+/// Takes something out of `_meta`; one that becomes empty goes, one of which nothing is taken
+/// stays as it was written.
+pub fn take_out(object: &mut Object, take: impl FnOnce(&mut Object)) {
+    let Some(mut meta) = object.get(META).and_then(Raw::to_object) else {
+        return;
+    };
+    let before = meta.len();
+    take(&mut meta);
+    if meta.len() != before {
+        put_meta(object, &meta);
+    }
 }
 
 /// Takes one key out of `_meta`; a `_meta` that becomes empty goes.

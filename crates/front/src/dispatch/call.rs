@@ -41,7 +41,10 @@ struct Aside {
 /// Makes a call and brings it to its end, or to a question.
 pub(super) async fn call(inquiry: &Inquiry) -> Body {
     count(&inquiry.shared.counters.calls);
-    let mut params = inquiry.request.params_object();
+    let mut params = match &inquiry.params {
+        Some(params) => params.clone(),
+        None => inquiry.request.params_object(),
+    };
     let aside = take_aside(inquiry, &mut params);
     let item = item(inquiry.method, &params)?;
     if params.get("arguments").is_some_and(Raw::is_null) {
@@ -63,18 +66,17 @@ pub(super) async fn call(inquiry: &Inquiry) -> Body {
 /// Takes out of the params what is of the client's era, not of the call.
 fn take_aside(inquiry: &Inquiry, params: &mut Object) -> Aside {
     let method = &inquiry.request.method;
-    let token = translate::take_progress_token(params);
     let task = (inquiry.method == Method::CallTool)
         .then(|| params.remove("task"))
         .flatten();
     match &inquiry.speaker {
         Speaker::Legacy(_) => Aside {
-            token,
+            token: translate::take_progress_token(params),
             task,
             ..Aside::default()
         },
         Speaker::Modern(_) => {
-            let left = translate::params_for_legacy(method, params);
+            let (token, left) = translate::take_senders(method, params);
             Aside {
                 token,
                 task: None,

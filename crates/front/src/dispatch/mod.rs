@@ -14,7 +14,7 @@ use std::sync::Arc;
 use legation_core::OpContext;
 use legation_gate::Endpoint;
 use legation_wire::codes;
-use legation_wire::json::Raw;
+use legation_wire::json::{Object, Raw};
 use legation_wire::message::{ErrorObject, Request};
 
 use crate::level::Level;
@@ -40,6 +40,8 @@ pub(crate) struct Inquiry {
     pub(crate) outbox: Arc<Outbox>,
     pub(crate) method: Method,
     pub(crate) request: Request,
+    /// The request's params, where they were taken apart before.
+    pub(crate) params: Option<Object>,
 }
 
 /// Answers a request. `initialize` is not answered here: it makes a session.

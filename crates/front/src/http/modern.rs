@@ -80,6 +80,7 @@ fn admit(asked: &Asked<'_>, posted: &Posted, request: Request) -> Result<Inquiry
     headers::validate(
         &asked.head.headers,
         &request.method,
+        Some(&claim.version),
         &params,
         fact.as_ref().map(|fact| &fact.headers),
     )
@@ -93,7 +94,9 @@ fn admit(asked: &Asked<'_>, posted: &Posted, request: Request) -> Result<Inquiry
     shared
         .seats
         .touch(shared.servers(), &caller, peer, shared.clock.now());
-    Ok(inquiry(shared, caller, posted, modern, method, request))
+    let mut inquiry = inquiry(shared, caller, posted, modern, method, request);
+    inquiry.params = Some(params);
+    Ok(inquiry)
 }
 
 fn inquiry(
@@ -113,6 +116,7 @@ fn inquiry(
         shared,
         method,
         request,
+        params: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The link, its lock, and the road of every effect.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -58,7 +58,7 @@ pub(super) struct Shared {
 /// leave in the order in which the link made them; nothing in here waits.
 struct Inner {
     link: Link,
-    slots: HashMap<CallKey, Arc<Slot>>,
+    slots: BTreeMap<CallKey, Arc<Slot>>,
     next_call: u64,
     carrier: Carrier,
     starting: Option<oneshot::Sender<Result<Ready, StartError>>>,
@@ -95,7 +95,7 @@ impl Shared {
         Arc::new(Self {
             inner: Mutex::new(Inner {
                 link: Link::new(config),
-                slots: HashMap::new(),
+                slots: BTreeMap::new(),
                 next_call: 1,
                 carrier: Carrier::None,
                 starting: Some(starting),

@@ -136,21 +136,20 @@ fn line(out: &mut Vec<u8>, name: &HeaderName, text: &str) {
     }
 }
 
-/// Checks a client's headers against the body of its request (modern era). `declared` belongs
-/// to the tool that `tools/call` calls, under the name the client calls it by.
+/// Checks a client's headers against the body of its request (modern era). `version` is the
+/// revision that stands in the parameters' metadata, if one does. `declared` belongs to the tool that `tools/call` calls, under the name the client calls it by.
 ///
 /// # Errors
 /// The first difference; to be answered with HTTP status 400 and code -32020.
 pub fn validate(
     headers: &HeaderMap,
     method: &str,
+    version: Option<&str>,
     params: &Object,
     declared: Option<&ParamHeaders>,
 ) -> Result<(), HeaderMismatch> {
-    let version = required(headers, &PROTOCOL_VERSION)?;
-    if let Some(body) = meta::get(params, meta::PROTOCOL_VERSION)
-        && body.to_str().as_deref() != Some(version)
-    {
+    let sent = required(headers, &PROTOCOL_VERSION)?;
+    if version.is_some_and(|version| version != sent) {
         return Err(differs(&PROTOCOL_VERSION));
     }
     if required(headers, &METHOD)? != method {

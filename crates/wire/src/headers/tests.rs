@@ -51,7 +51,7 @@ fn check_build(method: &str, params: &str, expected: Expect) {
         })
         .collect();
     assert_eq!(
-        validate(&map, method, &params, Some(&declared)),
+        validate(&map, method, Some("2026-07-28"), &params, Some(&declared)),
         Ok(()),
         "what is built is valid"
     );
@@ -165,6 +165,7 @@ fn verdict(change: Change<'_>) -> String {
     match validate(
         &map,
         "tools/call",
+        Some("2026-07-28"),
         &params,
         Some(&declared(SCHEMA).unwrap()),
     ) {

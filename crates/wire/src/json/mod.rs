@@ -23,7 +23,6 @@ use serde::de::DeserializeOwned;
 
 pub use self::error::{JsonError, JsonFault};
 pub use self::object::Object;
-pub(crate) use self::text::unescape;
 
 /// How much of a value `Debug` shows, in characters.
 const SHOWN: usize = 200;
@@ -64,6 +63,11 @@ pub enum Kind {
 /// Appends a JSON string.
 pub(crate) fn write_string(out: &mut Vec<u8>, s: &str) {
     text::write_string(out, s.as_bytes());
+}
+
+/// Appends an integer.
+pub(crate) fn write_int(out: &mut Vec<u8>, i: i64) {
+    text::write_int(out, i);
 }
 
 // === impl Limits ===
@@ -150,7 +154,9 @@ impl Raw {
 
     /// An integer.
     pub fn int(i: i64) -> Self {
-        Self(i.to_string().into())
+        let mut out = Vec::with_capacity(20);
+        text::write_int(&mut out, i);
+        Self(out.into())
     }
 
     /// `true` or `false`.
@@ -272,7 +278,7 @@ impl Raw {
         let mut found = false;
         if self.kind() == Kind::Object {
             walk::members(&self.0, |member| {
-                let key = text::unescape(&self.0[member.key]);
+                let key = member.name(&self.0);
                 found = wanted(std::str::from_utf8(&key).expect("checked UTF-8"));
                 !found
             });
@@ -287,7 +293,7 @@ impl Raw {
         }
         let mut found = None;
         walk::members(&self.0, |member| {
-            if text::unescape(&self.0[member.key]).as_ref() != key.as_bytes() {
+            if member.name(&self.0).as_ref() != key.as_bytes() {
                 return true;
             }
             found = Some(self.slice(member.value));

@@ -4,8 +4,10 @@ use std::fmt;
 
 use bytes::Bytes;
 
-use super::text::{unescape, write_string};
+use super::scan::Member;
+use super::text::write_string;
 use super::{Raw, walk};
+use crate::meta;
 
 /// Members of one JSON object in the order they were written; values stay raw text.
 ///
@@ -30,7 +32,7 @@ impl Object {
         let text = raw.as_bytes();
         let mut members = Vec::with_capacity(8);
         walk::members(text, |member| {
-            members.push((key_bytes(text, member.key), raw.slice(member.value)));
+            members.push((key_bytes(text, &member), raw.slice(member.value)));
             true
         });
         Self { members }
@@ -57,9 +59,11 @@ impl Object {
             .find(|(name, _)| name == key.as_bytes())
         {
             Some((_, old)) => *old = value,
-            None => self
-                .members
-                .push((Bytes::copy_from_slice(key.as_bytes()), value)),
+            None => {
+                let name =
+                    known(key.as_bytes()).unwrap_or_else(|| Bytes::copy_from_slice(key.as_bytes()));
+                self.members.push((name, value));
+            }
         }
     }
 
@@ -152,10 +156,32 @@ impl<K: AsRef<str>> FromIterator<(K, Raw)> for Object {
     }
 }
 
+/// The names that every call has. They need neither a copy nor a count of who
+/// holds the message they came in, which adds up over the objects of a call.
+fn known(name: &[u8]) -> Option<Bytes> {
+    const KNOWN: [&str; 11] = [
+        meta::META,
+        meta::PROTOCOL_VERSION,
+        meta::CLIENT_CAPABILITIES,
+        meta::CLIENT_INFO,
+        meta::LOG_LEVEL,
+        meta::PROGRESS_TOKEN,
+        "name",
+        "version",
+        "arguments",
+        "content",
+        "resultType",
+    ];
+    let found = KNOWN.iter().find(|known| known.as_bytes() == name)?;
+    Some(Bytes::from_static(found.as_bytes()))
+}
+
 /// A member name as a slice of the text, or unescaped when it has to be.
-fn key_bytes(text: &Bytes, range: std::ops::Range<usize>) -> Bytes {
-    match unescape(&text[range.clone()]) {
-        std::borrow::Cow::Borrowed(_) => text.slice(range),
+fn key_bytes(text: &Bytes, member: &Member) -> Bytes {
+    match member.name(text) {
+        std::borrow::Cow::Borrowed(body) => {
+            known(body).unwrap_or_else(|| text.slice(member.key.clone()))
+        }
         std::borrow::Cow::Owned(owned) => owned.into(),
     }
 }

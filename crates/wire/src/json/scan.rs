@@ -28,7 +28,21 @@ pub(crate) struct Scanned {
 #[derive(Debug, Clone)]
 pub(crate) struct Member {
     pub(crate) key: Range<usize>,
+    /// Whether the name has escapes.
+    pub(crate) escaped: bool,
     pub(crate) value: Range<usize>,
+}
+
+impl Member {
+    /// The member's name, in the text it is a member of.
+    pub(crate) fn name<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
+        let body = &text[self.key.clone()];
+        if self.escaped {
+            unescape(body)
+        } else {
+            Cow::Borrowed(body)
+        }
+    }
 }
 
 /// Checks that `text` is exactly one JSON value within `limits`.
@@ -53,7 +67,7 @@ pub(crate) fn scan(text: &[u8], limits: &Limits) -> Result<Scanned, JsonError> {
         depth_limit: limits.depth,
         frames: Vec::with_capacity(8),
         keys: Vec::with_capacity(16),
-        members: Vec::new(),
+        members: Vec::with_capacity(4),
     }
     .run()
 }
@@ -212,6 +226,7 @@ impl<'a> Scanner<'a> {
             self.skip_space();
             self.members.push(Member {
                 key: range,
+                escaped,
                 value: self.at..self.at,
             });
         }

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
+/// Below this length looking at every byte is faster than setting up a vector search.
+const SHORT: usize = 24;
 
 /// Offset of the first byte at or after `from` that a string cannot hold as it is:
 /// a quote, a backslash or a control character. Eight bytes at a time, because strings
@@ -20,6 +22,27 @@ pub(super) fn find_special(text: &[u8], from: usize) -> usize {
         at += 8;
     }
     while at < text.len() && !is_special(text[at]) {
+        at += 1;
+    }
+    at
+}
+
+/// Offset of the first quote or backslash at or after `from`. For text that was checked before,
+/// and shorter strings than a vector search pays for.
+fn find_mark(text: &[u8], from: usize) -> usize {
+    let mut at = from;
+    while let Some((chunk, _)) = text
+        .get(at..)
+        .and_then(|rest| rest.split_first_chunk::<8>())
+    {
+        let word = u64::from_le_bytes(*chunk);
+        let mask = zero_bytes(word ^ (LOW * 0x22)) | zero_bytes(word ^ (LOW * 0x5c));
+        if mask != 0 {
+            return at + (mask.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    while at < text.len() && !matches!(text[at], b'"' | b'\\') {
         at += 1;
     }
     at
@@ -45,19 +68,32 @@ fn is_special(byte: u8) -> bool {
 pub(super) fn string_end(text: &[u8], from: usize) -> usize {
     let mut at = from;
     loop {
-        at = find_special(text, at);
+        at = find_mark(text, at);
         match text.get(at) {
             Some(b'"') => return at + 1,
-            Some(b'\\') => at += 2,
-            Some(_) => at += 1,
+            Some(_) => at += 2,
             None => return text.len(),
         }
     }
 }
 
+/// As [`string_end`], and whether anything in the string is escaped.
+pub(super) fn name_end(text: &[u8], from: usize) -> (usize, bool) {
+    let at = find_mark(text, from);
+    match text.get(at) {
+        Some(b'"') => (at + 1, false),
+        _ => (string_end(text, at), true),
+    }
+}
+
 /// The characters a checked string body stands for; borrowed when nothing is escaped.
 pub(crate) fn unescape(body: &[u8]) -> Cow<'_, [u8]> {
-    let Some(first) = memchr::memchr(b'\\', body) else {
+    let first = if body.len() < SHORT {
+        body.iter().position(|byte| *byte == b'\\')
+    } else {
+        memchr::memchr(b'\\', body)
+    };
+    let Some(first) = first else {
         return Cow::Borrowed(body);
     };
     let mut out = Vec::with_capacity(body.len());
@@ -141,4 +177,24 @@ pub(super) fn write_string(out: &mut Vec<u8>, s: &[u8]) {
         from = at + 1;
     }
     out.push(b'"');
+}
+
+/// Appends `i` in decimal. The formatting machinery costs more than all the
+/// rest of a message's envelope.
+pub(super) fn write_int(out: &mut Vec<u8>, i: i64) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    let mut left = i.unsigned_abs();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + u8::try_from(left % 10).expect("one digit");
+        left /= 10;
+        if left == 0 {
+            break;
+        }
+    }
+    if i < 0 {
+        out.push(b'-');
+    }
+    out.extend_from_slice(&digits[at..]);
 }

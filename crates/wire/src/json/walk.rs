@@ -3,19 +3,20 @@
 use std::ops::Range;
 
 use super::scan::Member;
-use super::text::string_end;
+use super::text::{name_end, string_end};
 
 /// Calls `each` with every member of the object in `text` until it returns false.
 pub(super) fn members(text: &[u8], mut each: impl FnMut(Member) -> bool) {
     let mut at = skip_space(text, 1);
     while text.get(at) == Some(&b'"') {
-        let key_end = string_end(text, at + 1);
+        let (key_end, escaped) = name_end(text, at + 1);
         let key = at + 1..key_end - 1;
         // Behind the name stands exactly one colon, perhaps with space around it.
         let start = skip_space(text, skip_space(text, key_end) + 1);
         let end = value_end(text, start);
         if !each(Member {
             key,
+            escaped,
             value: start..end,
         }) {
             return;

@@ -39,6 +39,14 @@ impl Id {
             Self::Str(s) => Raw::str(s),
         }
     }
+
+    /// Appends the id as text.
+    pub(super) fn write_to(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Int(i) => crate::json::write_int(out, *i),
+            Self::Str(s) => crate::json::write_string(out, s),
+        }
+    }
 }
 
 impl From<i64> for Id {

@@ -239,7 +239,7 @@ impl Response {
 fn write_id(out: &mut Vec<u8>, id: Option<&Id>) {
     out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     match id {
-        Some(id) => out.extend_from_slice(id.to_raw().as_bytes()),
+        Some(id) => id.write_to(out),
         None => out.extend_from_slice(b"null"),
     }
 }

@@ -127,7 +127,7 @@ fn members(text: &Bytes, scanned: &Scanned) -> Members {
     let mut members = Members::default();
     for member in &scanned.members {
         let value = || Some(Raw::from_member(text, member));
-        match crate::json::unescape(&text[member.key.clone()]).as_ref() {
+        match member.name(text).as_ref() {
             b"jsonrpc" => members.version = value(),
             b"id" => members.id = value(),
             b"method" => members.method = value(),

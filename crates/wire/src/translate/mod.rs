@@ -23,6 +23,7 @@ pub use self::input::{
 pub(crate) use self::params::drop_other_era;
 pub use self::params::{
     LegacyLeftovers, ModernLeftovers, params_for_legacy, params_for_modern, take_progress_token,
+    take_senders,
 };
 pub use self::result::{
     CacheHint, CacheScope, ResultKind, complete_result_for_modern, is_cacheable, result_kind,

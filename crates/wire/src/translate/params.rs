@@ -35,6 +35,24 @@ pub fn params_for_legacy(method: &str, params: &mut Object) -> LegacyLeftovers {
     }
 }
 
+/// Takes out of a request's parameters what is its sender's and not the call's: its progress
+/// token, and what [`params_for_legacy`] takes. The metadata is taken apart once for both.
+pub fn take_senders(method: &str, params: &mut Object) -> (Option<Raw>, LegacyLeftovers) {
+    let mut token = None;
+    let mut era = EraMeta::default();
+    meta::take_out(params, |meta| {
+        token = meta.remove(meta::PROGRESS_TOKEN);
+        era = EraMeta::take_from(meta);
+    });
+    let (input_responses, request_state) = drop_retry(method, params);
+    let left = LegacyLeftovers {
+        era,
+        input_responses,
+        request_state,
+    };
+    (token, left)
+}
+
 /// Makes parameters fit a modern server: takes out the wish for a task and puts in the era
 /// metadata.
 pub fn params_for_modern(method: &str, params: &mut Object, era: &EraMeta) -> ModernLeftovers {

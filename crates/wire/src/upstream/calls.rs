@@ -84,7 +84,7 @@ impl Link {
             method: method.clone(),
         };
         self.calls.insert(key, id);
-        self.request_as(id, &method, params, Pending::Call(call));
+        self.request_as(id, method, params, Pending::Call(call));
     }
 
     /// Cancels a call. Its answer, should it still come, is stray; questions it was waiting

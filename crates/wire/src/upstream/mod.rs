@@ -18,7 +18,7 @@ mod types;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use self::calls::Call;
 use self::inbound::Ask;
@@ -42,7 +42,7 @@ pub struct Link {
     /// Requests without an answer, by id and so by age. Bounded by the shell's own calls.
     pending: BTreeMap<i64, Pending>,
     /// Ids of calls in flight.
-    calls: HashMap<CallKey, i64>,
+    calls: BTreeMap<CallKey, i64>,
     /// Questions without an answer; see [`inbound::MAX_ASKS`].
     asks: BTreeMap<AskKey, Ask>,
     /// Subscriptions, oldest first: the acknowledged one, and its replacement on the way.
@@ -89,7 +89,7 @@ impl Link {
             next_id: 1,
             next_ask: 1,
             pending: BTreeMap::new(),
-            calls: HashMap::new(),
+            calls: BTreeMap::new(),
             asks: BTreeMap::new(),
             listening: Vec::new(),
             cancelled: VecDeque::new(),
@@ -154,7 +154,7 @@ impl Link {
     /// Sends a request under a fresh id.
     fn request(&mut self, method: &str, params: Object, pending: Pending) -> i64 {
         let id = self.fresh_id();
-        self.request_as(id, method, params, pending);
+        self.request_as(id, method.into(), params, pending);
         id
     }
 
@@ -164,7 +164,7 @@ impl Link {
         id
     }
 
-    fn request_as(&mut self, id: i64, method: &str, params: Object, pending: Pending) {
+    fn request_as(&mut self, id: i64, method: Box<str>, params: Object, pending: Pending) {
         let call = match &pending {
             Pending::Call(call) => Some(call.key),
             Pending::Discover | Pending::Initialize | Pending::Listen => None,
@@ -174,7 +174,7 @@ impl Link {
         self.send(
             Message::Request(Request {
                 id: Id::Int(id),
-                method: method.into(),
+                method,
                 params,
             }),
             call,
