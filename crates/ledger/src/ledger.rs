@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use legation_core::{Cancel, EntityId, SharedClock};
@@ -24,11 +24,6 @@ use crate::verify::{self, Report};
 
 /// Most callers that may wait for a record at a time.
 const WAITING_MAX: usize = 4_096;
-
-/// Turns of its runtime that a leader gives away while another thread writes.
-/// Sleeping until that one is done would cost more than they do; but when there
-/// is nothing else to do, they only burn the time others need.
-const TURNS_MAX: usize = 4;
 
 /// Outcomes are committed at the latest this long after they are known.
 const FLUSH_AFTER: Duration = Duration::from_millis(50);
@@ -309,14 +304,10 @@ impl Inner {
         let shard = my_shard();
         if self.queues.push(shard, pending) {
             let lead = Lead { inner: self, shard };
-            // Whatever else is ready on this thread joins the commit, and while
-            // another thread commits, whatever becomes ready.
-            for _ in 0..TURNS_MAX {
-                tokio::task::yield_now().await;
-                if !lead.inner.is_writing() {
-                    break;
-                }
-            }
+            // Whatever else is ready on this thread joins the commit. Giving
+            // more turns away, for larger batches or while another thread
+            // commits, was measured to cost more than it saves.
+            tokio::task::yield_now().await;
             drop(lead);
         }
         told.await.unwrap_or(Err(LedgerError::Stopped))
@@ -407,11 +398,6 @@ impl Inner {
                 source: Arc::clone(&source),
             });
         }
-    }
-
-    /// Whether some thread writes at this moment.
-    fn is_writing(&self) -> bool {
-        matches!(self.chain.try_lock(), Err(TryLockError::WouldBlock))
     }
 
     pub(crate) fn chain(&self) -> MutexGuard<'_, Chain> {
