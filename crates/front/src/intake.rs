@@ -178,7 +178,7 @@ fn requested(
         outbox: Arc::clone(outbox),
         method,
         request,
-        params: None,
+        taken: None,
     };
     let session = Arc::clone(session);
     Ok(Intake::Run(

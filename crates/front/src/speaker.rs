@@ -48,6 +48,14 @@ impl Claim {
     /// # Errors
     /// `-32602` when a required member is missing or of the wrong kind.
     pub(crate) fn read(params: &Object) -> Result<Self, ErrorObject> {
+        Self::of(EraMeta::read(params))
+    }
+
+    /// As [`Claim::read`], of metadata that was taken out of the params.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn of(era: EraMeta) -> Result<Self, ErrorObject> {
         let missing = |what: &str| {
             ErrorObject::new(
                 codes::INVALID_PARAMS,
@@ -56,7 +64,6 @@ impl Claim {
                 ),
             )
         };
-        let era = EraMeta::read(params);
         let version = era
             .protocol_version
             .as_ref()

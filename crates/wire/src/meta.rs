@@ -84,17 +84,51 @@ impl EraMeta {
 
     /// As [`EraMeta::insert`], into the `_meta` object itself.
     pub fn put_into(&self, meta: &mut Object) {
-        let members = [
-            (PROTOCOL_VERSION, &self.protocol_version),
-            (CLIENT_CAPABILITIES, &self.client_capabilities),
-            (CLIENT_INFO, &self.client_info),
-            (LOG_LEVEL, &self.log_level),
-        ];
-        for (key, value) in members {
+        for (key, value) in self.members() {
             if let Some(value) = value {
                 meta.set(key, value.clone());
             }
         }
+    }
+
+    /// This metadata and a progress token as a `_meta` of its own.
+    pub(crate) fn to_meta(&self, token: Option<i64>) -> Raw {
+        let members = self.members();
+        let values = members.iter().filter_map(|(_, value)| value.as_ref());
+        let size = values.map(|value| value.as_bytes().len()).sum::<usize>();
+        let mut out = Vec::with_capacity(size + 256);
+        let mut open = b'{';
+        let mut name = |out: &mut Vec<u8>, name: &str| {
+            out.push(std::mem::replace(&mut open, b','));
+            // These names have nothing to escape.
+            out.push(b'"');
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(b"\":");
+        };
+        for (key, value) in members {
+            if let Some(value) = value {
+                name(&mut out, key);
+                out.extend_from_slice(value.as_bytes());
+            }
+        }
+        if let Some(token) = token {
+            name(&mut out, PROGRESS_TOKEN);
+            crate::json::write_int(&mut out, token);
+        }
+        if out.is_empty() {
+            out.push(b'{');
+        }
+        out.push(b'}');
+        Raw::from_checked(out.into())
+    }
+
+    fn members(&self) -> [(&'static str, &Option<Raw>); 4] {
+        [
+            (PROTOCOL_VERSION, &self.protocol_version),
+            (CLIENT_CAPABILITIES, &self.client_capabilities),
+            (CLIENT_INFO, &self.client_info),
+            (LOG_LEVEL, &self.log_level),
+        ]
     }
 
     /// The revision, if it is one that is spoken here.

@@ -12,7 +12,7 @@ use legation_wire::codes;
 use legation_wire::json::{Kind, Object, Raw};
 use legation_wire::message::ErrorObject;
 use legation_wire::revision::Revision;
-use legation_wire::translate;
+use legation_wire::translate::{self, LegacyLeftovers};
 
 use super::{Inquiry, finish, invalid};
 use crate::facts::ToolFact;
@@ -38,14 +38,23 @@ struct Aside {
     state: Option<Raw>,
 }
 
+// === impl Aside ===
+
+impl Aside {
+    fn of_modern(token: Option<Raw>, left: &LegacyLeftovers) -> Self {
+        Self {
+            token,
+            task: None,
+            responses: left.input_responses.clone(),
+            state: left.request_state.clone(),
+        }
+    }
+}
+
 /// Makes a call and brings it to its end, or to a question.
 pub(super) async fn call(inquiry: &Inquiry) -> Body {
     count(&inquiry.shared.counters.calls);
-    let mut params = match &inquiry.params {
-        Some(params) => params.clone(),
-        None => inquiry.request.params_object(),
-    };
-    let aside = take_aside(inquiry, &mut params);
+    let (mut params, aside) = apart(inquiry);
     let item = item(inquiry.method, &params)?;
     if params.get("arguments").is_some_and(Raw::is_null) {
         params.remove("arguments");
@@ -63,28 +72,34 @@ pub(super) async fn call(inquiry: &Inquiry) -> Body {
     }
 }
 
-/// Takes out of the params what is of the client's era, not of the call.
-fn take_aside(inquiry: &Inquiry, params: &mut Object) -> Aside {
-    let method = &inquiry.request.method;
-    let task = (inquiry.method == Method::CallTool)
-        .then(|| params.remove("task"))
-        .flatten();
-    match &inquiry.speaker {
-        Speaker::Legacy(_) => Aside {
-            token: translate::take_progress_token(params),
-            task,
-            ..Aside::default()
-        },
-        Speaker::Modern(_) => {
-            let (token, left) = translate::take_senders(method, params);
-            Aside {
-                token,
-                task: None,
-                responses: left.input_responses,
-                state: left.request_state,
-            }
+/// The params of the call, and beside them what is of the client's era.
+fn apart(inquiry: &Inquiry) -> (Object, Aside) {
+    let (mut params, mut aside) = match (&inquiry.taken, &inquiry.speaker) {
+        (Some(taken), _) => {
+            let aside = Aside::of_modern(taken.token.clone(), &taken.left);
+            (taken.params.clone(), aside)
         }
+        (None, Speaker::Legacy(_)) => {
+            let mut params = inquiry.request.params_object();
+            let aside = Aside {
+                token: translate::take_progress_token(&mut params),
+                ..Aside::default()
+            };
+            (params, aside)
+        }
+        (None, Speaker::Modern(_)) => {
+            let mut params = inquiry.request.params_object();
+            let (token, left) = translate::take_senders(&inquiry.request.method, &mut params);
+            let aside = Aside::of_modern(token, &left);
+            (params, aside)
+        }
+    };
+    if inquiry.method == Method::CallTool {
+        let task = params.remove("task");
+        // A word of 2025-11-25, which means nothing later.
+        aside.task = task.filter(|_| matches!(inquiry.speaker, Speaker::Legacy(_)));
     }
+    (params, aside)
 }
 
 async fn legacy(

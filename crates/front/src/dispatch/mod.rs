@@ -16,6 +16,7 @@ use legation_gate::Endpoint;
 use legation_wire::codes;
 use legation_wire::json::{Object, Raw};
 use legation_wire::message::{ErrorObject, Request};
+use legation_wire::translate::LegacyLeftovers;
 
 use crate::level::Level;
 use crate::method::Method;
@@ -41,7 +42,18 @@ pub(crate) struct Inquiry {
     pub(crate) method: Method,
     pub(crate) request: Request,
     /// The request's params, where they were taken apart before.
-    pub(crate) params: Option<Object>,
+    pub(crate) taken: Option<Taken>,
+}
+
+/// The params of a modern request, taken apart.
+#[derive(Debug)]
+pub(crate) struct Taken {
+    /// What is the call's.
+    pub(crate) params: Object,
+    /// The progress token.
+    pub(crate) token: Option<Raw>,
+    /// What else is of the client's era; the metadata itself was read.
+    pub(crate) left: LegacyLeftovers,
 }
 
 /// Answers a request. `initialize` is not answered here: it makes a session.

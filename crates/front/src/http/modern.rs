@@ -11,13 +11,14 @@ use legation_wire::codes;
 use legation_wire::headers;
 use legation_wire::json::{Object, Raw};
 use legation_wire::message::{ErrorObject, Message, Request};
+use legation_wire::translate;
 
 use super::connection::Recent;
 use super::mcp::{Posted, shared};
 use super::reply::{self, Reply};
 use super::route::Asked;
 use super::stream::{Answer, Exchange, Lost};
-use crate::dispatch::{self, Inquiry, check_task_support, method_not_found};
+use crate::dispatch::{self, Inquiry, Taken, check_task_support, method_not_found};
 use crate::facts::ToolFact;
 use crate::method::Method;
 use crate::outbox::Outbox;
@@ -68,8 +69,9 @@ pub(super) async fn request(asked: Asked<'_>, posted: Posted, request: Request) 
 /// whether the method exists.
 fn admit(asked: &Asked<'_>, posted: &Posted, request: Request) -> Result<Inquiry, ErrorObject> {
     let shared = shared(asked);
-    let params = request.params_object();
-    let claim = Claim::read(&params)?;
+    let mut params = request.params_object();
+    let (token, mut left) = translate::take_senders(&request.method, &mut params);
+    let claim = Claim::of(std::mem::take(&mut left.era))?;
     let seated = seat(asked, &claim, posted);
     let caller = Caller {
         principal: asked.principal.clone(),
@@ -95,7 +97,11 @@ fn admit(asked: &Asked<'_>, posted: &Posted, request: Request) -> Result<Inquiry
         .seats
         .touch(shared.servers(), &caller, peer, shared.clock.now());
     let mut inquiry = inquiry(shared, caller, posted, modern, method, request);
-    inquiry.params = Some(params);
+    inquiry.taken = Some(Taken {
+        params,
+        token,
+        left,
+    });
     Ok(inquiry)
 }
 
@@ -116,7 +122,7 @@ fn inquiry(
         shared,
         method,
         request,
-        params: None,
+        taken: None,
     }
 }
 

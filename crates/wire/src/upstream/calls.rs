@@ -11,6 +11,27 @@ use crate::translate::{self, ResultKind};
 /// forgotten first; their answers are still not delivered.
 pub(super) const MAX_CANCELLED: usize = 256;
 
+/// Makes a call's metadata what its server is to see. Most calls have none of their client's
+/// own, and are not worth an object.
+fn put_meta(params: &mut Object, era: Option<&EraMeta>, token: Option<i64>) {
+    match era {
+        None if token.is_none() && !params.contains(meta::META) => {}
+        Some(era) if !params.contains(meta::META) => {
+            params.set(meta::META, era.to_meta(token));
+        }
+        _ => meta::edit(params, |meta| {
+            EraMeta::take_from(meta);
+            meta.remove(meta::PROGRESS_TOKEN);
+            if let Some(era) = era {
+                era.put_into(meta);
+            }
+            if let Some(token) = token {
+                meta.set(meta::PROGRESS_TOKEN, Raw::int(token));
+            }
+        }),
+    }
+}
+
 /// A call in flight.
 #[derive(Debug)]
 pub(super) struct Call {
@@ -59,17 +80,7 @@ impl Link {
             client_info: Some(client_info.unwrap_or_else(|| self.config.client_info.clone())),
             log_level: log_level.as_deref().map(Raw::str),
         });
-        // Taken apart and put together once, because every call comes through here.
-        meta::edit(&mut params, |meta| {
-            EraMeta::take_from(meta);
-            meta.remove(meta::PROGRESS_TOKEN);
-            if let Some(era) = &era {
-                era.put_into(meta);
-            }
-            if want_progress {
-                meta.set(meta::PROGRESS_TOKEN, Raw::int(id));
-            }
-        });
+        put_meta(&mut params, era.as_ref(), want_progress.then_some(id));
         translate::drop_other_era(&method, &mut params, revision);
         let call = Call {
             key,

@@ -1,6 +1,7 @@
 //! The head of an answer, and how its body is framed (RFC 9112).
 
 use std::io;
+use std::mem::MaybeUninit;
 
 use http::HeaderValue;
 use legation_wire::headers;
@@ -56,9 +57,11 @@ impl Head {
     /// # Errors
     /// What stands there is no HTTP/1, or could be read in more than one way.
     pub(super) fn parse(text: &[u8]) -> io::Result<Option<(Self, usize)>> {
-        let mut fields = [httparse::EMPTY_HEADER; HEADERS_MAX];
-        let mut answer = httparse::Response::new(&mut fields);
-        let length = match answer.parse(text) {
+        let mut fields = [const { MaybeUninit::uninit() }; HEADERS_MAX];
+        let mut answer = httparse::Response::new(&mut []);
+        let parser = httparse::ParserConfig::default();
+        let parsed = parser.parse_response_with_uninit_headers(&mut answer, text, &mut fields);
+        let length = match parsed {
             Ok(httparse::Status::Complete(length)) if length <= HEAD_MAX => length,
             Ok(httparse::Status::Partial) if text.len() < HEAD_MAX => return Ok(None),
             Ok(_) => return Err(bad("the answer's head is too long")),
