@@ -132,6 +132,18 @@ impl Connector {
         connected.ok_or(ConnectError::Silent)
     }
 
+    /// Whether the last hub ended on purpose: it took its socket away, which one
+    /// that was killed cannot do.
+    pub(crate) fn stopped(&self) -> bool {
+        matches!(self.home.socket().try_exists(), Ok(false))
+    }
+
+    /// A hub that runs already, if one does.
+    pub(crate) fn look(&self) -> Option<Connected> {
+        // What is wrong with it is said when the client wants something of it.
+        self.try_connect().ok().flatten()
+    }
+
     /// Looks for a hub until one answers, `ended` has last words, or time is up.
     fn wait(
         &self,

@@ -16,6 +16,8 @@ use crate::memory::{FromClient, Memory};
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long calls in flight may still take once the client has closed its end.
 const LAST_ANSWERS: Duration = Duration::from_secs(30);
+/// How often a bridge whose hub was stopped looks for the next one.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// How soon after a failed attempt the hub is tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -63,6 +65,8 @@ struct State {
 
 enum Hub {
     Connecting,
+    /// Somebody stopped it; nothing is started until the client speaks.
+    Stopped,
     Up(UnixStream),
     /// Not reachable: what was wrong, what to do, and when it was tried.
     Down {
@@ -141,7 +145,11 @@ impl Shared {
         // What is not UTF-8 is not noted, only passed on: the hub says what is wrong with it.
         let text = std::str::from_utf8(line).unwrap_or("");
         let mut state = self.state();
-        while matches!(state.hub, Hub::Connecting) {
+        while matches!(state.hub, Hub::Connecting | Hub::Stopped) {
+            if matches!(state.hub, Hub::Stopped) {
+                state.hub = Hub::Connecting;
+                self.changed.notify_all();
+            }
             state = self
                 .changed
                 .wait(state)
@@ -178,7 +186,7 @@ impl Shared {
                 }
                 state.memory.unreachable(text, &message, &hint)
             }
-            Hub::Connecting => None,
+            Hub::Connecting | Hub::Stopped => None,
         };
         drop(state);
         self.to_client(answer.as_slice());
@@ -206,7 +214,7 @@ impl Shared {
                 drop(stream.shutdown(Shutdown::Both));
                 true
             }
-            Hub::Down { .. } => true,
+            Hub::Down { .. } | Hub::Stopped => true,
             Hub::Connecting => false,
         }
     }
@@ -216,7 +224,11 @@ impl Shared {
         let mut restarted = false;
         loop {
             let patience = if restarted { PATIENCE } else { Duration::ZERO };
-            match self.connector.connect(patience) {
+            let found = restarted.then(|| self.next_hub()).flatten();
+            if self.state().client_gone {
+                return;
+            }
+            match found.map_or_else(|| self.connector.connect(patience), Ok) {
                 Ok(connected) => {
                     let reader = self.up(connected, restarted);
                     self.copy(reader);
@@ -249,6 +261,29 @@ impl Shared {
                 return;
             }
         }
+    }
+
+    /// Waits, after a hub that was stopped, for the next one or for the client to
+    /// want one. Starting another at once would make it impossible to stop a hub
+    /// while an agent runs.
+    fn next_hub(&self) -> Option<Connected> {
+        let mut state = self.state();
+        if state.client_gone || !self.connector.stopped() {
+            return None;
+        }
+        state.hub = Hub::Stopped;
+        self.changed.notify_all();
+        while matches!(state.hub, Hub::Stopped) && !state.client_gone {
+            let waited = self.changed.wait_timeout(state, LOOK_AGAIN);
+            drop(waited.unwrap_or_else(PoisonError::into_inner));
+            let found = self.connector.look();
+            state = self.state();
+            if found.is_some() {
+                state.hub = Hub::Connecting;
+                return found;
+            }
+        }
+        None
     }
 
     fn up(&self, connected: Connected, restarted: bool) -> BufReader<UnixStream> {

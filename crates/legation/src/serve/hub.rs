@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use legation_cli::{CliError, Exit};
+use legation_config::servers::{Loaded, ProblemKind, ServerSpec};
 use legation_config::watch::{self, Watch};
 use legation_config::{Environment, Settings};
 use legation_core::error::chain;
@@ -28,6 +29,10 @@ use super::reload;
 const WORKERS: usize = 2;
 /// How often a hub without clients looks whether it still has none.
 const IDLE_LOOK: Duration = Duration::from_secs(1);
+/// How long a hub may take to end: its calls have five seconds, its servers a few more.
+const ENDING: Duration = Duration::from_secs(15);
+/// How often a hub that waits for another's end looks.
+const LOCK_LOOK: Duration = Duration::from_millis(20);
 
 /// What a hub is started with.
 #[derive(Debug)]
@@ -76,6 +81,8 @@ pub(crate) struct Inner {
     flags: Vec<(String, String)>,
     front: std::sync::OnceLock<Arc<Front>>,
     problems: Mutex<Vec<String>>,
+    /// The owner's servers as `mcp.json` last held them in one piece.
+    known: Mutex<Vec<ServerSpec>>,
     changed: Notify,
     ended: latest::Sender<Option<&'static str>>,
 }
@@ -87,18 +94,7 @@ impl Hub {
     /// before; nothing answers until everything is there.
     pub(crate) async fn start(options: HubOptions) -> Result<Self, CliError> {
         let failed = |error: &dyn std::error::Error| CliError::failed(error);
-        let lock = options
-            .home
-            .lock()
-            .map_err(|error| failed(&error))?
-            .ok_or_else(|| {
-                let home = options.home.root().display();
-                CliError::new(
-                    Exit::Failed,
-                    format!("another hub owns {home}; this one did not start"),
-                )
-                .with_hint("see `legation status`, or stop it with `legation stop`")
-            })?;
+        let lock = take_lock(&options).await?;
         raise_file_limit();
         let store = Store::open(&options.home.state_db(), StoreOptions::default())
             .map_err(|error| failed(&error).with_hint(error.hint()))?;
@@ -184,6 +180,11 @@ impl Hub {
     /// Stops it: no new calls, calls under way get their five seconds, servers
     /// end, the last records are on disk.
     pub(crate) async fn stop(self) {
+        // No socket means that somebody wanted the hub to end: bridges wait for the next one then, or
+        // for their clients to speak, where they would at once replace a hub that only crashed.
+        if let Err(error) = std::fs::remove_file(self.inner.home.socket()) {
+            tracing::warn!(%error, "the socket stays behind");
+        }
         if let Some(front) = self.inner.front.get() {
             front.shutdown().await;
         }
@@ -250,6 +251,7 @@ impl Inner {
             flags: options.flags.clone(),
             front: std::sync::OnceLock::new(),
             problems: Mutex::new(Vec::new()),
+            known: Mutex::new(Vec::new()),
             changed: Notify::new(),
             ended: latest::Sender::new(None),
         });
@@ -282,6 +284,27 @@ impl Inner {
         *self.problems.lock().unwrap_or_else(PoisonError::into_inner) = problems;
     }
 
+    /// A file that an editor saved by halves, or with a comma too many, takes no
+    /// server away: those it held last stay until it can be read again.
+    pub(crate) fn keep_known(&self, user: &mut Loaded) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if user.files_are_whole() {
+            known.clone_from(&user.servers);
+            return;
+        }
+        user.servers.clone_from(&known);
+        if known.is_empty() {
+            return;
+        }
+        for problem in &mut user.problems {
+            if problem.kind == ProblemKind::File {
+                problem
+                    .message
+                    .push_str("; the servers it held before stay as they were");
+            }
+        }
+    }
+
     /// What is wrong with the settings as their layers are now; a hub keeps
     /// those it started with.
     pub(crate) fn settings_problem(&self) -> Option<String> {
@@ -296,6 +319,28 @@ impl Inner {
             chain(&error),
             error.hint()
         ))
+    }
+}
+
+/// Takes the data directory. A hub that a bridge started waits for one that is
+/// just ending, which is one that has the directory and no socket any more.
+async fn take_lock(options: &HubOptions) -> Result<HomeLock, CliError> {
+    let until = options.clock.now() + ENDING;
+    loop {
+        let lock = options.home.lock();
+        if let Some(lock) = lock.map_err(|error| CliError::failed(&error))? {
+            return Ok(lock);
+        }
+        let ending = options.detached && !options.home.socket().exists();
+        if !ending || options.clock.now() >= until {
+            let home = options.home.root().display();
+            return Err(CliError::new(
+                Exit::Failed,
+                format!("another hub owns {home}; this one did not start"),
+            )
+            .with_hint("see `legation status`, or stop it with `legation stop`"));
+        }
+        tokio::time::sleep(LOCK_LOOK).await;
     }
 }
 

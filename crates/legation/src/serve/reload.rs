@@ -26,8 +26,9 @@ pub(crate) async fn everything(hub: &Arc<Inner>) {
         tracing::error!(problem, "a file cannot be used");
     }
     hub.set_problems(problems);
-    let mut loaded =
-        servers::additional(&hub.additional, &hub.folder).over(servers::user(&hub.home));
+    let mut user = servers::user(&hub.home);
+    hub.keep_known(&mut user);
+    let mut loaded = servers::additional(&hub.additional, &hub.folder).over(user);
     for folder in hub.host.folders().borrow().iter() {
         let workspace = servers::workspace(&hub.home, folder);
         loaded.servers.extend(workspace.servers);

@@ -206,3 +206,26 @@ async fn serves_one_server_under_plain_names() -> anyhow::Result<()> {
     );
     Ok(())
 }
+
+#[tokio::test]
+async fn a_hub_that_was_stopped_stays_so_until_the_client_speaks() -> anyhow::Result<()> {
+    let mut hub = hub().await?;
+    let peer = hub
+        .bridge(PeerEra::Legacy, everything(), friendly())
+        .await?;
+    hub.wait_for_tool(&peer, "fixture-echo").await?;
+    let (code, _, complaint) = hub.run(&["stop"]).await?;
+    assert_eq!(code, 0, "{complaint}");
+    // Longer than a bridge waits for a hub that only restarts.
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    let (code, status, _) = hub.run(&["status"]).await?;
+    assert_eq!(code, 4, "somebody started a hub: {status}");
+    until("the next hub", Duration::from_secs(20), async || {
+        echoes(&peer, "awake").await.is_ok()
+    })
+    .await?;
+    let (code, _, complaint) = hub.run(&["stop"]).await?;
+    assert_eq!(code, 0, "{complaint}");
+    drop(hub.kill().await);
+    Ok(())
+}

@@ -231,3 +231,27 @@ async fn without_a_hub_commands_say_so() -> anyhow::Result<()> {
     assert!(complaint.contains("legation serve"), "{complaint}");
     Ok(())
 }
+
+#[tokio::test]
+async fn a_broken_file_of_servers_stops_none_of_them() -> anyhow::Result<()> {
+    let hub = hub().await?;
+    let pid = |shown: &Value| shown["server"]["pid"].clone();
+    let before = said(&hub, &["mcp", "show", "fixture", "--json"], 0).await?;
+    assert!(pid(&before).is_u64(), "{before}");
+    let file = hub.home().join("mcp.json");
+    let whole = std::fs::read_to_string(&file)?;
+    std::fs::write(&file, &whole[..whole.len() / 2])?;
+    // A reload is over when the command is.
+    said(&hub, &["mcp", "reload"], 0).await?;
+    let listed = said(&hub, &["mcp", "list", "--json"], 0).await?;
+    assert!(
+        listed["problems"].to_string().contains("stay as they were"),
+        "{listed}"
+    );
+    let arguments = ["mcp", "call", "fixture/echo", r#"{"a": 1}"#];
+    said(&hub, &arguments, 0).await?;
+    std::fs::write(&file, r#"{"mcpServers": {}}"#)?;
+    said(&hub, &["mcp", "reload"], 0).await?;
+    said(&hub, &arguments, 1).await?;
+    Ok(())
+}
