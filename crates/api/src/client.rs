@@ -151,7 +151,10 @@ impl AdminClient {
         let mut writer = stream.try_clone().map_err(fail)?;
         let mut reader = BufReader::new(stream);
         let mut line = String::new();
-        match writer.write_all(&text).and_then(|()| reader.read_line(&mut line)) {
+        match writer
+            .write_all(&text)
+            .and_then(|()| reader.read_line(&mut line))
+        {
             Ok(0) => return Ok(None),
             Ok(_) => {}
             Err(error) if is_gone(&error) => return Ok(None),

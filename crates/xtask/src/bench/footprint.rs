@@ -20,6 +20,8 @@ const IDLE_HTTP: usize = 400;
 const IDLE_SOCKET: usize = 200;
 /// Idle clients that are there before the measured ones.
 const FIRST: usize = 40;
+/// How long a client has done nothing before it counts as idle.
+const SETTLED: std::time::Duration = std::time::Duration::from_secs(3);
 /// Servers and tools of the long list.
 const LONG_LIST: (usize, usize) = (50, 5000);
 
@@ -56,8 +58,10 @@ pub(super) fn memory(programs: &Programs, table: &mut Table) -> Result<()> {
         // What the first clients make the hub set up is not what each further one costs; they stay,
         // so that what they hold is not used again.
         let first = idle(programs, &arguments, FIRST)?;
+        std::thread::sleep(SETTLED);
         let before = hub.resident_kib()?;
         let clients = idle(programs, &arguments, count)?;
+        std::thread::sleep(SETTLED);
         let after = hub.resident_kib()?;
         release(clients)?;
         release(first)?;
