@@ -97,19 +97,21 @@ fn render(answer: &ListAnswer) -> String {
     };
     for server in &answer.servers {
         if let Some(reason) = &server.reason {
-            text.push_str(&format!("\n{}: {}\n", server.name, printable(reason)));
+            let name = printable(&server.name);
+            text.push_str(&format!("\n{name}: {}\n", printable(reason)));
             if let Some(hint) = &server.hint {
-                text.push_str(&format!("  hint: {hint}\n"));
+                text.push_str(&format!("  hint: {}\n", printable(hint)));
             }
         }
     }
     for problem in &answer.problems {
         let server = problem.server.as_deref().unwrap_or("-");
         text.push_str(&format!(
-            "\n{} ({server}): {}\n  hint: {}\n",
-            problem.source,
+            "\n{} ({}): {}\n  hint: {}\n",
+            printable(&problem.source),
+            printable(server),
             printable(&problem.message),
-            problem.hint
+            printable(&problem.hint)
         ));
     }
     text

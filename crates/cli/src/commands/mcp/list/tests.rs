@@ -55,3 +55,19 @@ fn a_table_then_what_is_wrong() {
         "no servers; add one with `legation mcp add`\n"
     );
 }
+
+#[test]
+fn names_in_a_foreign_file_write_nothing_to_the_terminal() {
+    let answer = ListAnswer {
+        servers: Vec::new(),
+        problems: vec![Problem {
+            source: "/w\u{1b}[1A/.mcp.json".into(),
+            server: Some("x\u{1b}[2K\u{202e}".into()),
+            message: "no".into(),
+            hint: "legation trust /w\u{1b}[1A".into(),
+        }],
+    };
+    let text = render(&answer);
+    assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text:?}");
+    assert!(text.contains(r"(x\u{1b}[2K\u{202e})"), "{text:?}");
+}
