@@ -25,8 +25,10 @@ use super::reply::{Never, Reply};
 use super::route;
 use crate::shared::{Gauge, Shared};
 
-/// How often a connection is looked at for being idle.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How soon after a request a connection is looked at for being idle, and how
+/// seldom while one is under way.
+const FIRST_LOOK: Duration = Duration::from_millis(4);
+const LAST_LOOK: Duration = Duration::from_secs(1);
 /// Longest head of a request, in bytes. More than a hundred headers hyper does
 /// not take by itself; told so, it would set room for them aside with each request.
 const HEAD_MAX: usize = 64 * 1024;
@@ -119,10 +121,12 @@ async fn serve_busy(connection: &Arc<Connection>, mut io: Io) -> Left {
         let service = Handler(Arc::clone(connection));
         let mut http = builder.serve_connection(io, service);
         let mut served = connection.served.load(Ordering::Relaxed);
+        // A head that comes slowly is looked at more and more seldom.
+        let mut look = slow.clamp(FIRST_LOOK, LAST_LOOK);
         loop {
             tokio::select! {
                 _ = &mut http => return Left::Over,
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = tokio::time::sleep(look) => {}
                 _ = shared.cancel.cancelled() => {
                     Pin::new(&mut http).graceful_shutdown();
                     drop(http.await);
@@ -136,6 +140,11 @@ async fn serve_busy(connection: &Arc<Connection>, mut io: Io) -> Left {
             if quiet && now == served {
                 break;
             }
+            look = if now == served {
+                (look * 2).min(LAST_LOOK)
+            } else {
+                FIRST_LOOK
+            };
             served = now;
             slow = Duration::ZERO;
         }
@@ -145,7 +154,7 @@ async fn serve_busy(connection: &Arc<Connection>, mut io: Io) -> Left {
             return Left::Idle(io);
         }
         // Half a head: the client has only so long for the rest.
-        slow += LOOK_EVERY;
+        slow += look;
         if slow >= shared.settings.header_timeout {
             return Left::Over;
         }

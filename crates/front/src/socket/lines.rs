@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use crate::outbox::{Next, Outbox};
 
 /// Most bytes of one read, and about as many of one write.
-const CHUNK: usize = 64 * 1024;
+const CHUNK: usize = 16 * 1024;
 /// A line that goes on this many times past the limit is not waited for.
 const ENDLESS: usize = 16;
 
