@@ -17,7 +17,8 @@ pub struct StatusArgs {}
 #[derive(Debug, Args)]
 pub struct StopArgs {}
 
-/// How long a hub may take to stop: calls under way have five seconds.
+/// How long a hub may take to stop: calls that were called off and servers that are slow to end have five
+/// seconds each.
 const STOP_LIMIT: Duration = Duration::from_secs(15);
 
 pub(crate) fn cmd_status(context: &Context, _args: &StatusArgs) -> Result<(), CliError> {

@@ -29,7 +29,7 @@ use super::reload;
 const WORKERS: usize = 2;
 /// How often a hub without clients looks whether it still has none.
 const IDLE_LOOK: Duration = Duration::from_secs(1);
-/// How long a hub may take to end: its calls have five seconds, its servers a few more.
+/// How long a hub may take to end: calls that were called off have five seconds, servers a few more.
 const ENDING: Duration = Duration::from_secs(15);
 /// How often a hub that waits for another's end looks.
 const LOCK_LOOK: Duration = Duration::from_millis(20);
@@ -177,7 +177,7 @@ impl Hub {
         }
     }
 
-    /// Stops it: no new calls, calls under way get their five seconds, servers
+    /// Stops it: no new calls, calls under way are called off, servers
     /// end, the last records are on disk.
     pub(crate) async fn stop(self) {
         // No socket means that somebody wanted the hub to end: bridges wait for the next one then, or
