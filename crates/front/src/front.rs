@@ -15,6 +15,8 @@ use crate::watch;
 
 /// How long calls in flight may take to end when the hub stops.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
+/// How often a front that stops looks whether it is done.
+const STOP_LOOK: Duration = Duration::from_millis(10);
 /// How often sessions, seats and waiting calls are looked through.
 const SWEEP_EVERY: Duration = Duration::from_secs(15);
 
@@ -70,6 +72,7 @@ impl Front {
             facts: crate::facts::FactCache::default(),
             counters: crate::shared::Counters::default(),
             tasks: TaskSet::new(),
+            closing: Cancel::new(),
             cancel: Cancel::new(),
         });
         shared
@@ -86,15 +89,22 @@ impl Front {
         counters.connections.load(Ordering::Relaxed) + counters.sockets.load(Ordering::Relaxed)
     }
 
-    /// Stops: no new connection is taken, calls in flight are told and have a
-    /// few seconds to end, then everything is cut off.
+    /// Stops: no new connection is taken, calls under way get a few seconds to
+    /// end by themselves, then they are called off and everything is closed.
     pub async fn shutdown(&self) {
         let shared = &self.shared;
+        shared.closing.cancel(CancelReason::Shutdown);
+        let until = tokio::time::Instant::now() + STOP_LIMIT;
+        while shared.counters.in_flight.load(Ordering::Relaxed) > 0
+            && tokio::time::Instant::now() < until
+        {
+            tokio::time::sleep(STOP_LOOK).await;
+        }
         shared.cancel.cancel(CancelReason::Shutdown);
         shared.sessions.close_all(shared, CancelReason::Shutdown);
         let until = tokio::time::Instant::now() + STOP_LIMIT;
         while !shared.tasks.is_empty() && tokio::time::Instant::now() < until {
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            tokio::time::sleep(STOP_LOOK).await;
         }
         shared.tasks.shutdown().await;
     }

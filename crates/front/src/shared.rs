@@ -36,7 +36,9 @@ pub(crate) struct Shared {
     pub(crate) counters: Counters,
     /// Everything that runs beside a connection.
     pub(crate) tasks: TaskSet,
-    /// Cancelled when the hub stops.
+    /// Cancelled when no new connection is taken any more.
+    pub(crate) closing: Cancel,
+    /// Cancelled when the hub stops and calls under way have had their time.
     pub(crate) cancel: Cancel,
 }
 
@@ -50,6 +52,8 @@ pub(crate) struct Counters {
     pub(crate) connections: AtomicU64,
     pub(crate) connections_refused: AtomicU64,
     pub(crate) sockets: AtomicU64,
+    /// Calls on their way now.
+    pub(crate) in_flight: AtomicU64,
 }
 
 /// Counts one up for as long as it lives.

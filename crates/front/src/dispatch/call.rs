@@ -20,7 +20,7 @@ use crate::method::Method;
 use crate::parking::{self, Binding, Body, Parked, Resumed, Store, no_randomness};
 use crate::peer::{LegacyPeer, ModernPeer, Step};
 use crate::session::Session;
-use crate::shared::{Shared, count};
+use crate::shared::{Gauge, Shared, count};
 use crate::speaker::{Modern, Speaker, missing_capability};
 
 /// How long a call that was called off may take to say so, for its record.
@@ -353,7 +353,9 @@ fn bind(inquiry: &Inquiry) -> Binding {
 pub(super) fn run(shared: &Arc<Shared>, context: &OpContext, request: Request) -> Running {
     let gate = Arc::clone(&shared.gate);
     let context = context.clone();
+    let in_flight = Gauge::new(shared, |shared| &shared.counters.in_flight);
     Box::pin(async move {
+        let _in_flight = in_flight;
         let cancel = context.cancel.clone();
         tokio::select! {
             biased;

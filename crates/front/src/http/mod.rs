@@ -49,7 +49,7 @@ impl Front {
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
-                _ = shared.cancel.cancelled() => return Ok(()),
+                _ = shared.closing.cancelled() => return Ok(()),
             };
             match accepted {
                 Ok((stream, _)) => {

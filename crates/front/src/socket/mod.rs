@@ -39,7 +39,7 @@ impl Front {
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
-                _ = shared.cancel.cancelled() => return,
+                _ = shared.closing.cancelled() => return,
             };
             match accepted {
                 Ok((stream, _)) => {
