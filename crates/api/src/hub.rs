@@ -35,7 +35,7 @@ pub struct StatusAnswer {
     pub problems: Vec<String>,
 }
 
-/// Stop; calls in flight are called off and told so.
+/// Stop, after calls in flight have ended or five seconds; then they are called off and told so.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Stop {}
 

@@ -14,6 +14,8 @@ use crate::outbox::{Next, Outbox};
 
 /// Most bytes of one read, and about as many of one write.
 const CHUNK: usize = 16 * 1024;
+/// A line up to this many bytes is copied out of its chunk.
+const SMALL: usize = 4096;
 /// A line that goes on this many times past the limit is not waited for.
 const ENDLESS: usize = 16;
 
@@ -39,6 +41,16 @@ pub(super) fn encode(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + 1);
     write_line(&mut out, text);
     out
+}
+
+/// A short line on its own: as a slice it would keep the whole chunk it came
+/// in for as long as anything of it is remembered.
+fn loose(line: Bytes) -> Bytes {
+    if line.len() <= SMALL {
+        Bytes::copy_from_slice(&line)
+    } else {
+        line
+    }
 }
 
 // === impl Lines ===
@@ -83,7 +95,7 @@ impl Reader {
     pub(super) fn line(&mut self) -> Result<Option<Bytes>, FrameError> {
         match self.put_back.take() {
             Some(line) => Ok(Some(line)),
-            None => self.decoder.next(),
+            None => Ok(self.decoder.next()?.map(loose)),
         }
     }
 

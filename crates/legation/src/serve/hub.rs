@@ -177,7 +177,7 @@ impl Hub {
         }
     }
 
-    /// Stops it: no new calls, calls under way are called off, servers
+    /// Stops it: calls under way get five seconds and are then called off, servers
     /// end, the last records are on disk.
     pub(crate) async fn stop(self) {
         // No socket means that somebody wanted the hub to end: bridges wait for the next one then, or
