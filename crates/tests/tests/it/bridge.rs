@@ -216,7 +216,7 @@ async fn a_hub_that_was_stopped_stays_so_until_the_client_speaks() -> anyhow::Re
     hub.wait_for_tool(&peer, "fixture-echo").await?;
     let (code, _, complaint) = hub.run(&["stop"]).await?;
     assert_eq!(code, 0, "{complaint}");
-    // Longer than a bridge waits for a hub that only restarts.
+    // tidy: that nothing happens can only be seen after waiting; longer than a bridge waits for a hub that restarts.
     tokio::time::sleep(Duration::from_secs(4)).await;
     let (code, status, _) = hub.run(&["status"]).await?;
     assert_eq!(code, 4, "somebody started a hub: {status}");

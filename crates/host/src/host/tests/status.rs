@@ -86,6 +86,7 @@ async fn a_server_started_on_demand_is_as_its_last_start_was() {
                 if (status.instances, status.state.as_str()) == (instances, state) {
                     return;
                 }
+                // tidy: the loop waits for a state; the pause only yields.
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         };
