@@ -14,11 +14,6 @@ use legation_core::SystemClock;
 /// This program's version.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// A call allocates often and briefly; this allocator makes that a tenth of a
-/// call's cost cheaper than the system's, for two MiB.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
     // A guard stands before every server: it must not pay for a command line it does not have.
