@@ -224,8 +224,8 @@ async fn workspace_servers_are_seen_from_their_folder_only() {
         &offering(r#"{"tools":{}}"#, &[(ListKind::Tools, tools)]),
     );
     let source = Source::Workspace {
-        folder: "/work/a".into(),
-        file: "/work/a/.mcp.json".into(),
+        folder: "/projects/a".into(),
+        file: "/projects/a/.mcp.json".into(),
     };
     let entry = serde_json::json!({"command": "c", "instance": "workspace"});
     let mut workspace = spec_of("x", &entry, source);
@@ -233,9 +233,9 @@ async fn workspace_servers_are_seen_from_their_folder_only() {
     bench.apply(vec![workspace]).await;
     bench.settle().await;
     for (folder, sees) in [
-        (Some("/work/a"), true),
-        (Some("/work/a/deep"), true),
-        (Some("/work/ab"), false),
+        (Some("/projects/a"), true),
+        (Some("/projects/a/deep"), true),
+        (Some("/projects/ab"), false),
         (None, false),
     ] {
         let me = caller("me", folder);

@@ -248,8 +248,8 @@ async fn a_workspaces_own_server_tells_whoever_works_in_its_folder() {
     let mut bench = Bench::new();
     bench.serve("s", &server);
     let source = Source::Workspace {
-        folder: "/work/a".into(),
-        file: "/work/a/.mcp.json".into(),
+        folder: "/projects/a".into(),
+        file: "/projects/a/.mcp.json".into(),
     };
     let entry = serde_json::json!({"command": "c", "instance": "workspace"});
     bench.apply(vec![spec_of("s", &entry, source)]).await;
@@ -264,9 +264,9 @@ async fn a_workspaces_own_server_tells_whoever_works_in_its_folder() {
     let told = tokio::time::timeout(Duration::from_secs(5), told).await;
     assert_eq!(told.expect("told"), Audience::All);
     let cases = [
-        (Some("/work/a"), true),
-        (Some("/work/a/deep/er"), true),
-        (Some("/work/ab"), false),
+        (Some("/projects/a"), true),
+        (Some("/projects/a/deep/er"), true),
+        (Some("/projects/ab"), false),
         (None, false),
     ];
     for (workspace, expected) in cases {
