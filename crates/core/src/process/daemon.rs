@@ -97,17 +97,17 @@ pub fn detach(spec: &DetachSpec) -> Result<Detached, DaemonError> {
 }
 
 /// Puts this process into a session of its own, away from the terminal and the
-/// signals of whoever started it. A process that leads a session already stays.
+/// signals of whoever started it. A process that leads a group already, as one
+/// that a service manager started does, has been put aside and stays.
 pub fn become_daemon() -> Result<(), DaemonError> {
-    let own = rustix::process::getpid();
-    if rustix::process::getsid(None) == Ok(own) {
-        return Ok(());
-    }
-    rustix::process::setsid()
-        .map(|_session| ())
-        .map_err(|error| DaemonError::Session {
+    // Not getsid(2) first: it answers 0 where the session's leader is outside of
+    // this process's namespace, and that is no process id.
+    match rustix::process::setsid() {
+        Ok(_) | Err(rustix::io::Errno::PERM) => Ok(()),
+        Err(error) => Err(DaemonError::Session {
             source: error.into(),
-        })
+        }),
+    }
 }
 
 // === impl Detached ===
