@@ -13,23 +13,30 @@ const WALLS: &[(&str, &[&str])] = &[
     ("policy", &["core"]),
     ("config", &["core"]),
     ("keystore", &["core"]),
+    ("redact", &["core"]),
+    ("filter", &["core", "wire"]),
     ("store", &["core"]),
-    ("ledger", &["core", "store"]),
-    ("models", &["core", "policy", "keystore"]),
+    ("ledger", &["core", "store", "keystore"]),
+    ("models", &["core", "policy", "keystore", "redact"]),
     ("entra", &["core", "keystore"]),
     ("oauth", &["core", "wire", "keystore"]),
-    ("gate", &["policy", "ledger", "store", "core", "wire"]),
+    (
+        "gate",
+        &[
+            "policy", "redact", "filter", "ledger", "store", "keystore", "core", "wire",
+        ],
+    ),
     ("front", &["gate", "wire", "oauth", "core"]),
     ("bridge", &["wire", "core"]),
     (
         "host",
-        &["gate", "wire", "oauth", "store", "config", "core"],
+        &["gate", "filter", "wire", "oauth", "store", "config", "core"],
     ),
     ("inbox", &["core", "store", "entra"]),
     (
         "servers",
         &[
-            "gate", "store", "inbox", "entra", "ledger", "models", "core",
+            "gate", "wire", "store", "inbox", "entra", "ledger", "models", "core",
         ],
     ),
     ("engine", &["gate", "models", "store", "core"]),
@@ -38,7 +45,7 @@ const WALLS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "api", "config", "ledger", "inbox", "policy", "keystore", "core",
+            "api", "config", "ledger", "inbox", "policy", "redact", "keystore", "store", "core",
         ],
     ),
     ("tui", &["api", "core"]),
@@ -51,9 +58,9 @@ const WALLS: &[(&str, &[&str])] = &[
 
 /// Every crate that is part of the shipped binary.
 const PRODUCT: &[&str] = &[
-    "core", "wire", "policy", "config", "keystore", "store", "ledger", "models", "entra", "oauth",
-    "gate", "front", "bridge", "host", "inbox", "servers", "engine", "api", "console", "cli",
-    "tui",
+    "core", "wire", "policy", "config", "keystore", "redact", "filter", "store", "ledger",
+    "models", "entra", "oauth", "gate", "front", "bridge", "host", "inbox", "servers", "engine",
+    "api", "console", "cli", "tui",
 ];
 
 /// Crates that may name `rmcp`. Its typed round trip drops members it does not know, so the way of

@@ -1,0 +1,1 @@
+//! What a result or a definition may carry: hidden characters, links, secrets.

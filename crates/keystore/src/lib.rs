@@ -1,0 +1,1 @@
+//! Keys of the data directory, the PIN, and consent of a person.

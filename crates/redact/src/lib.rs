@@ -1,0 +1,1 @@
+//! Redaction of personal and health data, reversible where it may be.

@@ -1,0 +1,1 @@
+//! Servers that live in the hub.
