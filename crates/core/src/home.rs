@@ -106,6 +106,12 @@ impl Home {
         self.root.join("ledger.key")
     }
 
+    /// The keys of what is sealed and signed, and the PIN.
+    #[must_use]
+    pub fn keys(&self) -> PathBuf {
+        self.root.join("keys")
+    }
+
     /// Log files.
     #[must_use]
     pub fn logs(&self) -> PathBuf {
