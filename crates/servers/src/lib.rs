@@ -1,1 +1,22 @@
-//! Servers that live in the hub.
+//! Servers that live in the hub: `hub`, which tells agents what there is, and
+//! `audit`, which shows them the record.
+//!
+//! [`Natives`] stands before the host and adds them to what it offers. The
+//! alternative, giving each a connection like a child process has, was
+//! rejected: a native server must know who calls, and a message of the
+//! protocol cannot say that without an upstream server being able to say it too.
+//!
+//! Architecture invariant: a native server is called with a `Permitted` like
+//! any other, and none of its tools can approve anything.
+
+pub mod audit;
+mod catalogue;
+pub mod hub;
+mod native;
+mod natives;
+
+pub use native::{Native, Resource, Tool, failed, json_result, resource_result};
+pub use natives::{Natives, Views};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! The lists of native servers, made once.
+
+use std::sync::Arc;
+
+use legation_core::ServerName;
+use legation_gate::policy::{DefinitionHash, Origin, Target, Verb};
+use legation_gate::{Entry, ListKind, definition_hash};
+use legation_wire::json::Raw;
+
+use crate::Native;
+
+/// A native server with everything that is asked of it often.
+#[derive(Debug)]
+pub(crate) struct Shelf {
+    pub(crate) native: Arc<dyn Native>,
+    pub(crate) name: ServerName,
+    /// Under the server's own names.
+    pub(crate) own: Vec<Entry>,
+    /// Under flat names.
+    pub(crate) flat: Vec<Entry>,
+    pub(crate) resources: Vec<Entry>,
+    hashes: Vec<DefinitionHash>,
+}
+
+// === impl Shelf ===
+
+impl Shelf {
+    pub(crate) fn new(native: Arc<dyn Native>, name: ServerName) -> Self {
+        let entry = |item: &str, raw: Raw, reads: bool| Entry {
+            server: name.clone(),
+            item: item.into(),
+            raw,
+            trusted: true,
+            origin: Origin::Builtin,
+            read_only_hint: reads,
+        };
+        let tools = native.tools();
+        let own: Vec<Entry> = tools
+            .iter()
+            .map(|tool| entry(tool.name, tool.definition(tool.name), tool.reads))
+            .collect();
+        let flat = tools
+            .iter()
+            .map(|tool| {
+                let flat = flat_name(&name, tool.name);
+                entry(tool.name, tool.definition(&flat), tool.reads)
+            })
+            .collect();
+        let resources = native
+            .resources()
+            .iter()
+            .map(|resource| entry(resource.uri, resource.definition(), true))
+            .collect();
+        let hashes = own
+            .iter()
+            .map(|entry| definition_hash(&entry.raw))
+            .collect();
+        Self {
+            native,
+            name,
+            own,
+            flat,
+            resources,
+            hashes,
+        }
+    }
+
+    /// One list, under flat or own names.
+    pub(crate) fn list(&self, kind: ListKind, flat: bool) -> &[Entry] {
+        match kind {
+            ListKind::Tools if flat => &self.flat,
+            ListKind::Tools => &self.own,
+            ListKind::Resources => &self.resources,
+            ListKind::Templates | ListKind::Prompts => &[],
+        }
+    }
+
+    /// The target of a tool by its own name.
+    pub(crate) fn tool(&self, name: &str) -> Option<Target> {
+        let at = self.own.iter().position(|entry| *entry.item == *name)?;
+        let entry = &self.own[at];
+        Some(self.target(Verb::CallTool, entry, self.hashes.get(at).copied()))
+    }
+
+    /// The target of a tool by its flat name.
+    pub(crate) fn flat_tool(&self, flat: &str) -> Option<Target> {
+        let own = flat
+            .strip_prefix(self.name.as_str())
+            .and_then(|rest| rest.strip_prefix(['-', '/']))?;
+        self.tool(own)
+    }
+
+    /// The target of a resource.
+    pub(crate) fn resource(&self, uri: &str) -> Option<Target> {
+        let entry = self.resources.iter().find(|entry| *entry.item == *uri)?;
+        Some(self.target(Verb::ReadResource, entry, None))
+    }
+
+    fn target(&self, verb: Verb, entry: &Entry, definition: Option<DefinitionHash>) -> Target {
+        Target {
+            server: self.name.clone(),
+            verb,
+            item: entry.item.clone(),
+            definition,
+            read_only_hint: entry.read_only_hint,
+            trusted: true,
+            origin: Origin::Builtin,
+        }
+    }
+}
+
+fn flat_name(server: &ServerName, tool: &str) -> String {
+    format!("{server}-{tool}")
+}

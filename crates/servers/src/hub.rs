@@ -1,0 +1,207 @@
+//! `hub`: what there is, for agents that do not read a list of thousands of
+//! tools.
+
+mod search;
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use legation_core::{Caller, OpContext};
+use legation_gate::{Listing, Outcome};
+use legation_wire::json::{Object, Raw};
+use serde::Serialize;
+
+use crate::{Native, Resource, Tool, failed, json_result, resource_result};
+
+/// What `hub` needs to know of the hub it lives in.
+pub trait HubView: Send + Sync + fmt::Debug {
+    /// The servers a caller sees.
+    fn servers(&self, caller: &Caller) -> Vec<ServerInfo>;
+
+    /// The tools a caller may ever use, under flat names; `None` while the hub
+    /// ends.
+    fn tools(&self, context: &OpContext) -> Option<Arc<Listing>>;
+
+    /// What waits for a person, of this client's calls.
+    fn approvals(&self, caller: &Caller) -> Vec<ApprovalInfo>;
+}
+
+/// One server.
+#[derive(Debug, Clone, Serialize)]
+pub struct ServerInfo {
+    /// Its name.
+    pub name: String,
+    /// What people read.
+    pub title: String,
+    /// `connected`, `starting`, `failed`, `needs-auth` or `disabled`.
+    pub status: &'static str,
+    /// How many tools it offers.
+    pub tools: usize,
+    /// What its owner can do about it, where something is to be done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// One call that waits for a person.
+#[derive(Debug, Clone, Serialize)]
+pub struct ApprovalInfo {
+    /// The approval's id.
+    pub id: String,
+    /// `server/tool`.
+    pub call: String,
+    /// `pending`, `granted` or `denied`.
+    pub state: String,
+    /// When it ends, RFC 3339.
+    pub expires: String,
+}
+
+/// The server.
+#[derive(Debug)]
+pub struct Hub {
+    view: Arc<dyn HubView>,
+}
+
+#[derive(Serialize)]
+struct Servers {
+    servers: Vec<ServerInfo>,
+}
+
+#[derive(Serialize)]
+struct Approvals {
+    approvals: Vec<ApprovalInfo>,
+}
+
+#[derive(Serialize)]
+struct Found {
+    tools: Vec<Raw>,
+    /// How many more match.
+    more: usize,
+}
+
+/// Most tools that one search returns.
+const FOUND_MAX: usize = 50;
+const FOUND: usize = 10;
+
+const SERVERS_URI: &str = "legation://servers";
+
+const TOOLS: &[Tool] = &[
+    Tool {
+        name: "servers",
+        title: "List servers",
+        description: "Lists the MCP servers behind this hub, with their status and how many tools each offers.",
+        input: r#"{"type":"object","properties":{},"additionalProperties":false}"#,
+        reads: true,
+    },
+    Tool {
+        name: "find_tools",
+        title: "Find tools",
+        description: "Finds tools by words of their names and descriptions and returns their whole definitions, best first. Call what it finds with call_tool, or directly.",
+        input: r#"{"type":"object","properties":{"query":{"type":"string","minLength":1,"description":"What the tool should do, in a few words"},"limit":{"type":"integer","minimum":1,"maximum":50,"default":10}},"required":["query"],"additionalProperties":false}"#,
+        reads: true,
+    },
+    Tool {
+        name: "call_tool",
+        title: "Call a tool",
+        description: "Calls any tool of this hub by the name find_tools gave. The call is judged exactly as if the tool were called directly.",
+        input: r#"{"type":"object","properties":{"name":{"type":"string","minLength":1,"description":"The tool's name"},"arguments":{"type":"object","description":"Its arguments"}},"required":["name"],"additionalProperties":false}"#,
+        reads: false,
+    },
+    Tool {
+        name: "approvals",
+        title: "List approvals",
+        description: "Lists your calls that wait for a person's approval. Only a person can approve them.",
+        input: r#"{"type":"object","properties":{},"additionalProperties":false}"#,
+        reads: true,
+    },
+];
+
+const RESOURCES: &[Resource] = &[Resource {
+    uri: SERVERS_URI,
+    name: "servers",
+    description: "The MCP servers behind this hub and their status",
+    mime_type: "application/json",
+}];
+
+// === impl Hub ===
+
+impl Hub {
+    /// The server of the hub with this view.
+    #[must_use]
+    pub fn new(view: Arc<dyn HubView>) -> Self {
+        Self { view }
+    }
+
+    fn find(&self, context: &OpContext, arguments: &Object) -> Outcome {
+        let query = arguments.get("query").and_then(Raw::to_str);
+        let Some(query) = query.filter(|query| !query.trim().is_empty()) else {
+            return failed("`query` must be a text; nothing was searched");
+        };
+        let limit = match arguments.get("limit") {
+            None => FOUND,
+            Some(raw) => match raw.to_i64().and_then(|limit| usize::try_from(limit).ok()) {
+                Some(limit @ 1..=FOUND_MAX) => limit,
+                _ => return failed("`limit` must be a number from 1 to 50; nothing was searched"),
+            },
+        };
+        let Some(listing) = self.view.tools(context) else {
+            return failed("the hub is stopping; nothing was searched");
+        };
+        let found = search::search(&listing.entries, &query);
+        let more = found.len().saturating_sub(limit);
+        let tools = found.iter().take(limit).map(|entry| entry.raw.clone());
+        json_result(&Found {
+            tools: tools.collect(),
+            more,
+        })
+    }
+}
+
+impl Native for Hub {
+    fn name(&self) -> &'static str {
+        "hub"
+    }
+
+    fn instructions(&self) -> Option<&'static str> {
+        Some(
+            "find_tools finds tools of every server by what they do; call_tool calls one by name. A call that waits for a person returns an approval id: tell your user, and make the same call again later.",
+        )
+    }
+
+    fn tools(&self) -> &[Tool] {
+        TOOLS
+    }
+
+    fn resources(&self) -> &[Resource] {
+        RESOURCES
+    }
+
+    fn call(
+        &self,
+        context: OpContext,
+        tool: &'static str,
+        arguments: Object,
+    ) -> BoxFuture<'static, Outcome> {
+        let outcome = match tool {
+            "servers" => json_result(&Servers {
+                servers: self.view.servers(&context.caller),
+            }),
+            "find_tools" => self.find(&context, &arguments),
+            "approvals" => json_result(&Approvals {
+                approvals: self.view.approvals(&context.caller),
+            }),
+            // The gate resolves it to the tool it names; only a call that names none comes here.
+            _ => failed(
+                "`name` must be the name of a tool, as find_tools gives it; nothing was called",
+            ),
+        };
+        Box::pin(std::future::ready(outcome))
+    }
+
+    fn read(&self, context: OpContext, uri: &'static str) -> BoxFuture<'static, Outcome> {
+        let servers = Servers {
+            servers: self.view.servers(&context.caller),
+        };
+        Box::pin(std::future::ready(resource_result(uri, &servers)))
+    }
+}

@@ -1,0 +1,136 @@
+//! What a server in the hub is made of.
+
+use std::fmt;
+
+use futures_util::future::BoxFuture;
+use legation_core::OpContext;
+use legation_gate::Outcome;
+use legation_wire::json::{Object, Raw};
+use serde::Serialize;
+
+/// A server that lives in the hub. What it offers never changes while it runs.
+pub trait Native: Send + Sync + fmt::Debug {
+    /// Its name; no configured server may have it.
+    fn name(&self) -> &'static str;
+
+    /// What it wants models to know.
+    fn instructions(&self) -> Option<&'static str>;
+
+    /// Its tools.
+    fn tools(&self) -> &[Tool];
+
+    /// Its resources.
+    fn resources(&self) -> &[Resource];
+
+    /// Calls a tool of [`Native::tools`] with an object of arguments.
+    fn call(
+        &self,
+        context: OpContext,
+        tool: &'static str,
+        arguments: Object,
+    ) -> BoxFuture<'static, Outcome>;
+
+    /// Reads a resource of [`Native::resources`].
+    fn read(&self, context: OpContext, uri: &'static str) -> BoxFuture<'static, Outcome>;
+}
+
+/// One tool.
+#[derive(Debug, Clone, Copy)]
+pub struct Tool {
+    /// Its plain name.
+    pub name: &'static str,
+    /// What people read.
+    pub title: &'static str,
+    /// What models read.
+    pub description: &'static str,
+    /// JSON Schema of its arguments.
+    pub input: &'static str,
+    /// Whether it changes nothing.
+    pub reads: bool,
+}
+
+/// One resource.
+#[derive(Debug, Clone, Copy)]
+pub struct Resource {
+    /// Its URI.
+    pub uri: &'static str,
+    /// Its plain name.
+    pub name: &'static str,
+    /// What it holds.
+    pub description: &'static str,
+    /// The type of its content.
+    pub mime_type: &'static str,
+}
+
+// === impl Tool ===
+
+impl Tool {
+    /// Its definition, under a name of the endpoint's.
+    pub(crate) fn definition(&self, name: &str) -> Raw {
+        let annotations = Object::new()
+            .with("readOnlyHint", Raw::bool(self.reads))
+            .with("destructiveHint", Raw::bool(false))
+            .with("openWorldHint", Raw::bool(false));
+        Object::new()
+            .with("name", Raw::str(name))
+            .with("title", Raw::str(self.title))
+            .with("description", Raw::str(self.description))
+            .with("inputSchema", Raw::from_static(self.input))
+            .with("annotations", annotations.to_raw())
+            .to_raw()
+    }
+}
+
+// === impl Resource ===
+
+impl Resource {
+    /// Its definition.
+    pub(crate) fn definition(&self) -> Raw {
+        Object::new()
+            .with("uri", Raw::str(self.uri))
+            .with("name", Raw::str(self.name))
+            .with("description", Raw::str(self.description))
+            .with("mimeType", Raw::str(self.mime_type))
+            .to_raw()
+    }
+}
+
+/// A result with structure, and the same as text for models.
+#[must_use]
+pub fn json_result<T: Serialize>(value: &T) -> Outcome {
+    let structured = Raw::from_serialize(value);
+    let result = Object::new()
+        .with("content", content(structured.as_text()))
+        .with("structuredContent", structured);
+    Outcome::Complete(result.to_raw())
+}
+
+/// A tool's own error: what was not done, and what to do next.
+#[must_use]
+pub fn failed(message: &str) -> Outcome {
+    let result = Object::new()
+        .with("content", content(message))
+        .with("isError", Raw::bool(true));
+    Outcome::Complete(result.to_raw())
+}
+
+/// The content of a resource.
+#[must_use]
+pub fn resource_result<T: Serialize>(uri: &str, value: &T) -> Outcome {
+    let text = Raw::from_serialize(value);
+    let contents = Object::new()
+        .with("uri", Raw::str(uri))
+        .with("mimeType", Raw::str("application/json"))
+        .with("text", Raw::str(text.as_text()))
+        .to_raw();
+    let result = Object::new().with("contents", Raw::array([&contents]));
+    Outcome::Complete(result.to_raw())
+}
+
+fn content(text: &str) -> Raw {
+    let block = Object::new()
+        .with("type", Raw::str("text"))
+        .with("text", Raw::str(text))
+        .to_raw();
+    Raw::array([&block])
+}

@@ -1,0 +1,334 @@
+//! The native servers beside everybody else's.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::BoxFuture;
+use legation_core::{Caller, OpContext, ServerName, TaskHandle};
+use legation_gate::policy::{Origin, Permitted, Target};
+use legation_gate::{
+    Call, CallFailure, Description, Endpoint, HubEvent, Item, ListKind, Listing, Outcome, Peer,
+    Resolve, ServerSet, Subscription, TaskVerb, Unresolved,
+};
+use legation_wire::caps::ServerCapabilities;
+use legation_wire::json::{Object, Raw};
+use tokio::sync::broadcast;
+
+use crate::Native;
+use crate::catalogue::Shelf;
+
+/// How many merged lists are kept; past that they are made anew.
+const MERGED_MAX: usize = 64;
+/// Sets the versions of merged lists apart from those of the lists in them.
+const MERGED: u64 = 1 << 63;
+/// Sets the versions of native lists apart from both.
+const NATIVE: u64 = 1 << 62;
+
+/// Which servers a view shows.
+pub trait Views: Send + Sync + fmt::Debug {
+    /// Whether the view exists and includes the server.
+    fn includes(&self, view: &str, server: &str) -> bool;
+}
+
+/// Native servers, and behind them all others.
+#[derive(Debug)]
+pub struct Natives {
+    others: Arc<dyn ServerSet>,
+    views: Arc<dyn Views>,
+    shelves: Vec<Shelf>,
+    merged: Mutex<HashMap<(u64, ListKind, Shown), Arc<Listing>>>,
+    own: HashMap<(usize, ListKind), Arc<Listing>>,
+}
+
+/// Which native servers are in a list, one bit each.
+type Shown = u32;
+
+// === impl Natives ===
+
+impl Natives {
+    /// Puts native servers before others. At most 32; a name that is no
+    /// server's is left out.
+    #[must_use]
+    pub fn new(
+        natives: Vec<Arc<dyn Native>>,
+        others: Arc<dyn ServerSet>,
+        views: Arc<dyn Views>,
+    ) -> Self {
+        let shelves: Vec<Shelf> = natives
+            .into_iter()
+            .take(32)
+            .filter_map(|native| {
+                let name = ServerName::parse(native.name()).ok()?;
+                Some(Shelf::new(native, name))
+            })
+            .collect();
+        let mut own = HashMap::new();
+        for (at, shelf) in shelves.iter().enumerate() {
+            for (kind, step) in ListKind::ALL.into_iter().zip(0..) {
+                let listing = Listing {
+                    version: NATIVE + (at as u64) * 4 + step,
+                    entries: shelf.list(kind, false).to_vec(),
+                };
+                own.insert((at, kind), Arc::new(listing));
+            }
+        }
+        Self {
+            others,
+            views,
+            shelves,
+            merged: Mutex::default(),
+            own,
+        }
+    }
+
+    fn native(&self, name: &ServerName) -> Option<usize> {
+        self.shelves.iter().position(|shelf| shelf.name == *name)
+    }
+
+    /// The native servers of an endpoint that shows several.
+    fn shown(&self, endpoint: &Endpoint) -> Shown {
+        let bits = self
+            .shelves
+            .iter()
+            .enumerate()
+            .filter(|(_, shelf)| match endpoint {
+                Endpoint::All => true,
+                Endpoint::View(view) => self.views.includes(view, shelf.name.as_str()),
+                Endpoint::Server(_) => false,
+            });
+        bits.fold(0, |shown, (at, _)| shown | 1 << at)
+    }
+
+    fn of(&self, shown: Shown) -> impl Iterator<Item = &Shelf> {
+        let shelves = self.shelves.iter().enumerate();
+        shelves.filter_map(move |(at, shelf)| (shown & (1 << at) != 0).then_some(shelf))
+    }
+
+    /// What is named, if it is a native server's.
+    fn find(&self, endpoint: &Endpoint, item: &Item) -> Option<Result<Target, Unresolved>> {
+        if let Endpoint::Server(name) = endpoint {
+            let shelf = &self.shelves[self.native(name)?];
+            let found = match item {
+                Item::Tool(name) => shelf.tool(name),
+                Item::Resource(uri) => shelf.resource(uri),
+                Item::Prompt(_) | Item::PromptArgument(_) | Item::ResourceArgument(_) => None,
+            };
+            return Some(found.ok_or_else(|| unknown(item)));
+        }
+        let find = |shelf: &Shelf| match item {
+            Item::Tool(name) => shelf.flat_tool(name),
+            Item::Resource(uri) => shelf.resource(uri),
+            Item::Prompt(_) | Item::PromptArgument(_) | Item::ResourceArgument(_) => None,
+        };
+        let (at, target) = self
+            .shelves
+            .iter()
+            .enumerate()
+            .find_map(|(at, shelf)| find(shelf).map(|target| (at, target)))?;
+        (self.shown(endpoint) & (1 << at) != 0).then_some(Ok(target))
+    }
+
+    fn builtin(&self, target: &Target) -> Option<&Shelf> {
+        if target.origin != Origin::Builtin {
+            return None;
+        }
+        self.native(&target.server).map(|at| &self.shelves[at])
+    }
+}
+
+impl ServerSet for Natives {
+    fn resolve(&self, caller: &Caller, endpoint: &Endpoint, item: &Item) -> Resolve {
+        match self.find(endpoint, item) {
+            Some(found) => Resolve::Ready(found),
+            None => self.others.resolve(caller, endpoint, item),
+        }
+    }
+
+    fn call(
+        &self,
+        context: OpContext,
+        permitted: Permitted,
+        call: Call,
+    ) -> BoxFuture<'static, Outcome> {
+        let Some(shelf) = self.builtin(permitted.target()) else {
+            return self.others.call(context, permitted, call);
+        };
+        let target = permitted.target();
+        let gone = || {
+            Outcome::Failed(CallFailure::NotConnected {
+                server: target.server.clone(),
+                reason: "it does not offer this".to_owned(),
+            })
+        };
+        if *permitted.principal() != context.caller.principal {
+            tracing::error!(server = %target.server, "a permission was used by another than it was given to");
+            return Box::pin(std::future::ready(gone()));
+        }
+        if let Item::Resource(_) = &call.item {
+            let mut resources = shelf.native.resources().iter();
+            return match resources.find(|resource| *resource.uri == *target.item) {
+                Some(resource) => shelf.native.read(context, resource.uri),
+                None => Box::pin(std::future::ready(gone())),
+            };
+        }
+        let mut tools = shelf.native.tools().iter();
+        let Some(tool) = tools.find(|tool| *tool.name == *target.item) else {
+            return Box::pin(std::future::ready(gone()));
+        };
+        let arguments = match call.params.get("arguments") {
+            None => Object::new(),
+            Some(raw) => match raw.to_object() {
+                Some(arguments) => arguments,
+                None => {
+                    let refused = crate::failed("`arguments` must be an object; nothing was done");
+                    return Box::pin(std::future::ready(refused));
+                }
+            },
+        };
+        shelf.native.call(context, tool.name, arguments)
+    }
+
+    fn task_target(&self, caller: &Caller, handle: &TaskHandle) -> Result<Target, Unresolved> {
+        self.others.task_target(caller, handle)
+    }
+
+    fn task(
+        &self,
+        context: OpContext,
+        permitted: Permitted,
+        handle: TaskHandle,
+        verb: TaskVerb,
+        peer: Arc<dyn Peer>,
+    ) -> BoxFuture<'static, Outcome> {
+        self.others.task(context, permitted, handle, verb, peer)
+    }
+
+    fn tasks(&self, caller: &Caller) -> Vec<TaskHandle> {
+        self.others.tasks(caller)
+    }
+
+    fn listing(
+        &self,
+        caller: &Caller,
+        endpoint: &Endpoint,
+        kind: ListKind,
+    ) -> Result<Arc<Listing>, Unresolved> {
+        if let Endpoint::Server(name) = endpoint
+            && let Some(at) = self.native(name)
+        {
+            return Ok(Arc::clone(&self.own[&(at, kind)]));
+        }
+        let theirs = self.others.listing(caller, endpoint, kind)?;
+        let shown = self.shown(endpoint);
+        if self
+            .of(shown)
+            .all(|shelf| shelf.list(kind, true).is_empty())
+        {
+            return Ok(theirs);
+        }
+        let mut merged = self.merged.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (theirs.version, kind, shown);
+        if let Some(listing) = merged.get(&key) {
+            return Ok(Arc::clone(listing));
+        }
+        let mut entries = theirs.entries.clone();
+        for shelf in self.of(shown) {
+            entries.extend_from_slice(shelf.list(kind, true));
+        }
+        // Which natives a list shows is a matter of the endpoint, whose listing has a version of
+        // its own already.
+        let listing = Arc::new(Listing {
+            version: theirs.version | MERGED,
+            entries,
+        });
+        if merged.len() >= MERGED_MAX {
+            merged.clear();
+        }
+        merged.insert(key, Arc::clone(&listing));
+        Ok(listing)
+    }
+
+    fn describe(&self, caller: &Caller, endpoint: &Endpoint) -> Result<Description, Unresolved> {
+        if let Endpoint::Server(name) = endpoint
+            && let Some(at) = self.native(name)
+        {
+            return Ok(described(self.shelves[at].native.as_ref()));
+        }
+        let mut theirs = self.others.describe(caller, endpoint)?;
+        let shown = self.shown(endpoint);
+        for shelf in self.of(shown) {
+            let capabilities = &mut theirs.capabilities;
+            capabilities.tools |= !shelf.own.is_empty();
+            capabilities.resources |= !shelf.resources.is_empty();
+            let Some(text) = shelf.native.instructions() else {
+                continue;
+            };
+            let part = format!("[{}] {text}", shelf.name);
+            theirs.instructions = Some(match theirs.instructions.take() {
+                Some(before) => format!("{before}\n\n{part}"),
+                None => part,
+            });
+        }
+        Ok(theirs)
+    }
+
+    fn covers(&self, caller: &Caller, endpoint: &Endpoint, server: &ServerName) -> bool {
+        self.others.covers(caller, endpoint, server)
+    }
+
+    fn subscribe(&self, caller: &Caller, permitted: &Permitted) -> Subscription {
+        match self.builtin(permitted.target()) {
+            // What a native server holds is read anew each time and announces nothing.
+            Some(_) => Subscription::new(()),
+            None => self.others.subscribe(caller, permitted),
+        }
+    }
+
+    fn seat_opened(&self, caller: &Caller, peer: Arc<dyn Peer>) {
+        self.others.seat_opened(caller, peer);
+    }
+
+    fn roots_changed(&self, caller: &Caller) {
+        self.others.roots_changed(caller);
+    }
+
+    fn seat_closed(&self, caller: &Caller) {
+        self.others.seat_closed(caller);
+    }
+
+    fn events(&self) -> broadcast::Receiver<HubEvent> {
+        self.others.events()
+    }
+}
+
+fn described(native: &dyn Native) -> Description {
+    let mut raw = Object::new();
+    if !native.tools().is_empty() {
+        raw.set("tools", Raw::empty_object());
+    }
+    if !native.resources().is_empty() {
+        raw.set("resources", Raw::empty_object());
+    }
+    Description {
+        capabilities: ServerCapabilities {
+            tools: !native.tools().is_empty(),
+            resources: !native.resources().is_empty(),
+            raw,
+            ..ServerCapabilities::default()
+        },
+        instructions: native.instructions().map(str::to_owned),
+    }
+}
+
+fn unknown(item: &Item) -> Unresolved {
+    let what = match item {
+        Item::Tool(_) => "tool",
+        Item::Resource(_) | Item::ResourceArgument(_) => "resource",
+        Item::Prompt(_) | Item::PromptArgument(_) => "prompt",
+    };
+    Unresolved::Unknown {
+        what,
+        name: item.name().into(),
+    }
+}

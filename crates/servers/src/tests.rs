@@ -1,0 +1,3 @@
+mod natives;
+mod others;
+mod tools;
