@@ -13,7 +13,9 @@
 mod denied;
 mod explain;
 mod glob;
+pub mod governance;
 mod permitted;
+pub mod registry;
 mod rules;
 mod target;
 mod template;

@@ -1,0 +1,207 @@
+//! The owner's governance files: their types, how they are read, and what is
+//! wrong with them.
+//!
+//! Every file stands for itself: one that is missing, unusable or wrong is
+//! [`Broken`] and denies what it governs, while the others hold on. There is
+//! no default for a file, because a default is a rule that nobody wrote.
+
+mod bans;
+mod checks;
+mod contracts;
+mod date;
+mod enterprise;
+mod json;
+mod ladder;
+mod load;
+mod name;
+mod pattern;
+mod problem;
+mod profile;
+mod providers;
+mod roles;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+pub use bans::{
+    ArgumentTest, BanExample, BanKind, BanWhen, Fact, HardBan, HardBans, MoneyOver, Operator,
+    RecipientList,
+};
+pub use contracts::{Audience, GoldenFixture, OutputContract, OutputContracts};
+pub use date::Date;
+pub use enterprise::{
+    Allowed, Enterprise, EnterpriseBlock, EnterprisePolicy, Fingerprint, ModelPolicy,
+};
+pub use json::Note;
+pub use ladder::{ActionCategory, AutonomyLadder, Mode, PromotionThreshold};
+pub use load::ToolName;
+pub use name::{EntitySet, Meant, normalise};
+pub use pattern::{NamePattern, ToolPattern};
+pub use problem::{Place, Problem, Severity};
+pub use profile::{ClientClearance, Entity, Operator as Owner, OperatorProfile};
+pub use providers::{
+    Agreement, DISABLED, EntityOverride, JobOverride, LlmProviders, Provider, ProviderKind,
+};
+pub use roles::{RoleCard, RoleCards};
+
+/// Names of the governance files.
+pub mod file {
+    /// Entities and clearances.
+    pub const OPERATOR_PROFILE: &str = "operator_profile.json";
+    /// Roles of clients.
+    pub const ROLE_CARDS: &str = "role_cards.json";
+    /// Bans.
+    pub const HARD_BANS: &str = "hard_bans.json";
+    /// Rungs.
+    pub const AUTONOMY_LADDER: &str = "autonomy_ladder.json";
+    /// Models.
+    pub const LLM_PROVIDER: &str = "llm_provider.json";
+    /// Results.
+    pub const OUTPUT_CONTRACTS: &str = "output_contracts.json";
+    /// The owner's own Cedar policies.
+    pub const CEDAR: &str = "policy.cedar";
+    /// Permission rules.
+    pub const PERMISSIONS: &str = "permissions.toml";
+    /// The enterprise policy, which stands elsewhere.
+    pub const ENTERPRISE: &str = "policy.toml";
+}
+
+/// What was found where a governance file should be. `Debug` shows no text:
+/// files hold names of people.
+#[derive(Clone, PartialEq, Eq)]
+pub enum FileText {
+    /// Its text.
+    Text(String),
+    /// There is no file.
+    Absent,
+    /// There is one, but nobody should believe it: the reason.
+    Unusable(String),
+}
+
+/// Everything that was found, before it is understood.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    /// `operator_profile.json`.
+    pub operator_profile: FileText,
+    /// `role_cards.json`.
+    pub role_cards: FileText,
+    /// `hard_bans.json`.
+    pub hard_bans: FileText,
+    /// `autonomy_ladder.json`.
+    pub autonomy_ladder: FileText,
+    /// `llm_provider.json`.
+    pub llm_provider: FileText,
+    /// `output_contracts.json`.
+    pub output_contracts: FileText,
+    /// `policy.cedar`.
+    pub cedar: FileText,
+    /// `permissions.toml`.
+    pub permissions: FileText,
+    /// Rule files of folders, which may only deny and ask: the folder, its file.
+    pub workspaces: Vec<(Box<str>, FileText)>,
+    /// Enterprise policies, all of which hold.
+    pub enterprise: Vec<FileText>,
+    /// The files of people's names below the governance folder, by the name
+    /// that `roster_files` uses.
+    pub rosters: BTreeMap<Box<str>, FileText>,
+}
+
+/// A file that was understood, or why it was not.
+#[derive(Clone, Debug)]
+pub enum Loaded<T> {
+    /// It holds.
+    Good(T),
+    /// It denies what it governs.
+    Broken(Broken),
+}
+
+/// Why a file governs by denying.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Its name.
+    pub file: &'static str,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// The governance files, understood.
+#[derive(Clone, Debug)]
+pub struct Governance {
+    /// `operator_profile.json`.
+    pub profile: Loaded<OperatorProfile>,
+    /// `role_cards.json`.
+    pub roles: Loaded<RoleCards>,
+    /// `hard_bans.json`.
+    pub bans: Loaded<HardBans>,
+    /// `autonomy_ladder.json`.
+    pub ladder: Loaded<AutonomyLadder>,
+    /// `llm_provider.json`.
+    pub providers: Loaded<LlmProviders>,
+    /// `output_contracts.json`.
+    pub contracts: Loaded<OutputContracts>,
+    /// The enterprise policies. None is a good one that forbids nothing.
+    pub enterprise: Loaded<Enterprise>,
+    /// The rosters, by the name that `roster_files` uses.
+    pub rosters: BTreeMap<Box<str>, FileText>,
+    /// What the owner wrote beside the rules, by file.
+    pub notes: BTreeMap<&'static str, Vec<Note>>,
+}
+
+// === impl FileText ===
+
+impl fmt::Debug for FileText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => write!(f, "Text({} bytes)", text.len()),
+            Self::Absent => f.write_str("Absent"),
+            Self::Unusable(why) => write!(f, "Unusable({why})"),
+        }
+    }
+}
+
+impl Sources {
+    /// No file at all: everything is denied.
+    pub fn nothing() -> Self {
+        Self {
+            operator_profile: FileText::Absent,
+            role_cards: FileText::Absent,
+            hard_bans: FileText::Absent,
+            autonomy_ladder: FileText::Absent,
+            llm_provider: FileText::Absent,
+            output_contracts: FileText::Absent,
+            cedar: FileText::Absent,
+            permissions: FileText::Absent,
+            workspaces: Vec::new(),
+            enterprise: Vec::new(),
+            rosters: BTreeMap::new(),
+        }
+    }
+}
+
+// === impl Loaded ===
+
+impl<T> Loaded<T> {
+    /// What it says.
+    ///
+    /// # Errors
+    /// Why it says nothing.
+    pub fn get(&self) -> Result<&T, &Broken> {
+        match self {
+            Self::Good(value) => Ok(value),
+            Self::Broken(broken) => Err(broken),
+        }
+    }
+
+    /// What it says, if it says anything.
+    pub fn good(&self) -> Option<&T> {
+        self.get().ok()
+    }
+}
+
+// === impl Broken ===
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "governance file {} {}", self.file, self.reason)
+    }
+}

@@ -1,0 +1,336 @@
+//! The reader of governance files: plain JSON, read strictly.
+//!
+//! A key that stands twice, at any depth, refuses the file: most readers keep
+//! the last of two, so a file could show its owner one rule and enforce
+//! another. A key that nobody knows refuses it too, because a misspelt ban
+//! bans nothing; keys that begin with `_` are the owner's own words, are
+//! skipped and kept. Reading straight into the types was rejected because it
+//! can say neither that a key is doubled nor where in the file a mistake is.
+
+use std::fmt;
+
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor,
+};
+use serde_json::{Map, Number, Value};
+
+use super::problem::Place;
+
+/// What a file said beyond its type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Note {
+    /// JSON pointer of the key.
+    pub pointer: String,
+    /// What stands there.
+    pub value: Value,
+}
+
+/// A file that was read.
+#[derive(Clone, Debug)]
+pub(super) struct Read<T> {
+    pub(super) value: T,
+    pub(super) notes: Vec<Note>,
+}
+
+/// Why a file could not be read, and where in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refused {
+    pub(super) place: Place,
+    pub(super) message: String,
+}
+
+/// Reads `text` as a `T`.
+pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<Read<T>, Refused> {
+    if text.starts_with('\u{feff}') {
+        return Err(Refused {
+            place: Place::line(1),
+            message: "it begins with a byte-order mark".to_owned(),
+        });
+    }
+    let whole = parse(text)?;
+    let mut notes = Vec::new();
+    let clean = without_notes(whole, &mut String::new(), &mut notes);
+    match serde_path_to_error::deserialize(clean) {
+        Ok(value) => Ok(Read { value, notes }),
+        Err(error) => {
+            let pointer = pointer_of(error.path());
+            Err(Refused {
+                place: place(text, &pointer),
+                message: error.into_inner().to_string(),
+            })
+        }
+    }
+}
+
+/// The whole document, without a doubled key anywhere.
+pub(super) fn parse(text: &str) -> Result<Value, Refused> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    Strict
+        .deserialize(&mut reader)
+        .and_then(|value| reader.end().map(|()| value))
+        .map_err(|error| {
+            let said = error.to_string();
+            let message = said
+                .rfind(" at line ")
+                .map_or(said.as_str(), |at| &said[..at]);
+            Refused {
+                place: Place::line(error.line()),
+                message: message.to_owned(),
+            }
+        })
+}
+
+/// The place of `pointer` in `text`, which has been parsed.
+pub(super) fn place(text: &str, pointer: &str) -> Place {
+    let wanted: Vec<String> = pointer
+        .split('/')
+        .skip(1)
+        .map(|step| step.replace("~1", "/").replace("~0", "~"))
+        .collect();
+    let offset = Scanner { text, at: 0 }.find(&wanted);
+    Place {
+        pointer: (!pointer.is_empty()).then(|| pointer.to_owned()),
+        line: offset.map(|offset| 1 + text[..offset].matches('\n').count()),
+    }
+}
+
+/// Adds one step to a JSON pointer.
+pub(super) fn push_step(pointer: &mut String, step: &str) {
+    pointer.push('/');
+    pointer.push_str(&step.replace('~', "~0").replace('/', "~1"));
+}
+
+fn without_notes(value: Value, pointer: &mut String, notes: &mut Vec<Note>) -> Value {
+    let depth = pointer.len();
+    match value {
+        Value::Object(members) => {
+            let mut kept = Map::new();
+            for (key, value) in members {
+                push_step(pointer, &key);
+                if key.starts_with('_') {
+                    notes.push(Note {
+                        pointer: pointer.clone(),
+                        value,
+                    });
+                } else {
+                    kept.insert(key, without_notes(value, pointer, notes));
+                }
+                pointer.truncate(depth);
+            }
+            Value::Object(kept)
+        }
+        Value::Array(items) => Value::Array(
+            items
+                .into_iter()
+                .enumerate()
+                .map(|(index, item)| {
+                    push_step(pointer, &index.to_string());
+                    let item = without_notes(item, pointer, notes);
+                    pointer.truncate(depth);
+                    item
+                })
+                .collect(),
+        ),
+        plain => plain,
+    }
+}
+
+fn pointer_of(path: &serde_path_to_error::Path) -> String {
+    use serde_path_to_error::Segment;
+    let mut pointer = String::new();
+    for segment in path {
+        match segment {
+            Segment::Seq { index } => push_step(&mut pointer, &index.to_string()),
+            Segment::Map { key } => push_step(&mut pointer, key),
+            Segment::Enum { variant } => push_step(&mut pointer, variant),
+            Segment::Unknown => {}
+        }
+    }
+    pointer
+}
+
+struct Strict;
+
+/// Walks a document that is known to be JSON, to find where a value begins.
+struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+// === impl Strict ===
+
+impl<'de> DeserializeSeed<'de> for Strict {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value)
+            .map(Value::Number)
+            .ok_or_else(|| E::custom("a number out of range"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut all = Vec::new();
+        while let Some(item) = items.next_element_seed(Self)? {
+            all.push(item);
+        }
+        Ok(Value::Array(all))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut all = Map::new();
+        while let Some(key) = members.next_key::<String>()? {
+            if all.contains_key(&key) {
+                return Err(A::Error::custom(format!("the key {key:?} is there twice")));
+            }
+            let value = members.next_value_seed(Self)?;
+            all.insert(key, value);
+        }
+        Ok(Value::Object(all))
+    }
+}
+
+// === impl Scanner ===
+
+impl Scanner<'_> {
+    /// The offset of the value at `steps`; where the last of them does not
+    /// exist, of the value that should hold it.
+    fn find(mut self, steps: &[String]) -> Option<usize> {
+        self.space();
+        let mut found = self.at;
+        for step in steps {
+            let inside = match self.peek()? {
+                b'{' => self.enter_member(step),
+                b'[' => self.enter_item(step.parse().ok()?),
+                _ => None,
+            };
+            if inside.is_none() {
+                return Some(found);
+            }
+            self.space();
+            found = self.at;
+        }
+        Some(found)
+    }
+
+    fn enter_member(&mut self, wanted: &str) -> Option<()> {
+        self.at += 1;
+        loop {
+            self.space();
+            if self.peek()? != b'"' {
+                return None;
+            }
+            let start = self.at;
+            self.string();
+            let key: String = serde_json::from_str(&self.text[start..self.at]).ok()?;
+            self.space();
+            self.at += 1;
+            if key == wanted {
+                return Some(());
+            }
+            self.space();
+            self.value();
+            self.space();
+            self.at += 1;
+        }
+    }
+
+    fn enter_item(&mut self, wanted: usize) -> Option<()> {
+        self.at += 1;
+        for _ in 0..wanted {
+            self.space();
+            if self.peek()? == b']' {
+                return None;
+            }
+            self.value();
+            self.space();
+            self.at += 1;
+        }
+        self.space();
+        (self.peek()? != b']').then_some(())
+    }
+
+    fn value(&mut self) {
+        let mut depth = 0_usize;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'"' => {
+                    self.string();
+                    if depth == 0 {
+                        return;
+                    }
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => {
+                    if depth == 0 {
+                        return;
+                    }
+                    depth -= 1;
+                    if depth == 0 {
+                        self.at += 1;
+                        return;
+                    }
+                }
+                b',' if depth == 0 => return,
+                _ => {}
+            }
+            self.at += 1;
+        }
+    }
+
+    fn string(&mut self) {
+        self.at += 1;
+        while let Some(byte) = self.peek() {
+            self.at += if byte == b'\\' { 2 } else { 1 };
+            if byte == b'"' {
+                return;
+            }
+        }
+    }
+
+    fn space(&mut self) {
+        while self.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
+            self.at += 1;
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+}

@@ -1,0 +1,192 @@
+//! `llm_provider.json`: the models there are and what each is cleared for.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use legation_core::EntityId;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::date::Date;
+use super::name::{self, EntityName, EntitySet};
+
+/// The word in `default_provider` that means none.
+pub const DISABLED: &str = "disabled";
+
+/// The providers and who prefers which.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LlmProviders {
+    /// Where an editor finds the schema of this file.
+    #[serde(default, rename = "$schema")]
+    pub schema: Option<String>,
+    /// The provider where nothing else is preferred, or `disabled`.
+    pub default_provider: String,
+    /// The model where neither a job nor its provider names one.
+    #[serde(default)]
+    pub default_model: Option<String>,
+    /// How long a model may take to begin its answer, in milliseconds.
+    #[serde(default)]
+    pub timeout_ms: Option<u64>,
+    /// The providers, by name.
+    pub providers: BTreeMap<String, Provider>,
+    /// What an entity prefers, and whether it needs a HIPAA-cleared one.
+    #[serde(default, deserialize_with = "name::map")]
+    #[schemars(with = "BTreeMap<EntityName, EntityOverride>")]
+    pub entity_overrides: BTreeMap<EntityId, EntityOverride>,
+    /// What a job prefers.
+    #[serde(default)]
+    pub per_job_overrides: BTreeMap<String, JobOverride>,
+}
+
+/// One provider.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Provider {
+    /// How it is spoken to; by default what its name says.
+    #[serde(default)]
+    pub kind: Option<ProviderKind>,
+    /// Whether it may be used at all.
+    pub enabled: bool,
+    /// Where it is; an empty text is nowhere.
+    #[serde(default)]
+    pub endpoint: Option<String>,
+    /// The environment variable that holds its key. Never the key itself.
+    #[serde(default)]
+    pub auth_env_var: Option<String>,
+    /// Another source of its key, such as `x-github-token`.
+    #[serde(default)]
+    pub auth_source: Option<String>,
+    /// The version of its interface, where it wants one.
+    #[serde(default)]
+    pub api_version: Option<String>,
+    /// The model where the job names none.
+    #[serde(default)]
+    pub default_model: Option<String>,
+    /// Whether the owner says that health information may go there. Needs an
+    /// agreement in force, unless it is a local model.
+    pub hipaa_cleared: bool,
+    /// The business associate agreement.
+    #[serde(default)]
+    pub baa: Option<Agreement>,
+    /// Whose data may go there; everybody's when not given.
+    #[serde(default)]
+    pub entities: Option<EntitySet>,
+    /// Words for the reader.
+    #[serde(default)]
+    pub notes: Option<String>,
+}
+
+/// How a provider is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProviderKind {
+    /// OpenAI's own service.
+    OpenaiDirect,
+    /// OpenAI's models in the owner's Azure tenant.
+    AzureOpenai,
+    /// Anthropic's own service.
+    AnthropicDirect,
+    /// Anything else that speaks like OpenAI's.
+    OpenaiCompatible,
+    /// Copilot, with the token of the person who asks. There is no agreement
+    /// to be had for it, so it is never cleared for health information.
+    CopilotExtension,
+    /// A model on the owner's own machine. That it is one is the owner's word:
+    /// a loopback address can be a tunnel.
+    LocalModel,
+}
+
+/// A business associate agreement.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Agreement {
+    /// Where the signed paper is found.
+    pub reference: String,
+    /// The last day it holds, or the day by which somebody must look at it.
+    pub expires: Date,
+}
+
+/// What an entity prefers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EntityOverride {
+    /// The provider, or nothing for the default one.
+    #[serde(default)]
+    pub provider: Option<String>,
+    /// Whether only a HIPAA-cleared provider will do.
+    #[serde(default)]
+    pub required_hipaa_cleared: bool,
+    /// Words for the reader.
+    #[serde(default)]
+    pub notes: Option<String>,
+}
+
+/// What a job prefers.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobOverride {
+    /// The provider.
+    pub provider: String,
+    /// The model.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// Words for the reader.
+    #[serde(default)]
+    pub notes: Option<String>,
+}
+
+// === impl Provider ===
+
+impl Provider {
+    /// How the provider called `name` is spoken to; `None` when neither it
+    /// nor its name says.
+    pub fn kind_as(&self, name: &str) -> Option<ProviderKind> {
+        self.kind.or_else(|| ProviderKind::parse(name))
+    }
+
+    /// Where it is.
+    pub fn endpoint(&self) -> Option<&str> {
+        self.endpoint
+            .as_deref()
+            .map(str::trim)
+            .filter(|text| !text.is_empty())
+    }
+}
+
+// === impl ProviderKind ===
+
+impl ProviderKind {
+    /// Every kind.
+    pub const ALL: [Self; 6] = [
+        Self::OpenaiDirect,
+        Self::AzureOpenai,
+        Self::AnthropicDirect,
+        Self::OpenaiCompatible,
+        Self::CopilotExtension,
+        Self::LocalModel,
+    ];
+
+    /// The word a file uses.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::OpenaiDirect => "openai_direct",
+            Self::AzureOpenai => "azure_openai",
+            Self::AnthropicDirect => "anthropic_direct",
+            Self::OpenaiCompatible => "openai_compatible",
+            Self::CopilotExtension => "copilot_extension",
+            Self::LocalModel => "local_model",
+        }
+    }
+
+    /// The kind a file calls `text`.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+}
+
+impl fmt::Display for ProviderKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,210 @@
+//! Every reason code a refusal can carry and every event a record can be.
+//!
+//! Both are closed: a program that reads refusals or records can name all of
+//! them, and a code that is not here does not exist. Codes are never renamed;
+//! they stand in ledgers.
+
+use std::fmt;
+
+macro_rules! registry {
+    (
+        $(#[$enum_doc:meta])*
+        $name:ident { $( $(#[$doc:meta])* $variant:ident = $code:literal, )* }
+    ) => {
+        $(#[$enum_doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $name { $( $(#[$doc])* $variant, )* }
+
+        impl $name {
+            /// Every one of them.
+            pub const ALL: &[Self] = &[ $( Self::$variant, )* ];
+
+            /// As it stands in refusals and records.
+            pub fn as_str(self) -> &'static str {
+                match self { $( Self::$variant => $code, )* }
+            }
+
+            /// The one that is written so.
+            pub fn parse(text: &str) -> Option<Self> {
+                match text { $( $code => Some(Self::$variant), )* _ => None }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+registry! {
+    /// Why something was refused or put off.
+    ReasonCode {
+        // Who asks.
+        /// No credential, or one that does not hold.
+        MissingOrInvalidAuth = "MISSING_OR_INVALID_AUTH",
+        /// An account of the entity has no sign-in.
+        NotAuthenticated = "NOT_AUTHENTICATED",
+        /// Of a delegated call, one of the two who make it may not.
+        DelegationDenied = "DELEGATION_DENIED",
+        /// Too many calls in too little time.
+        RateLimited = "RATE_LIMITED",
+
+        // What is called.
+        /// There is no such tool, resource or prompt.
+        UnknownTarget = "UNKNOWN_TARGET",
+        /// The server was never reviewed.
+        ServerNotTrusted = "SERVER_NOT_TRUSTED",
+        /// The definition was never seen before, and somebody must look at it.
+        DefinitionNew = "DEFINITION_NEW",
+        /// The definition is not the one that was approved.
+        DefinitionChanged = "DEFINITION_CHANGED",
+        /// The definition looks dangerous.
+        DefinitionQuarantined = "DEFINITION_QUARANTINED",
+
+        // Files.
+        /// A governance file is missing, unusable or wrong.
+        GovernanceUnavailable = "GOVERNANCE_UNAVAILABLE",
+        /// The organisation's policy forbids it.
+        EnterprisePolicyBlock = "ENTERPRISE_POLICY_BLOCK",
+        /// A rule could not be evaluated.
+        PolicyError = "POLICY_ERROR",
+        /// One of the owner's Cedar policies forbids it.
+        PolicyForbidden = "POLICY_FORBIDDEN",
+
+        // Entities.
+        /// Nothing says whose data it is about.
+        MissingEntityOrProvenance = "MISSING_ENTITY_OR_PROVENANCE",
+        /// There is no such entity.
+        UnknownEntity = "UNKNOWN_ENTITY",
+        /// The name of an entity is written with look-alike letters.
+        EntityLookAlike = "ENTITY_LOOK_ALIKE",
+        /// Data of two entities would meet that never may.
+        CrossEntityBlock = "CROSS_ENTITY_BLOCK",
+        /// The client may not see this entity's data.
+        ClientNotCleared = "CLIENT_NOT_CLEARED",
+        /// A recipient may not get this entity's data.
+        RecipientNotCleared = "RECIPIENT_NOT_CLEARED",
+
+        // Rules.
+        /// The client has no role that may do this.
+        RoleCardBlock = "ROLE_CARD_BLOCK",
+        /// A ban forbids it.
+        HardBanViolation = "HARD_BAN_VIOLATION",
+        /// The ladder blocks it for now.
+        LadderBlocked = "LADDER_BLOCKED",
+        /// The ladder says never.
+        LadderNever = "LADDER_NEVER",
+        /// A permission rule denies it.
+        PermissionDenied = "PERMISSION_DENIED",
+        /// No permission rule allows it.
+        NoRuleAllows = "NO_RULE_ALLOWS",
+        /// The result breaks a contract with those who would read it.
+        OutputContractViolation = "OUTPUT_CONTRACT_VIOLATION",
+        /// Health information is in it that was not redacted.
+        UnredactedPhi = "UNREDACTED_PHI",
+        /// Too much may have been missed by redaction.
+        ResidualRisk = "RESIDUAL_RISK",
+
+        // Approvals and proposals.
+        /// A person has to agree first.
+        OperatorApprovalRequired = "OPERATOR_APPROVAL_REQUIRED",
+        /// A person has been asked and has not answered.
+        ApprovalPending = "APPROVAL_PENDING",
+        /// A person said no.
+        ApprovalDenied = "APPROVAL_DENIED",
+        /// The approval is too old.
+        ApprovalExpired = "APPROVAL_EXPIRED",
+        /// The approval was used before.
+        ApprovalUsed = "APPROVAL_USED",
+        /// The call is not the one that was approved.
+        ApprovalVoided = "APPROVAL_VOIDED",
+        /// A person has to certify the proposal.
+        CertificationRequired = "CERTIFICATION_REQUIRED",
+        /// The proposal is not as it was certified.
+        ProposalVoided = "PROPOSAL_VOIDED",
+
+        // Models.
+        /// No provider is left that may have this.
+        LlmProviderUnavailable = "LLM_PROVIDER_UNAVAILABLE",
+        /// Copilot was chosen, and nobody's token came with the request.
+        CopilotTokenMissing = "COPILOT_TOKEN_MISSING",
+        /// A provider is preferred that `llm_provider.json` does not have.
+        UnknownProvider = "UNKNOWN_PROVIDER",
+
+        // The record.
+        /// The call could not be recorded, so it was not made.
+        LedgerUnavailable = "LEDGER_UNAVAILABLE",
+    }
+}
+
+registry! {
+    /// What a record is about.
+    EventName {
+        /// A tool was called, or its call refused.
+        McpToolCall = "MCP_TOOL_CALL",
+        /// A resource was read, or its reading refused.
+        McpResourceRead = "MCP_RESOURCE_READ",
+        /// A prompt was fetched, or its fetching refused.
+        McpPromptGet = "MCP_PROMPT_GET",
+        /// An argument was completed.
+        McpCompletion = "MCP_COMPLETION",
+        /// A task was answered or cancelled.
+        McpTask = "MCP_TASK",
+        /// A server asked for a model.
+        McpSampling = "MCP_SAMPLING",
+        /// The Copilot webhook was called.
+        CopilotWebhookRequest = "COPILOT_WEBHOOK_REQUEST",
+        /// A provider was chosen.
+        LlmProviderSelected = "LLM_PROVIDER_SELECTED",
+        /// No provider may have what was asked.
+        LlmProviderBlocked = "LLM_PROVIDER_BLOCKED",
+        /// The owner changed which provider is preferred.
+        LlmProviderChanged = "LLM_PROVIDER_CHANGED",
+        /// The chosen provider did not answer.
+        LlmProviderUnavailable = "LLM_PROVIDER_UNAVAILABLE",
+        /// Copilot was chosen, and nobody's token came with the request.
+        CopilotTokenMissing = "COPILOT_TOKEN_MISSING",
+        /// A provider is preferred that there is none of.
+        UnknownProvider = "UNKNOWN_PROVIDER",
+        /// A person was asked.
+        ApprovalRequested = "APPROVAL_REQUESTED",
+        /// A person agreed.
+        ApprovalGranted = "APPROVAL_GRANTED",
+        /// A person said no.
+        ApprovalDenied = "APPROVAL_DENIED",
+        /// Nobody answered in time.
+        ApprovalExpired = "APPROVAL_EXPIRED",
+        /// What was approved is no longer what would be done.
+        ApprovalVoided = "APPROVAL_VOIDED",
+        /// A grant was made.
+        GrantAdded = "GRANT_ADDED",
+        /// A grant was taken back.
+        GrantRemoved = "GRANT_REMOVED",
+        /// Something was proposed.
+        ProposalMade = "PROPOSAL_MADE",
+        /// A person certified a proposal.
+        ProposalCertified = "PROPOSAL_CERTIFIED",
+        /// A person rejected a proposal.
+        ProposalRejected = "PROPOSAL_REJECTED",
+        /// A certified proposal was carried out.
+        ProposalApplied = "PROPOSAL_APPLIED",
+        /// A definition was seen for the first time.
+        DefinitionSeen = "DEFINITION_SEEN",
+        /// A definition is no longer what it was.
+        DefinitionChanged = "DEFINITION_CHANGED",
+        /// The owner looked at a definition and accepted it.
+        DefinitionApproved = "DEFINITION_APPROVED",
+        /// The owner looked at a definition and refused it.
+        DefinitionRejected = "DEFINITION_REJECTED",
+        /// Governance files changed and hold from here on.
+        GovernanceChanged = "GOVERNANCE_CHANGED",
+        /// A governance file broke and denies what it governs.
+        GovernanceBroken = "GOVERNANCE_BROKEN",
+        /// The labels of a conversation were taken off by a person.
+        LabelsCleared = "LABELS_CLEARED",
+        /// Keys were destroyed, and with them what they sealed.
+        KeyDestroyed = "KEY_DESTROYED",
+    }
+}
