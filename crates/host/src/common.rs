@@ -1,9 +1,11 @@
 //! What every part of the host holds.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
-use legation_config::Settings;
+use arc_swap::ArcSwap;
+use legation_config::{Settings, View};
 use legation_core::{SharedClock, TaskSet};
 use legation_gate::HubEvent;
 use legation_store::Store;
@@ -41,6 +43,8 @@ pub(crate) struct Common {
     pub(crate) clock: SharedClock,
     /// The settings.
     pub(crate) settings: Settings,
+    /// `[views.NAME]` as they are now.
+    pub(crate) views: ArcSwap<BTreeMap<Box<str>, View>>,
     /// Where background work runs.
     pub(crate) runtime: tokio::runtime::Handle,
     /// The background work.
@@ -126,6 +130,7 @@ impl Common {
             events: broadcast::Sender::new(EVENTS_WAITING),
             loading: Arc::new(Semaphore::new(settings.load_parallelism)),
             names: RwLock::new(names),
+            views: ArcSwap::from_pointee(settings.views.clone()),
             settings,
             times,
         }

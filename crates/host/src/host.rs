@@ -1,11 +1,11 @@
 //! The host: every server of the configuration, running as it should.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
-use legation_config::{Environment, Instance as Mode, Problem, ServerSpec, Settings};
+use legation_config::{Environment, Instance as Mode, Problem, ServerSpec, Settings, View};
 use legation_core::process::GuardPath;
 use legation_core::{Caller, CancelReason, Home, ServerName, SharedClock};
 use legation_gate::{HubEvent, ListKind};
@@ -156,6 +156,45 @@ impl Host {
             wanted.problems = problems;
         }
         self.reconcile(None).await;
+    }
+
+    /// Makes the views those of the settings. Whoever looks at one hears that
+    /// its lists changed.
+    pub fn set_views(&self, views: BTreeMap<Box<str>, View>) {
+        let common = &self.inner.common;
+        if **common.views.load() == views {
+            return;
+        }
+        common.views.store(Arc::new(views));
+        self.inner.catalogue.clear();
+        for server in self.inner.roster.load().all() {
+            for kind in ListKind::ALL {
+                common.tell(HubEvent::ListChanged {
+                    server: server.spec.name.clone(),
+                    kind,
+                    audience: legation_gate::Audience::All,
+                });
+            }
+        }
+    }
+
+    /// Whether a view exists and includes a server.
+    #[must_use]
+    pub fn view_includes(&self, view: &str, server: &str) -> bool {
+        let views = self.inner.common.views.load();
+        views
+            .get(view)
+            .is_some_and(|view| crate::glob::any(&view.servers, server))
+    }
+
+    /// The servers a caller sees, as they are now.
+    #[must_use]
+    pub fn status_for(&self, caller: &Caller) -> Vec<ServerStatus> {
+        let roster = self.inner.roster.load();
+        roster
+            .visible(caller)
+            .map(|server| ServerStatus::of(server))
+            .collect()
     }
 
     /// Starts or stops a server until its configuration changes.

@@ -4,6 +4,7 @@ mod admin;
 mod credentials;
 mod hub;
 mod log;
+mod natives;
 mod reload;
 
 use legation_cli::{CliError, Context, Exit, ServeArgs};

@@ -16,6 +16,11 @@ use crate::environment::{SecretTemplate, Template};
 
 use check::{Wrong, check_references, is_header_name, kind_of, no_nul, not_a, template, wrong};
 
+/// Names of the servers that live in the hub.
+const NATIVE: [&str; 7] = [
+    "hub", "audit", "identity", "teams", "inbox", "delegate", "desk",
+];
+
 /// A reader that removes what it understood, so that the rest is unknown.
 struct Fields<'a> {
     rest: Map<String, Value>,
@@ -45,6 +50,13 @@ pub(crate) fn read_entry(
             return (None, vec![problem(wrong)]);
         }
     };
+    if NATIVE.contains(&name) {
+        let wrong = wrong(
+            "the name belongs to a server of the hub's own".to_owned(),
+            "Rename the entry.",
+        );
+        return (None, vec![problem(wrong)]);
+    }
     let Value::Object(members) = entry else {
         let wrong = wrong(
             format!("the entry is {}, not an object", kind_of(entry)),

@@ -49,8 +49,8 @@ impl Inner {
                 }),
             },
             Endpoint::View(name) => {
-                let view = self.common.settings.views.get(name);
-                let view = view.ok_or_else(|| Unresolved::NoEndpoint {
+                let views = self.common.views.load();
+                let view = views.get(name).ok_or_else(|| Unresolved::NoEndpoint {
                     what: "view",
                     name: name.clone(),
                 })?;
@@ -78,7 +78,8 @@ impl Inner {
             Endpoint::All => true,
             Endpoint::Server(name) => name == server,
             Endpoint::View(name) => {
-                let view = self.common.settings.views.get(name);
+                let views = self.common.views.load();
+                let view = views.get(name);
                 view.is_some_and(|view| glob::any(&view.servers, server.as_str()))
             }
         }
@@ -171,7 +172,8 @@ impl Inner {
     fn view_shows(&self, endpoint: &Endpoint, space: Space, item: &str) -> bool {
         match (endpoint, space) {
             (Endpoint::View(name), Space::Tools) => {
-                let view = self.common.settings.views.get(name);
+                let views = self.common.views.load();
+                let view = views.get(name);
                 view.is_some_and(|view| glob::any(&view.tools, item))
             }
             _ => true,

@@ -132,8 +132,9 @@ impl ServerSet for Host {
         kind: ListKind,
     ) -> Result<Arc<Listing>, Unresolved> {
         let parts = self.inner.parts(caller, endpoint)?;
+        let views = self.inner.common.views.load();
         let view = match endpoint {
-            Endpoint::View(name) => self.inner.common.settings.views.get(name),
+            Endpoint::View(name) => views.get(name),
             Endpoint::All | Endpoint::Server(_) => None,
         };
         Ok(self.inner.catalogue.listing(endpoint, kind, &parts, view))

@@ -14,7 +14,7 @@ use legation_core::home::HomeLock;
 use legation_core::process::GuardPath;
 use legation_core::{BootId, Cancel, Home, SharedClock, TaskSet};
 use legation_front::{Front, FrontParts, FrontSettings, Workers};
-use legation_gate::{Gate, ServerSet};
+use legation_gate::Gate;
 use legation_host::{Host, HostParts};
 use legation_ledger::{Ledger, LedgerKey};
 use legation_store::{Store, StoreOptions};
@@ -23,6 +23,7 @@ use tokio::sync::{Notify, watch as latest};
 
 use super::admin::Admin;
 use super::credentials::Keys;
+use super::natives;
 use super::reload;
 
 /// How many threads serve HTTP.
@@ -227,12 +228,15 @@ impl Inner {
             runtime: tokio::runtime::Handle::current(),
         });
         let (rules, _) = reload::rules(&options.home);
+        let (servers, windows) = natives::beside(&host, &ledger);
         let gate = Gate::new(
-            Arc::clone(&host) as Arc<dyn ServerSet>,
+            servers,
             Arc::clone(&ledger),
             rules,
             keys.known(options.no_auth),
         );
+        let gate = Arc::new(gate);
+        windows.open(&gate);
         let inner = Arc::new(Self {
             home: options.home.clone(),
             environment: options.environment.clone(),
@@ -241,7 +245,7 @@ impl Inner {
             boot: BootId::random()
                 .map_err(|error| CliError::new(Exit::Failed, error.to_string()))?,
             host,
-            gate: Arc::new(gate),
+            gate,
             ledger,
             keys,
             no_auth: options.no_auth,
@@ -305,20 +309,21 @@ impl Inner {
         }
     }
 
-    /// What is wrong with the settings as their layers are now; a hub keeps
-    /// those it started with.
-    pub(crate) fn settings_problem(&self) -> Option<String> {
+    /// The settings as their layers are now, or what is wrong with them. But for
+    /// the views a hub keeps those it started with.
+    pub(crate) fn settings(&self) -> Result<Settings, String> {
         let flags: Vec<(&str, String)> = self
             .flags
             .iter()
             .map(|(key, value)| (key.as_str(), value.clone()))
             .collect();
-        let error = Settings::load(&self.home, &self.environment, &flags).err()?;
-        Some(format!(
-            "the next start will fail: {} ({})",
-            chain(&error),
-            error.hint()
-        ))
+        Settings::load(&self.home, &self.environment, &flags).map_err(|error| {
+            format!(
+                "the next start will fail: {} ({})",
+                chain(&error),
+                error.hint()
+            )
+        })
     }
 }
 

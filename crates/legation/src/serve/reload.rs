@@ -21,7 +21,10 @@ pub(crate) async fn everything(hub: &Arc<Inner>) {
     hub.gate.set_rules(rules);
     problems.extend(hub.keys.reload(&hub.home));
     hub.gate.set_clients(hub.keys.known(hub.no_auth));
-    problems.extend(hub.settings_problem());
+    match hub.settings() {
+        Ok(settings) => hub.host.set_views(settings.views),
+        Err(problem) => problems.push(problem),
+    }
     for problem in &problems {
         tracing::error!(problem, "a file cannot be used");
     }

@@ -208,6 +208,29 @@ async fn serves_one_server_under_plain_names() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
+async fn a_view_is_there_as_soon_as_the_settings_say_so() -> anyhow::Result<()> {
+    let hub = hub().await?;
+    let all = hub.http(PeerEra::Modern, everything(), friendly()).await?;
+    hub.wait_for_tool(&all, "fixture-echo").await?;
+    let view = |tools: &str| format!("[views.few]\nservers = [\"fixture\"]\ntools = [{tools}]\n");
+    for (tools, shown) in [("\"echo\"", 1), ("\"echo\", \"wait\"", 2)] {
+        std::fs::write(hub.home().join("legation.toml"), view(tools))?;
+        until("the view", Duration::from_secs(20), async || {
+            let Ok(command) = hub.command(&["bridge", "--view", "few"]) else {
+                return false;
+            };
+            let wire = |shared| legation_tests::harness::lines::LineWire::spawn(command, shared);
+            let peer = Peer::lines(wire, PeerEra::Modern, everything(), friendly()).await;
+            let Ok(peer) = peer else { return false };
+            let tools = peer.list("tools/list", "tools").await;
+            tools.is_ok_and(|tools| tools.len() == shown)
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_hub_that_was_stopped_stays_so_until_the_client_speaks() -> anyhow::Result<()> {
     let mut hub = hub().await?;
     let peer = hub

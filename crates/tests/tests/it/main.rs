@@ -12,5 +12,6 @@ mod fidelity;
 mod fixture;
 mod hostile;
 mod leftovers;
+mod natives;
 mod patience;
 mod sse;

@@ -1,0 +1,169 @@
+//! What the native servers see of the hub they live in.
+
+use std::sync::{Arc, OnceLock, Weak};
+
+use futures_util::future::BoxFuture;
+use legation_core::error::chain;
+use legation_core::{Caller, EntityId, OpContext};
+use legation_gate::{Endpoint, Gate, ListKind, Listing, ServerSet};
+use legation_host::Host;
+use legation_ledger::{Ledger, Note};
+use legation_servers::audit::{Audit, AuditView, Event, Query};
+use legation_servers::hub::{ApprovalInfo, Hub, HubView, ServerInfo};
+use legation_servers::{Natives, Views};
+use legation_wire::json::{Limits, Raw};
+
+/// How far back a query reads, in records.
+const READ_MAX: usize = 20_000;
+
+/// The gate stands before the servers and is made after them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Windows(Arc<OnceLock<Weak<Gate>>>);
+
+#[derive(Debug)]
+struct HubWindow {
+    host: Arc<Host>,
+    gate: Windows,
+}
+
+#[derive(Debug)]
+struct LedgerWindow {
+    ledger: Arc<Ledger>,
+}
+
+/// The native servers before the host's.
+pub(super) fn beside(host: &Arc<Host>, ledger: &Arc<Ledger>) -> (Arc<dyn ServerSet>, Windows) {
+    let windows = Windows::default();
+    let hub = Hub::new(Arc::new(HubWindow {
+        host: Arc::clone(host),
+        gate: windows.clone(),
+    }));
+    let audit = Audit::new(Arc::new(LedgerWindow {
+        ledger: Arc::clone(ledger),
+    }));
+    let views = Arc::new(HubWindow {
+        host: Arc::clone(host),
+        gate: windows.clone(),
+    });
+    let natives = Natives::new(
+        vec![Arc::new(hub), Arc::new(audit)],
+        Arc::clone(host) as Arc<dyn ServerSet>,
+        views,
+    );
+    (Arc::new(natives), windows)
+}
+
+// === impl Windows ===
+
+impl Windows {
+    /// Lets the native servers see the catalogue through this gate.
+    pub(super) fn open(&self, gate: &Arc<Gate>) {
+        self.0.get_or_init(|| Arc::downgrade(gate));
+    }
+
+    fn gate(&self) -> Option<Arc<Gate>> {
+        self.0.get()?.upgrade()
+    }
+}
+
+// === impl HubWindow ===
+
+impl Views for HubWindow {
+    fn includes(&self, view: &str, server: &str) -> bool {
+        self.host.view_includes(view, server)
+    }
+}
+
+impl HubView for HubWindow {
+    fn servers(&self, caller: &Caller) -> Vec<ServerInfo> {
+        let servers = self.host.status_for(caller);
+        servers
+            .into_iter()
+            .map(|server| ServerInfo {
+                name: server.name.to_string(),
+                hint: server.hint(),
+                status: server.state.as_str(),
+                tools: server.tools,
+                title: server.title,
+            })
+            .collect()
+    }
+
+    fn tools(&self, context: &OpContext) -> Option<Arc<Listing>> {
+        let gate = self.gate.gate()?;
+        gate.listing(context, &Endpoint::All, ListKind::Tools).ok()
+    }
+
+    fn approvals(&self, _caller: &Caller) -> Vec<ApprovalInfo> {
+        Vec::new()
+    }
+}
+
+// === impl LedgerWindow ===
+
+impl AuditView for LedgerWindow {
+    fn log(&self, context: &OpContext, event: Event) -> BoxFuture<'static, Result<(), String>> {
+        let entity = EntityId::personal();
+        let client = &context.caller.principal.client;
+        let Event {
+            action,
+            resource,
+            outcome,
+        } = event;
+        let text = format!("{client}: {action}: {resource}: {outcome}");
+        let noted = self.ledger.note(&Note {
+            entity: &entity,
+            topic: "agent event",
+            text: &text,
+        });
+        Box::pin(async move {
+            let failed = |error| format!("{}; nothing was recorded", chain(&error));
+            noted.await.map_err(failed)
+        })
+    }
+
+    fn query(
+        &self,
+        context: &OpContext,
+        query: Query,
+    ) -> BoxFuture<'static, Result<Vec<Raw>, String>> {
+        let ledger = Arc::clone(&self.ledger);
+        let client = context.caller.principal.client.clone();
+        Box::pin(async move {
+            let read = tokio::task::spawn_blocking(move || ledger.tail(READ_MAX));
+            let entries = read
+                .await
+                .map_err(|error| format!("the record was not read: {error}"))?
+                .map_err(|error| chain(&error))?;
+            let own = entries.iter().rev().filter_map(|entry| {
+                let record = entry.record()?;
+                let same = |wanted: &Option<String>, found: &Option<String>| {
+                    wanted.is_none() || wanted == found
+                };
+                let status = record.status.map(|status| status.as_str().to_owned());
+                let wanted = record.client.as_deref() == Some(client.as_str())
+                    && same(&query.server, &record.server)
+                    && same(&query.item, &record.item)
+                    && same(&query.status, &status);
+                wanted.then(|| Raw::parse(entry.text.clone().into(), &Limits::CLIENT).ok())?
+            });
+            Ok(own.take(query.limit).collect())
+        })
+    }
+
+    fn verify(&self, _context: &OpContext) -> BoxFuture<'static, Result<Raw, String>> {
+        let ledger = Arc::clone(&self.ledger);
+        Box::pin(async move {
+            let checked = tokio::task::spawn_blocking(move || ledger.verify());
+            let report = checked
+                .await
+                .map_err(|error| format!("the record was not checked: {error}"))?
+                .map_err(|error| chain(&error))?;
+            let summary = serde_json::json!({
+                "whole": report.is_intact(),
+                "records": report.records,
+            });
+            Ok(Raw::from_serialize(&summary))
+        })
+    }
+}

@@ -1,0 +1,84 @@
+//! The servers that live in the hub, beside those of the configuration.
+
+use legation_tests::fixture::Era;
+use legation_tests::harness::hub::{Hub, HubOptions};
+use legation_tests::harness::peer::{Peer, PeerEra, everything, friendly};
+use legation_tests::harness::servers::stdio_entry;
+use serde_json::{Value, json};
+
+const ERAS: [PeerEra; 2] = [PeerEra::Legacy, PeerEra::Modern];
+
+async fn hub(name: &str) -> anyhow::Result<Hub> {
+    let servers = json!({name: stdio_entry(Era::Both, "shared")?});
+    Hub::start(HubOptions {
+        servers,
+        ..HubOptions::default()
+    })
+    .await
+}
+
+async fn structured(peer: &Peer, tool: &str, arguments: Value) -> anyhow::Result<Value> {
+    let answer = peer.call(tool, arguments).await?;
+    let answer: Value = serde_json::from_str(&answer.text)?;
+    Ok(answer["result"]["structuredContent"].clone())
+}
+
+#[tokio::test]
+async fn agents_find_and_see_what_there_is() -> anyhow::Result<()> {
+    let hub = hub("fixture").await?;
+    for era in ERAS {
+        let peer = hub.http(era, everything(), friendly()).await?;
+        hub.wait_for_tool(&peer, "fixture-echo").await?;
+        let servers = structured(&peer, "hub-servers", json!({})).await?;
+        assert_eq!(servers["servers"][0]["name"], "fixture", "{servers}");
+        assert_eq!(servers["servers"][0]["status"], "connected", "{servers}");
+        let found = structured(&peer, "hub-find_tools", json!({"query": "echo"})).await?;
+        let best = &found["tools"][0];
+        assert_eq!(best["name"], "fixture-echo", "{found}");
+        assert_eq!(best["inputSchema"]["type"], "object", "{found}");
+        let answer = peer.call("hub-find_tools", json!({"query": 5})).await?;
+        assert!(answer.text.contains(r#""isError":true"#), "{}", answer.text);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn agents_read_their_own_records_and_no_others() -> anyhow::Result<()> {
+    let hub = hub("fixture").await?;
+    let peer = hub.http(PeerEra::Modern, everything(), friendly()).await?;
+    hub.wait_for_tool(&peer, "fixture-echo").await?;
+    peer.call("fixture-echo", json!({"what": "recorded"}))
+        .await?;
+    let event = json!({"action": "wrote", "resource": "report", "outcome": "done"});
+    let logged = structured(&peer, "audit-log", event).await?;
+    assert_eq!(logged, json!({"recorded": true}));
+    let wanted = json!({"server": "fixture", "item": "echo"});
+    let own = structured(&peer, "audit-query", wanted.clone()).await?;
+    let records = own["records"].as_array().unwrap();
+    assert!(
+        records.iter().any(|record| record["kind"] == "intent"),
+        "{own}"
+    );
+    assert!(!own.to_string().contains("recorded"), "{own}");
+    let other = hub
+        .bridge(PeerEra::Legacy, everything(), friendly())
+        .await?;
+    hub.wait_for_tool(&other, "fixture-echo").await?;
+    let others = structured(&other, "audit-query", wanted).await?;
+    assert_eq!(others["records"], json!([]), "{others}");
+    let whole = structured(&other, "audit-verify", json!({})).await?;
+    assert_eq!(whole["whole"], true, "{whole}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn no_configured_server_takes_a_native_ones_name() -> anyhow::Result<()> {
+    let hub = hub("hub").await?;
+    let peer = hub.http(PeerEra::Modern, everything(), friendly()).await?;
+    let tools = peer.list("tools/list", "tools").await?;
+    let named = |name: &str| tools.iter().any(|tool| tool["name"] == name);
+    assert!(named("hub-servers") && !named("hub-echo"), "{tools:?}");
+    let (_, list, _) = hub.run(&["mcp", "list"]).await?;
+    assert!(list.contains("the hub's own"), "{list}");
+    Ok(())
+}
