@@ -65,7 +65,8 @@ struct State {
 
 enum Hub {
     Connecting,
-    /// Somebody stopped it; nothing is started until the client speaks.
+    /// Somebody stopped it, or none runs yet; nothing is started until the client
+    /// speaks.
     Stopped,
     Up(UnixStream),
     /// Not reachable: what was wrong, what to do, and when it was tried.
@@ -224,7 +225,11 @@ impl Shared {
         let mut restarted = false;
         loop {
             let patience = if restarted { PATIENCE } else { Duration::ZERO };
-            let found = restarted.then(|| self.next_hub()).flatten();
+            let found = if restarted {
+                self.next_hub()
+            } else {
+                self.first_hub()
+            };
             if self.state().client_gone {
                 return;
             }
@@ -263,12 +268,27 @@ impl Shared {
         }
     }
 
+    /// A hub that runs, or none once the client wants one: a client that leaves
+    /// without a word leaves no hub behind.
+    fn first_hub(&self) -> Option<Connected> {
+        self.connector.look().or_else(|| self.wanted_hub())
+    }
+
     /// Waits, after a hub that was stopped, for the next one or for the client to
     /// want one. Starting another at once would make it impossible to stop a hub
     /// while an agent runs.
     fn next_hub(&self) -> Option<Connected> {
+        if self.connector.stopped() {
+            self.wanted_hub()
+        } else {
+            None
+        }
+    }
+
+    /// Waits for a hub that somebody else starts, or for the client to speak.
+    fn wanted_hub(&self) -> Option<Connected> {
         let mut state = self.state();
-        if state.client_gone || !self.connector.stopped() {
+        if state.client_gone {
             return None;
         }
         state.hub = Hub::Stopped;

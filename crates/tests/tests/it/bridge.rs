@@ -75,6 +75,17 @@ async fn starts_a_hub_when_none_runs() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
+async fn starts_no_hub_for_a_client_that_leaves_without_a_word() -> anyhow::Result<()> {
+    let mut hub = hub().await?;
+    assert_eq!(hub.stop().await?, 0);
+    let (code, said, complaint) = hub.run(&["bridge"]).await?;
+    assert_eq!((code, said.as_str()), (0, ""), "{complaint}");
+    let (code, status, _) = hub.run(&["status"]).await?;
+    assert_eq!(code, 4, "somebody started a hub: {status}");
+    Ok(())
+}
+
+#[tokio::test]
 async fn carries_its_client_across_a_restart() -> anyhow::Result<()> {
     for era in ERAS {
         let hub = hub().await?;
