@@ -100,12 +100,6 @@ impl Home {
         self.root.join("state.db")
     }
 
-    /// The key of the ledger's commitments.
-    #[must_use]
-    pub fn ledger_key(&self) -> PathBuf {
-        self.root.join("ledger.key")
-    }
-
     /// The keys of what is sealed and signed, and the PIN.
     #[must_use]
     pub fn keys(&self) -> PathBuf {

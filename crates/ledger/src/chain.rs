@@ -14,10 +14,10 @@ use legation_core::EntityId;
 use legation_store::{Committed, Generation, LedgerMark, NewLedgerRow, Store, StoreError};
 use sha2::{Digest as _, Sha256};
 
-use crate::key::LedgerKey;
 use crate::line;
+use crate::members::Spans;
 use crate::queue::{Duty, Pending, Waiter};
-use crate::record::{OutcomeRecord, Spans, Status};
+use crate::record::{Detail, OutcomeRecord, Status};
 
 pub(crate) type Hash = [u8; 32];
 
@@ -183,10 +183,9 @@ impl Chain {
     pub(crate) fn write(
         &mut self,
         store: &Store,
-        key: &LedgerKey,
         batch: Vec<Pending>,
     ) -> Result<(Vec<Written>, Option<Committed>), Failed> {
-        if let Err(source) = self.restore(store, key) {
+        if let Err(source) = self.restore(store) {
             return Err(self.keep_outcomes(source, batch));
         }
         let mut all = std::mem::take(&mut self.carried);
@@ -265,7 +264,7 @@ impl Chain {
 
     /// After a failure: opens the store anew, settles what was in doubt, and
     /// reads the ends again.
-    fn restore(&mut self, store: &Store, key: &LedgerKey) -> Result<(), Arc<StoreError>> {
+    fn restore(&mut self, store: &Store) -> Result<(), Arc<StoreError>> {
         if self.sound {
             return Ok(());
         }
@@ -293,9 +292,10 @@ impl Chain {
                         status: Status::Refused,
                         code: Some(UNCONFIRMED),
                         result: None,
+                        detail: Detail::default(),
                     };
                     self.carried.push(Pending {
-                        members: outcome.members(&spans.of(&members, row.seq), None, key),
+                        members: outcome.members(&spans.of(&members, row.seq), None, None),
                         entity,
                         at_ms,
                         duty: Duty::Outcome {

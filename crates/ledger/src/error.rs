@@ -1,9 +1,8 @@
 //! What can go wrong with the ledger.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use legation_core::home::HomeError;
+use legation_keystore::KeystoreError;
 use legation_store::StoreError;
 
 /// A record was not made. Whoever waited for it must not run the call.
@@ -28,6 +27,13 @@ pub enum LedgerError {
         /// Why it failed.
         #[source]
         source: Arc<StoreError>,
+    },
+    /// The key of the commitments cannot be had.
+    #[error("no key to commit to the arguments with; the record was not made")]
+    Key {
+        /// Why.
+        #[source]
+        source: Arc<KeystoreError>,
     },
     /// The runtime that was to write the record has ended.
     #[error("the hub is stopping; the record was not made")]
@@ -61,45 +67,17 @@ pub enum LedgerOpenError {
     },
 }
 
-/// The key of the commitments was not loaded.
-#[derive(Debug, thiserror::Error)]
-pub enum KeyError {
-    /// The file could not be read or closed to others.
-    #[error("reading the ledger's key {} failed", path.display())]
-    Read {
-        /// The key file.
-        path: PathBuf,
-        /// Why it failed.
-        #[source]
-        source: std::io::Error,
-    },
-    /// The file does not hold a key.
-    #[error("{} is not a key of 64 hexadecimal digits", path.display())]
-    Malformed {
-        /// The key file.
-        path: PathBuf,
-    },
-    /// A new key could not be written.
-    #[error("making the ledger's key failed")]
-    Write {
-        /// Why it failed.
-        #[source]
-        source: HomeError,
-    },
-    /// The operating system gave no random numbers.
-    #[error("no random numbers for the ledger's key")]
-    Random {
-        /// Why it failed.
-        #[source]
-        source: getrandom::Error,
-    },
-}
-
 // === impl LedgerError ===
 
 impl LedgerError {
     pub(crate) fn read(source: StoreError) -> Self {
         Self::Read {
+            source: Arc::new(source),
+        }
+    }
+
+    pub(crate) fn key(source: KeystoreError) -> Self {
+        Self::Key {
             source: Arc::new(source),
         }
     }
@@ -110,6 +88,7 @@ impl LedgerError {
         match self {
             Self::Busy { .. } => "try again shortly",
             Self::Write { source } | Self::Read { source } => source.hint(),
+            Self::Key { source } => source.hint(),
             Self::Stopped => "start the hub again",
         }
     }
@@ -125,24 +104,6 @@ impl LedgerOpenError {
             Self::Store { source } => source.hint(),
             Self::DamagedHead { .. } => {
                 "run `legation audit verify`, keep the file as evidence, and restore a backup"
-            }
-            Self::Random { .. } => "check that the operating system's random source works",
-        }
-    }
-}
-
-// === impl KeyError ===
-
-impl KeyError {
-    /// What the owner can do about it.
-    #[must_use]
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::Read { .. } | Self::Write { .. } => {
-                "check the permissions of the data directory and that the disk has room"
-            }
-            Self::Malformed { .. } => {
-                "restore the file from a backup, or move it away: a new key is made, and older commitments can no longer be checked"
             }
             Self::Random { .. } => "check that the operating system's random source works",
         }

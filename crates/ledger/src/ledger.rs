@@ -13,7 +13,7 @@ use tokio::sync::{Notify, oneshot, watch};
 use crate::chain::{Chain, ChainError, Written};
 use crate::error::{LedgerError, LedgerOpenError};
 use crate::follow::Follow;
-use crate::key::LedgerKey;
+use crate::keys::LedgerKeys;
 use crate::queue::{Duty, Pending, Queues, Waiter, my_shard};
 use crate::read::{self, Entry};
 use crate::record::{CallId, Intent, Note, OutcomeRecord, Refused, Status};
@@ -48,7 +48,7 @@ pub struct Ledger {
 
 pub(crate) struct Inner {
     pub(crate) store: Arc<Store>,
-    pub(crate) key: LedgerKey,
+    pub(crate) keys: LedgerKeys,
     pub(crate) clock: SharedClock,
     pub(crate) syncs: Syncs,
     chain: Mutex<Chain>,
@@ -83,7 +83,7 @@ impl Ledger {
     /// See [`LedgerOpenError`].
     pub fn open(
         store: Arc<Store>,
-        key: LedgerKey,
+        keys: LedgerKeys,
         clock: SharedClock,
     ) -> Result<Self, LedgerOpenError> {
         let mut start = [0u8; 8];
@@ -95,13 +95,13 @@ impl Ledger {
                 seq,
             },
         })?;
-        let swept = sweep(&store, &mut chain, &key, clock.wall())
+        let swept = sweep(&store, &mut chain, clock.wall())
             .map_err(|source| LedgerOpenError::Store { source })?;
         let (written, _) = watch::channel(chain.position());
         Ok(Self {
             inner: Arc::new(Inner {
                 store,
-                key,
+                keys,
                 clock,
                 syncs: Syncs::default(),
                 chain: Mutex::new(chain),
@@ -142,20 +142,24 @@ impl Ledger {
         durability: Durability,
     ) -> impl Future<Output = Result<Ticket, LedgerError>> + Send + use<> {
         let inner = Arc::clone(&self.inner);
-        let (line, spans) = intent.members("intent", &inner.key);
-        let (entity, call) = (intent.entity.clone(), intent.call);
+        let (entity, call, at_ms) = (intent.entity.clone(), intent.call, inner.clock.wall().0);
+        let members = inner
+            .commit_to(intent, at_ms)
+            .map(|args| intent.members("intent", args.as_ref()));
         async move {
+            let (line, spans) = members?;
             let (waiter, told) = oneshot::channel();
-            let pending = inner.pending(
-                &entity,
-                line.into_members(),
-                Duty::Intent {
+            let pending = Pending {
+                entity,
+                at_ms,
+                members: line.into_members(),
+                duty: Duty::Intent {
                     durability,
                     call,
                     spans,
                     waiter,
                 },
-            );
+            };
             inner.wait(pending, told).await
         }
     }
@@ -174,8 +178,12 @@ impl Ledger {
         &self,
         refused: &Refused<'_>,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send + use<> {
-        let members = refused.members(&self.inner.key);
-        self.plain(refused.intent.entity, members, Durability::PageCache)
+        let at_ms = self.inner.clock.wall().0;
+        let members = self
+            .inner
+            .commit_to(&refused.intent, at_ms)
+            .map(|args| refused.members(args.as_ref()));
+        self.plain(refused.intent.entity, at_ms, members, Durability::PageCache)
     }
 
     /// Records something that is no call; on disk on return.
@@ -186,20 +194,27 @@ impl Ledger {
         &self,
         note: &Note<'_>,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send + use<> {
-        self.plain(note.entity, note.members(), Durability::Disk)
+        let at_ms = self.inner.clock.wall().0;
+        self.plain(note.entity, at_ms, Ok(note.members()), Durability::Disk)
     }
 
     fn plain(
         &self,
         entity: &EntityId,
-        members: Vec<u8>,
+        at_ms: i64,
+        members: Result<Vec<u8>, LedgerError>,
         durability: Durability,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send + use<> {
         let inner = Arc::clone(&self.inner);
         let entity = entity.clone();
         async move {
             let (waiter, told) = oneshot::channel();
-            let pending = inner.pending(&entity, members, Duty::Plain { durability, waiter });
+            let pending = Pending {
+                entity,
+                at_ms,
+                members: members?,
+                duty: Duty::Plain { durability, waiter },
+            };
             inner.wait(pending, told).await
         }
     }
@@ -281,13 +296,14 @@ impl Ledger {
 // === impl Inner ===
 
 impl Inner {
-    fn pending(&self, entity: &EntityId, members: Vec<u8>, duty: Duty) -> Pending {
-        Pending {
-            entity: entity.clone(),
-            at_ms: self.clock.wall().0,
-            members,
-            duty,
-        }
+    /// The commitment to an intent's arguments.
+    fn commit_to(&self, intent: &Intent<'_>, at_ms: i64) -> Result<Option<[u8; 32]>, LedgerError> {
+        let commit = |args| self.keys.commit(intent.entity, at_ms, args);
+        intent
+            .args
+            .map(commit)
+            .transpose()
+            .map_err(LedgerError::key)
     }
 
     /// Queues a record and waits until it is written.
@@ -332,7 +348,7 @@ impl Inner {
     fn commit(self: &Arc<Self>, batch: Vec<Pending>) -> Result<(), Arc<StoreError>> {
         let (done, position) = {
             let mut chain = self.chain();
-            let done = chain.write(&self.store, &self.key, batch);
+            let done = chain.write(&self.store, batch);
             (done, chain.position())
         };
         match done {
@@ -409,7 +425,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         // Only outcomes can be left: everyone who waits holds a share of this.
         let batch = self.queues.take_all();
-        let written = self.chain().write(&self.store, &self.key, batch);
+        let written = self.chain().write(&self.store, batch);
         if let Err(failed) = written {
             tracing::error!(error = %legation_core::error::chain(&*failed.source), "the last outcomes were not recorded; the next start records them as unknown");
         }

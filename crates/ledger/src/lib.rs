@@ -21,23 +21,26 @@
 mod chain;
 mod error;
 mod follow;
-mod key;
+mod keys;
 mod ledger;
 mod line;
+mod members;
 mod queue;
 mod read;
 mod record;
 mod settle;
+mod stored;
 mod sweep;
 mod ticket;
 mod verify;
 
-pub use error::{KeyError, LedgerError, LedgerOpenError};
+pub use error::{LedgerError, LedgerOpenError};
 pub use follow::Follow;
-pub use key::LedgerKey;
+pub use keys::{LedgerKeys, Month};
 pub use ledger::{Durability, Ledger};
 pub use read::{Entry, LedgerReader};
-pub use record::{CallId, Intent, Kind, Note, OutcomeRecord, Record, Refused, Status, Verb};
+pub use record::{CallId, Detail, Intent, Note, OutcomeRecord, Refused, Status, Verb};
+pub use stored::{Kind, Record};
 pub use ticket::Ticket;
 pub use verify::{ChainReport, Fault, FaultKind, Report};
 

@@ -38,12 +38,26 @@ impl Line {
     /// A string of at most `limit` bytes; a longer one is cut and ends in `…`.
     pub(crate) fn text(&mut self, name: &'static str, text: &str, limit: usize) -> &mut Self {
         self.name(name);
-        if text.len() <= limit {
-            string(&mut self.0, text);
-        } else {
-            let cut = &text[..text.floor_char_boundary(limit)];
-            string(&mut self.0, &format!("{cut}…"));
+        cut(&mut self.0, text, limit);
+        self
+    }
+
+    /// A list of such strings.
+    pub(crate) fn texts<'a>(
+        &mut self,
+        name: &'static str,
+        texts: impl Iterator<Item = &'a str>,
+        limit: usize,
+    ) -> &mut Self {
+        self.name(name);
+        self.0.push(b'[');
+        for (index, text) in texts.enumerate() {
+            if index > 0 {
+                self.0.push(b',');
+            }
+            cut(&mut self.0, text, limit);
         }
+        self.0.push(b']');
         self
     }
 
@@ -59,6 +73,16 @@ impl Line {
     pub(crate) fn int(&mut self, name: &'static str, value: i64) -> &mut Self {
         self.name(name);
         int(&mut self.0, value);
+        self
+    }
+
+    /// Microseconds, as milliseconds with three decimal places.
+    pub(crate) fn millis(&mut self, name: &'static str, micros: u64) -> &mut Self {
+        self.name(name);
+        unsigned(&mut self.0, micros / 1_000);
+        let mut places = *b".000";
+        decimal(&mut places[1..], micros % 1_000);
+        self.0.extend_from_slice(&places);
         self
     }
 
@@ -115,7 +139,24 @@ pub(crate) fn complete(out: &mut Vec<u8>, entity: &EntityId, seq: i64, at_ms: i6
     out.push(b'}');
 }
 
-fn string(out: &mut Vec<u8>, text: &str) {
+/// The year and the month, from 1, of a time; 1970-01 for earlier ones.
+pub(crate) fn year_and_month(at_ms: i64) -> (u32, u32) {
+    let (year, month, _) = date((at_ms.clamp(0, LAST_MS) / DAY_MS).unsigned_abs());
+    (
+        u32::try_from(year).unwrap_or_default(),
+        u32::try_from(month).unwrap_or_default(),
+    )
+}
+
+fn cut(out: &mut Vec<u8>, text: &str, limit: usize) {
+    if text.len() <= limit {
+        return string(out, text);
+    }
+    let start = &text[..text.floor_char_boundary(limit)];
+    string(out, &format!("{start}…"));
+}
+
+pub(crate) fn string(out: &mut Vec<u8>, text: &str) {
     // No early return: without one the compiler tests many bytes at a time.
     let special = text.bytes().fold(false, |found, byte| {
         found | (byte < 0x20) | (byte == b'"') | (byte == b'\\')

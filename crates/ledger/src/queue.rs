@@ -12,7 +12,8 @@ use tokio::sync::oneshot;
 
 use crate::error::LedgerError;
 use crate::ledger::Durability;
-use crate::record::{CallId, Spans};
+use crate::members::Spans;
+use crate::record::CallId;
 use crate::ticket::Ticket;
 
 /// Queues; more threads than this share, which costs wake-ups and nothing else.

@@ -7,7 +7,7 @@ use legation_core::id::hex;
 use legation_store::{LedgerRow, OpenError, Reader};
 
 use crate::error::LedgerError;
-use crate::record::Record;
+use crate::stored::Record;
 use crate::verify::{self, Report};
 
 /// One record as it lies in the file.

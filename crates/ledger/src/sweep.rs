@@ -6,10 +6,11 @@ use legation_core::{EntityId, Wall};
 use legation_store::{Store, StoreError};
 
 use crate::chain::Chain;
-use crate::key::LedgerKey;
 use crate::line::Line;
+use crate::members::{Repeated, Subject};
 use crate::queue::{Duty, Pending};
-use crate::record::{Kind, OutcomeRecord, Record, Repeated, Status, Subject};
+use crate::record::{OutcomeRecord, Status};
+use crate::stored::{Kind, Record};
 
 /// Rows read at a time.
 const CHUNK: usize = 1_024;
@@ -17,12 +18,7 @@ const CHUNK: usize = 1_024;
 /// Records an outcome of `unknown` for every intent without one and says how
 /// many there were. Only rows after the mark are read: before it every call is
 /// closed. A row that cannot be read is left to the verifier.
-pub(crate) fn sweep(
-    store: &Store,
-    chain: &mut Chain,
-    key: &LedgerKey,
-    now: Wall,
-) -> Result<usize, StoreError> {
+pub(crate) fn sweep(store: &Store, chain: &mut Chain, now: Wall) -> Result<usize, StoreError> {
     let mut open: BTreeMap<(EntityId, i64), (i64, Record)> = BTreeMap::new();
     let mut after = store.reader().ledger_mark()?;
     loop {
@@ -47,13 +43,13 @@ pub(crate) fn sweep(
     let batch = open
         .into_iter()
         .map(|((entity, seq), (position, record))| Pending {
-            members: unknown(&record, seq, key),
+            members: unknown(&record, seq),
             entity,
             at_ms: now.0,
             duty: Duty::Outcome { closes: position },
         })
         .collect();
-    if let Err(failed) = chain.write(store, key, batch) {
+    if let Err(failed) = chain.write(store, batch) {
         // Nobody else holds the error yet.
         return Err(std::sync::Arc::into_inner(failed.source).unwrap_or(StoreError::Reopened));
     }
@@ -66,7 +62,7 @@ pub(crate) fn sweep(
     Ok(swept)
 }
 
-fn unknown(record: &Record, seq: i64, key: &LedgerKey) -> Vec<u8> {
+fn unknown(record: &Record, seq: i64) -> Vec<u8> {
     let subject = Subject {
         client: record.client.as_deref().unwrap_or_default(),
         via: record.via.as_deref().unwrap_or_default(),
@@ -85,5 +81,5 @@ fn unknown(record: &Record, seq: i64, key: &LedgerKey) -> Vec<u8> {
         subject: &subject.to_members(),
         intent: seq,
     };
-    OutcomeRecord::bare(Status::Unknown).members(&intent, None, key)
+    OutcomeRecord::bare(Status::Unknown).members(&intent, None, None)
 }

@@ -2,6 +2,7 @@
 
 mod commit;
 mod failure;
+mod keys;
 mod records;
 mod tamper;
 
@@ -27,8 +28,8 @@ fn place() -> Place {
     Place { _dir: dir, path }
 }
 
-fn key() -> LedgerKey {
-    LedgerKey::from_bytes(&[7; 32])
+fn keys() -> LedgerKeys {
+    LedgerKeys::from_bytes(&[7; 32])
 }
 
 impl Place {
@@ -43,7 +44,7 @@ impl Place {
         };
         let store = Arc::new(Store::open(&self.path, options).expect("a store"));
         let ledger =
-            Ledger::open(Arc::clone(&store), key(), SystemClock::shared()).expect("a ledger");
+            Ledger::open(Arc::clone(&store), keys(), SystemClock::shared()).expect("a ledger");
         (store, ledger)
     }
 
@@ -94,6 +95,7 @@ impl Asked {
             definition: Some(&[0xd0; 32]),
             rule: "personal.own-servers",
             args: Some(br#"{"path":"/etc/hosts"}"#),
+            detail: Detail::default(),
         }
     }
 }

@@ -7,8 +7,9 @@ use std::time::Instant;
 use legation_core::EntityId;
 
 use crate::ledger::Inner;
+use crate::members::Spans;
 use crate::queue::{Duty, Pending};
-use crate::record::{CallId, OutcomeRecord, Spans, Status};
+use crate::record::{CallId, OutcomeRecord, Status};
 
 /// Shows that a call's intent is recorded. It cannot be copied; a ticket that
 /// is dropped without an outcome leaves one that says `unknown`.
@@ -73,12 +74,22 @@ impl Ticket {
             .clock
             .now()
             .saturating_duration_since(self.started);
-        let duration = i64::try_from(passed.as_micros()).unwrap_or(i64::MAX);
+        let micros = u64::try_from(passed.as_micros()).unwrap_or(u64::MAX);
         let intent = spans.of(&members, self.seq);
+        let at_ms = self.inner.clock.wall().0;
+        let commit = |result| self.inner.keys.commit(&self.entity, at_ms, result);
+        // What became of the call is worth recording without a commitment too.
+        let commitment = outcome.result.and_then(|result| match commit(result) {
+            Ok(commitment) => Some(commitment),
+            Err(error) => {
+                tracing::error!(error = %legation_core::error::chain(&error), "a result is recorded without a commitment to it");
+                None
+            }
+        });
         self.inner.queue_outcome(Pending {
             entity: self.entity.clone(),
-            at_ms: self.inner.clock.wall().0,
-            members: outcome.members(&intent, Some(duration), &self.inner.key),
+            at_ms,
+            members: outcome.members(&intent, Some(micros), commitment.as_ref()),
             duty: Duty::Outcome {
                 closes: self.position,
             },

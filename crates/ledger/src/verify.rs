@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::chain::{Hash, hash};
 use crate::error::LedgerError;
-use crate::record::Kind;
+use crate::stored::Kind;
 
 /// Rows read at a time; each chunk is a read of its own, so that a long
 /// verification does not keep the write-ahead log from being emptied.

@@ -40,7 +40,7 @@ struct Shown {
     status: String,
     reason: String,
     text: String,
-    duration_us: Option<i64>,
+    execution_time_ms: Option<f64>,
     intent: Option<i64>,
 }
 
@@ -190,9 +190,9 @@ fn render(answer: &TailAnswer) -> String {
             _ if shown.server.is_empty() => shown.item.clone(),
             _ => format!("{}/{}", shown.server, shown.item),
         };
-        let result = match (&*shown.kind, shown.duration_us) {
+        let result = match (&*shown.kind, shown.execution_time_ms) {
             ("intent", _) => format!("rule {}", shown.rule),
-            ("outcome", Some(took)) => format!("{} after {took} µs", shown.status),
+            ("outcome", Some(took)) => format!("{} after {took} ms", shown.status),
             ("refused", _) => format!("rule {}: {}", shown.rule, shown.reason),
             _ => shown.status.clone(),
         };

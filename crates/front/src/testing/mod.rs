@@ -12,7 +12,7 @@ use futures_util::stream::BoxStream;
 use legation_core::{BootId, ClientId, SystemClock};
 use legation_gate::Gate;
 use legation_gate::stage::KnownClients;
-use legation_ledger::{Ledger, LedgerKey};
+use legation_ledger::{Ledger, LedgerKeys};
 use legation_policy::Rules;
 use legation_store::{Store, StoreOptions};
 use legation_wire::json::{Limits, Raw};
@@ -93,7 +93,7 @@ impl Rig {
         let clock = SystemClock::shared();
         let ledger = Ledger::open(
             Arc::new(store),
-            LedgerKey::from_bytes(&[7; 32]),
+            LedgerKeys::from_bytes(&[7; 32]),
             Arc::clone(&clock),
         )
         .expect("a ledger");

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use legation_core::{Cancel, ClientId, Home, Principal, SeatId, ServerName, SystemClock, Via};
-use legation_ledger::LedgerKey;
+use legation_ledger::LedgerKeys;
 use legation_policy::{Origin, Permitted};
 use legation_store::{Store, StoreOptions};
 use legation_wire::caps::{ClientCapabilities, ServerCapabilities};
@@ -151,7 +151,7 @@ fn bench(rules: Rules) -> Bench {
     let dir = tempfile::tempdir().expect("a folder");
     let home = Home::at(dir.path());
     let store = Arc::new(Store::open(&home.state_db(), StoreOptions::default()).expect("a store"));
-    let key = LedgerKey::from_bytes(&[7; 32]);
+    let key = LedgerKeys::from_bytes(&[7; 32]);
     let ledger =
         Arc::new(Ledger::open(Arc::clone(&store), key, SystemClock::shared()).expect("a ledger"));
     let servers = Arc::new(OneServer {

@@ -5,7 +5,7 @@
 
 use legation_core::{CancelReason, EntityId, OpContext, ServerName};
 use legation_ledger::{
-    Durability, Intent, Ledger, LedgerError, OutcomeRecord, Refused, Status, Ticket,
+    Detail, Durability, Intent, Ledger, LedgerError, OutcomeRecord, Refused, Status, Ticket,
 };
 use legation_policy::{Permitted, Verb};
 use legation_wire::json::Raw;
@@ -32,6 +32,7 @@ pub(crate) async fn intent(
         definition: target.definition.as_ref().map(|hash| &hash.0),
         rule: permitted.rule().as_str(),
         args: arguments.map(Raw::sha256_input),
+        detail: Detail::default(),
     };
     let durability = if permitted.reads_only() {
         Durability::PageCache
@@ -52,6 +53,7 @@ pub(crate) fn outcome(ledger: &Ledger, ticket: Ticket, outcome: &Outcome) {
             },
             code: None,
             result: Some(raw.sha256_input()),
+            detail: Detail::default(),
         },
         Outcome::InputRequired(_) => OutcomeRecord::bare(Status::InputRequired),
         Outcome::Task(_) => OutcomeRecord::bare(Status::Task),
@@ -59,6 +61,7 @@ pub(crate) fn outcome(ledger: &Ledger, ticket: Ticket, outcome: &Outcome) {
             status: Status::Error,
             code: Some(error.code),
             result: None,
+            detail: Detail::default(),
         },
         Outcome::Failed(failure) => OutcomeRecord::bare(status(failure)),
     };
@@ -85,6 +88,7 @@ pub(crate) async fn refused(
         definition: None,
         rule: refusal.rule(),
         args: None,
+        detail: Detail::default(),
     };
     let reason = refusal.to_string();
     let refused = Refused {

@@ -138,7 +138,7 @@ fn a_start_closes_the_calls_that_were_running() {
         assert_eq!(record.status, Some(Status::Unknown));
         assert_eq!(record.call, Some(call.to_string()));
         assert_eq!(record.item.as_deref(), Some("read_file"));
-        assert_eq!(record.duration_us, None);
+        assert_eq!(record.execution_time_ms, None);
     }
     drop((store, ledger));
     assert_eq!(place.open().1.swept(), 0);

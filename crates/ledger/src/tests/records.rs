@@ -1,8 +1,5 @@
 //! What stands in a record, and what never does.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-
 use super::*;
 
 /// A call, a refused call and a note.
@@ -19,6 +16,7 @@ fn record_all_kinds(ledger: &Ledger) -> Vec<(Entry, Record)> {
             status: Status::ToolError,
             code: Some(-32_000),
             result: Some(b"{\"isError\":true}"),
+            detail: Detail::default(),
         };
         ledger.outcome(ticket, &outcome);
         let refused = Refused {
@@ -33,11 +31,7 @@ fn record_all_kinds(ledger: &Ledger) -> Vec<(Entry, Record)> {
             reason: "no such server",
         };
         ledger.refused(&refused).await.expect("recorded");
-        let note = Note {
-            entity: &asked.entity,
-            topic: "policy",
-            text: "version 2",
-        };
+        let note = Note::new(&asked.entity, "policy", "version 2");
         ledger.note(&note).await.expect("recorded");
     });
     let entries = ledger.tail(10).expect("read");
@@ -87,8 +81,14 @@ fn a_call_leaves_an_intent_and_an_outcome_that_say_what_happened() {
         "{}",
         entries[0].text
     );
-    let commitment = key().commit(br#"{"path":"/etc/hosts"}"#);
-    assert_eq!(intent.args.as_deref(), Some(commitment.as_str()));
+    let commitment = |index: usize, bytes: &[u8]| {
+        let entry: &Entry = &entries[index];
+        keys()
+            .commitment(&entry.entity, entry.at_ms, bytes)
+            .expect("a key")
+    };
+    assert!(intent.args.is_some());
+    assert_eq!(intent.args, commitment(0, br#"{"path":"/etc/hosts"}"#));
 
     let outcome = &records[1];
     assert_eq!(outcome.call, intent.call);
@@ -97,8 +97,8 @@ fn a_call_leaves_an_intent_and_an_outcome_that_say_what_happened() {
     assert_eq!(outcome.status, Some(Status::ToolError));
     assert_eq!(outcome.code, Some(-32_000));
     assert_eq!(outcome.result_bytes, Some(16));
-    assert_eq!(outcome.result, Some(key().commit(b"{\"isError\":true}")));
-    assert!(outcome.duration_us.is_some_and(|us| us >= 0));
+    assert_eq!(outcome.result, commitment(1, b"{\"isError\":true}"));
+    assert!(outcome.execution_time_ms.is_some_and(|ms| ms >= 0.0));
 
     assert_eq!(records[2].rule.as_deref(), Some("default.deny"));
     assert_eq!(records[2].reason.as_deref(), Some("no such server"));
@@ -163,39 +163,6 @@ fn call_ids_differ_between_starts() {
     assert_ne!(first, second);
     assert_ne!(second, third);
     assert_eq!(second.to_string().len(), 18);
-}
-
-#[test]
-fn the_key_is_made_once_and_closed_to_others() {
-    let place = place();
-    let path = place.path.with_file_name("ledger.key");
-    let made = LedgerKey::load_or_create(&path).expect("made");
-    assert!(fs::metadata(&path).expect("there").permissions().mode() & 0o077 == 0);
-    let text = fs::read_to_string(&path).expect("read");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("opened");
-    let read = LedgerKey::load_or_create(&path).expect("read");
-    assert!(fs::metadata(&path).expect("there").permissions().mode() & 0o077 == 0);
-    assert_eq!(made.commit(b"x"), read.commit(b"x"));
-    assert_ne!(made.commit(b"x"), key().commit(b"x"));
-    assert!(!format!("{made:?}").contains(text.trim_end()));
-    for damaged in ["", "abc", &"g".repeat(64), &text[1..]] {
-        fs::write(&path, damaged).expect("damaged");
-        let error = LedgerKey::load_or_create(&path).expect_err("no key");
-        assert!(matches!(error, KeyError::Malformed { .. }), "{error}");
-        assert_eq!(fs::read_to_string(&path).expect("read"), damaged);
-    }
-}
-
-#[test]
-fn a_commitment_is_hmac_sha_256() {
-    // RFC 4231, section 4.2, with its key filled up to 32 bytes by zeros, which
-    // HMAC does itself.
-    let mut key = [0u8; 32];
-    key[..20].fill(0x0b);
-    assert_eq!(
-        LedgerKey::from_bytes(&key).commit(b"Hi There"),
-        "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
-    );
 }
 
 #[test]

@@ -291,7 +291,7 @@ fn a_damaged_record_does_not_keep_the_hub_from_starting_but_a_damaged_head_does(
     assert_eq!(place.open().1.swept(), 0);
     edit(&place, "UPDATE ledger SET hash = x'00' WHERE position = 16");
     let store = Store::open(&place.path, StoreOptions::default()).expect("a store");
-    let error = Ledger::open(Arc::new(store), key(), SystemClock::shared()).expect_err("damaged");
+    let error = Ledger::open(Arc::new(store), keys(), SystemClock::shared()).expect_err("damaged");
     assert!(
         matches!(&error, LedgerOpenError::DamagedHead { entity, seq: 8 } if entity == "b"),
         "{error}"

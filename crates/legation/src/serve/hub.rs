@@ -16,7 +16,8 @@ use legation_core::{BootId, Cancel, Home, SharedClock, TaskSet};
 use legation_front::{Front, FrontParts, FrontSettings, Workers};
 use legation_gate::Gate;
 use legation_host::{Host, HostParts};
-use legation_ledger::{Ledger, LedgerKey};
+use legation_keystore::Keystore;
+use legation_ledger::{Ledger, LedgerKeys};
 use legation_store::{Store, StoreOptions};
 use tokio::net::TcpSocket;
 use tokio::sync::{Notify, watch as latest};
@@ -100,9 +101,10 @@ impl Hub {
         let store = Store::open(&options.home.state_db(), StoreOptions::default())
             .map_err(|error| failed(&error).with_hint(error.hint()))?;
         let store = Arc::new(store);
-        let key = LedgerKey::load_or_create(&options.home.ledger_key())
+        let keystore = Keystore::open(&options.home.keys())
             .map_err(|error| failed(&error).with_hint(error.hint()))?;
-        let ledger = Ledger::open(Arc::clone(&store), key, options.clock.clone())
+        let keys = LedgerKeys::kept_in(Arc::new(keystore));
+        let ledger = Ledger::open(Arc::clone(&store), keys, options.clock.clone())
             .map_err(|error| failed(&error).with_hint(error.hint()))?;
         let ledger = Arc::new(ledger);
         let listener = match bind(options.settings.listen) {

@@ -110,11 +110,10 @@ impl AuditView for LedgerWindow {
             resource,
             outcome,
         } = event;
-        let text = format!("{client}: {action}: {resource}: {outcome}");
+        let text = format!("{action}: {resource}: {outcome}");
         let noted = self.ledger.note(&Note {
-            entity: &entity,
-            topic: "agent event",
-            text: &text,
+            client: Some(client),
+            ..Note::new(&entity, "agent event", &text)
         });
         Box::pin(async move {
             let failed = |error| format!("{}; nothing was recorded", chain(&error));
