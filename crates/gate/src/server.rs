@@ -36,12 +36,12 @@ pub enum Unresolved {
         reason: String,
     },
     /// More than one server offers it, and the name does not say which is meant.
-    #[error("{name:?} is offered by {} and {}; nothing was read", .owners[0], .owners[1])]
+    #[error("{name:?} is offered by {}; nothing was read", listed(.owners))]
     Ambiguous {
         /// The URI given.
         name: Box<str>,
-        /// The first two that offer it.
-        owners: [ServerName; 2],
+        /// Those that offer it, two or more.
+        owners: Vec<ServerName>,
     },
     /// The endpoint itself does not exist.
     #[error("there is no {what} named {name:?}")]
@@ -145,6 +145,14 @@ pub trait ServerSet: Send + Sync + fmt::Debug {
 
     /// Everything that happens from now on.
     fn events(&self) -> broadcast::Receiver<HubEvent>;
+}
+
+fn listed(owners: &[ServerName]) -> String {
+    let names: Vec<&str> = owners.iter().map(ServerName::as_str).collect();
+    match names.split_last() {
+        Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        _ => names.concat(),
+    }
 }
 
 // === impl Resolve ===

@@ -72,11 +72,8 @@ impl Refusal {
             Self::Unresolved(Unresolved::Unavailable { server, .. }) => {
                 format!("see `legation mcp show {server}`, then call again")
             }
-            Self::Unresolved(Unresolved::Ambiguous { owners, .. }) => {
-                format!(
-                    "ask one server: the endpoint of {} or of {}",
-                    owners[0], owners[1]
-                )
+            Self::Unresolved(Unresolved::Ambiguous { .. }) => {
+                "ask one of them: each server has an endpoint of its own, /mcp/s/SERVER".to_owned()
             }
             Self::Unresolved(Unresolved::NoEndpoint { .. }) => {
                 "`legation mcp list` shows the servers, legation.toml the views".to_owned()

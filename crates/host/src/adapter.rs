@@ -97,7 +97,7 @@ impl Dialer for Transports {
 impl Transports {
     fn start_spec(&self, plan: &Plan) -> Result<StartSpec, DialError> {
         let resolved = plan.spec.resolve(&self.environment, self.env_mode);
-        let resolved = resolved.map_err(|error| DialError::Failed(chain(&error)))?;
+        let resolved = resolved.map_err(|error| DialError::Misconfigured(chain(&error)))?;
         let log = Arc::clone(&plan.log);
         let note: LineSink = Arc::new(move |line: &str| log.note(line));
         let transport = match resolved {
@@ -156,7 +156,7 @@ fn http_spec(http: &ResolvedHttp) -> Result<HttpSpec, DialError> {
         let parsed = HeaderName::from_bytes(name.as_bytes()).ok();
         let value = HeaderValue::from_str(value.reveal()).ok();
         let (Some(parsed), Some(mut value)) = (parsed, value) else {
-            return Err(DialError::Failed(format!(
+            return Err(DialError::Misconfigured(format!(
                 "headers.{name} is no HTTP header"
             )));
         };

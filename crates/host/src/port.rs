@@ -76,6 +76,9 @@ pub(crate) enum DialError {
     /// The server answered 401 or 403.
     #[error("the server wants a sign-in")]
     NeedsAuth,
+    /// What is configured leads to no server, and will not until it changes.
+    #[error("{0}")]
+    Misconfigured(String),
     /// Everything else.
     #[error("{0}")]
     Failed(String),

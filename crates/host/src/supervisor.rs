@@ -51,11 +51,16 @@ enum Pause {
 /// How long to wait before the next attempt.
 struct Attempts {
     failures: u32,
+    /// No further attempt will fare better before somebody changes something.
+    hopeless: bool,
 }
 
 /// Runs an instance until it is stopped, or idle for long.
 pub(crate) async fn run(common: Arc<Common>, server: Arc<Server>, instance: Arc<Instance>) {
-    let mut attempts = Attempts { failures: 0 };
+    let mut attempts = Attempts {
+        failures: 0,
+        hopeless: false,
+    };
     tokio::select! {
         _ = instance.stop.cancelled() => {}
         () = server.released() => {}
@@ -66,6 +71,10 @@ pub(crate) async fn run(common: Arc<Common>, server: Arc<Server>, instance: Arc<
             _ = instance.stop.cancelled() => break,
             connected = connect(&common, &server, &instance) => connected,
         };
+        attempts.hopeless = matches!(
+            connected,
+            Err(DialError::NeedsAuth | DialError::Misconfigured(_))
+        );
         match connected {
             Ok(connection) => {
                 let begun = common.clock.now();
@@ -90,7 +99,7 @@ pub(crate) async fn run(common: Arc<Common>, server: Arc<Server>, instance: Arc<
                 instance.set(Phase::NeedsAuth, &*common.clock);
                 tell_status(&common, &server);
             }
-            Err(DialError::Failed(reason)) => {
+            Err(DialError::Failed(reason) | DialError::Misconfigured(reason)) => {
                 failed(&common, &server, &instance, reason);
                 tell_status(&common, &server);
             }
@@ -177,11 +186,10 @@ async fn pause(
             return Pause::End;
         }
     }
-    let needs_auth = matches!(instance.phase(), Phase::NeedsAuth);
+    let hopeless = attempts.hopeless;
     let delay = attempts.next(common.times.backoff);
     let waited = async {
-        if needs_auth {
-            // No attempt will fare better until somebody has signed in.
+        if hopeless {
             std::future::pending::<()>().await;
         }
         tokio::time::sleep(delay).await;

@@ -208,16 +208,17 @@ impl Inner {
         };
         let ways: [&dyn Fn(&Shown) -> bool; 2] = [&lists, &fits];
         for offers in ways {
-            let mut owners = (0..shown.len()).filter(|index| offers(&shown[*index]));
-            let (first, second) = (owners.next(), owners.next());
-            match (first, second) {
-                (None, _) => {}
-                (Some(only), None) => return Ok(Some(shown.swap_remove(only))),
-                (Some(first), Some(second)) => {
-                    let name = |index: usize| shown[index].server.spec.name.clone();
+            let owners: Vec<usize> = (0..shown.len())
+                .filter(|index| offers(&shown[*index]))
+                .collect();
+            match *owners {
+                [] => {}
+                [only] => return Ok(Some(shown.swap_remove(only))),
+                _ => {
+                    let name = |index: &usize| shown[*index].server.spec.name.clone();
                     return Err(Unresolved::Ambiguous {
                         name: uri.into(),
-                        owners: [name(first), name(second)],
+                        owners: owners.iter().map(name).collect(),
                     });
                 }
             }

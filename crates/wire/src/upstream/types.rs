@@ -246,6 +246,12 @@ impl LinkError {
             Self::Revision { .. } | Self::NoCommonRevision { .. } => {
                 "install a version of the server that speaks a published revision"
             }
+            Self::Refused {
+                step: Step::Discover,
+                source,
+            } if source.code == crate::codes::METHOD_NOT_FOUND => {
+                "it speaks only older revisions: set the server's era to auto"
+            }
             Self::Refused { .. } | Self::Malformed { .. } => {
                 "check the server's own log; it may need settings it did not get"
             }

@@ -27,6 +27,29 @@ async fn changed(bench: &mut Bench, kind: ListKind) {
 }
 
 #[tokio::test]
+async fn what_is_configured_wrong_is_not_tried_again() {
+    let bench = Bench::new();
+    let (wrong, down) = (Scripted::echo(), Scripted::echo());
+    bench.serve("wrong", &wrong);
+    bench.serve("down", &down);
+    let unset = DialError::Misconfigured("TOKEN is not set".to_owned());
+    *wrong.refuses.lock().expect("a lock") = Some(unset);
+    *down.refuses.lock().expect("a lock") = Some(DialError::Failed("exit code 7".to_owned()));
+    let specs = ["wrong", "down"].map(|name| spec(name, Instance::Shared));
+    bench.apply(specs.to_vec()).await;
+    let restarts = |name: &str| {
+        let all = bench.host.status();
+        let one = all.iter().find(|status| status.name.as_str() == name);
+        one.map(|status| (status.restarts, status.state.clone()))
+    };
+    while restarts("down").is_none_or(|(restarts, _)| restarts < 3) {
+        tokio::task::yield_now().await;
+    }
+    let failed = State::Failed("TOKEN is not set".to_owned());
+    assert_eq!(restarts("wrong"), Some((0, failed)));
+}
+
+#[tokio::test]
 async fn a_call_reaches_its_tool_and_the_answer_is_untouched() {
     let bench = Bench::new();
     bench.serve("e", &Scripted::echo());
