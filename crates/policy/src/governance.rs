@@ -14,6 +14,7 @@ mod json;
 mod ladder;
 mod load;
 mod name;
+mod native;
 mod pattern;
 mod problem;
 mod profile;
@@ -27,7 +28,9 @@ pub use bans::{
     ArgumentTest, BanExample, BanKind, BanWhen, Fact, HardBan, HardBans, MoneyOver, Operator,
     RecipientList,
 };
-pub use contracts::{Audience, GoldenFixture, OutputContract, OutputContracts};
+pub use contracts::{
+    Audience, Breach, GoldenFixture, OutputContract, OutputContracts, TextPattern,
+};
 pub use date::Date;
 pub use enterprise::{
     Allowed, Enterprise, EnterpriseBlock, EnterprisePolicy, Fingerprint, ModelPolicy,
@@ -36,6 +39,7 @@ pub use json::Note;
 pub use ladder::{ActionCategory, AutonomyLadder, Mode, PromotionThreshold};
 pub use load::ToolName;
 pub use name::{EntitySet, Meant, normalise};
+pub use native::native_tools;
 pub use pattern::{NamePattern, ToolPattern};
 pub use problem::{Place, Problem, Severity};
 pub use profile::{ClientClearance, Entity, Operator as Owner, OperatorProfile};

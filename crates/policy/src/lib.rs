@@ -15,6 +15,7 @@ mod explain;
 mod glob;
 pub mod governance;
 mod permitted;
+pub mod provider;
 pub mod registry;
 mod rules;
 mod target;

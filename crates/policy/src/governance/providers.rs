@@ -154,6 +154,17 @@ impl Provider {
     }
 }
 
+// === impl Agreement ===
+
+impl Agreement {
+    /// Whether it names an agreement: the templates hold a text that begins
+    /// with `REPLACE`, which is none.
+    pub fn is_named(&self) -> bool {
+        let reference = self.reference.trim();
+        !reference.is_empty() && !reference.starts_with("REPLACE")
+    }
+}
+
 // === impl ProviderKind ===
 
 impl ProviderKind {
