@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use legation_core::{Caller, ClientId, ServerName, TaskHandle};
-use legation_gate::policy::{Permitted, Target, Verb};
+use legation_gate::policy::{Permitted, PinState, Target, Verb};
 use legation_gate::{HubEvent, ListKind, Outcome, TaskWish, Unresolved};
 use legation_store::{Store, Task as Row};
 use legation_wire::codes;
@@ -354,6 +354,10 @@ pub(crate) fn target(
         item: stored.tool,
         trusted: server.spec.trusted,
         origin: server.origin.clone(),
+        entity: None,
+        pin: PinState::Approved,
+        native: None,
+        fingerprint: None,
     })
 }
 

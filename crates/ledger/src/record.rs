@@ -28,6 +28,8 @@ pub enum Verb {
     TaskUpdate,
     /// `tasks/cancel`
     TaskCancel,
+    /// `sampling/createMessage`
+    Sample,
 }
 
 /// A call that is about to run.
@@ -163,6 +165,7 @@ impl Verb {
             Self::Complete => "complete",
             Self::TaskUpdate => "task_update",
             Self::TaskCancel => "task_cancel",
+            Self::Sample => "sample",
         }
     }
 }

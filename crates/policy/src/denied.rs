@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::rules::RuleId;
+use crate::decision::Asked;
+use crate::registry::ReasonCode;
+use crate::rule_id::RuleId;
 use crate::target::{Origin, Target};
 
 /// The longest stretch of a client's own text that a refusal repeats, in
@@ -16,10 +18,12 @@ pub struct Denied {
     /// The deciding rule; `default.deny` when no rule allows the target,
     /// `governance.unavailable` when there are no rules to ask.
     pub rule: RuleId,
+    /// The reason as a word that programs compare.
+    pub reason_code: ReasonCode,
     /// The rule's own reason.
     pub reason: Box<str>,
     /// What to do next.
-    pub hint: Box<str>,
+    pub next_safe_step: Box<str>,
     /// What was refused.
     pub target: Box<Target>,
 }
@@ -34,10 +38,11 @@ impl Denied {
         );
         Self {
             rule,
+            reason_code: ReasonCode::PermissionDenied,
             reason: because
                 .unwrap_or("a rule of this hub's owner forbids it")
                 .into(),
-            hint: hint.into(),
+            next_safe_step: hint.into(),
             target: Box::new(target),
         }
     }
@@ -66,8 +71,9 @@ impl Denied {
         };
         Self {
             rule: RuleId::default_deny(),
+            reason_code: ReasonCode::NoRuleAllows,
             reason: reason.into(),
-            hint: hint.into(),
+            next_safe_step: hint.into(),
             target: Box::new(target),
         }
     }
@@ -75,17 +81,29 @@ impl Denied {
     pub(crate) fn unavailable(reason: &str, target: Target) -> Self {
         Self {
             rule: RuleId::unavailable(),
+            reason_code: ReasonCode::GovernanceUnavailable,
             reason: reason.into(),
-            hint: "The owner must repair or restore governance/permissions.toml; until then \
+            next_safe_step: "The owner must repair or restore governance/permissions.toml; until then \
                    everything is refused."
                 .into(),
             target: Box::new(target),
         }
     }
 
+    /// A question that cannot be put to anybody.
+    pub(crate) fn asked(asked: Asked) -> Self {
+        Self {
+            rule: asked.rule,
+            reason_code: asked.reason_code,
+            reason: asked.reason,
+            next_safe_step: "A person has to agree first: see `legation approvals`.".into(),
+            target: Box::new(asked.target),
+        }
+    }
+
     /// What to do next.
     pub fn hint(&self) -> &str {
-        &self.hint
+        &self.next_safe_step
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which rules spoke about a question, for people who ask why.
 
-use crate::rules::RuleId;
+use crate::rule_id::RuleId;
 
 /// What a rule does with what it matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

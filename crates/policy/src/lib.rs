@@ -10,22 +10,30 @@
 //! [`Permitted`], and no path through it answers "yes" because a rule, a file
 //! or an answer is missing.
 
+mod arguments;
+mod decision;
 mod denied;
 mod explain;
 mod glob;
 pub mod governance;
+pub mod grant;
 mod permitted;
 pub mod provider;
 pub mod registry;
+mod rule_id;
 mod rules;
 mod target;
 mod template;
 
+pub use arguments::Arguments;
+pub use decision::{AskKind, Asked, Decision, Inquiry, Rung, Scope};
 pub use denied::Denied;
 pub use explain::{Effect, Matched};
+pub use grant::{Grant, GrantId, GrantIndex, GrantScope};
 pub use permitted::Permitted;
-pub use rules::{RuleId, Rules, RulesError};
-pub use target::{DefinitionHash, Origin, Question, Target, Verb};
+pub use rule_id::RuleId;
+pub use rules::{Rules, RulesError};
+pub use target::{DefinitionHash, NativeTool, Origin, PinState, Question, Target, Verb};
 
 #[cfg(test)]
 mod tests;

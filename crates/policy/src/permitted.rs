@@ -1,14 +1,17 @@
 //! The proof that a call was decided.
 
 use legation_core::context::Principal;
+use legation_core::{EntityId, EntityLabels};
 
-use crate::rules::RuleId;
+use crate::decision::Rung;
+use crate::grant::GrantId;
+use crate::rule_id::RuleId;
 use crate::target::Target;
 
 /// Proof that the rules allow exactly this principal exactly this target.
 ///
 /// A server can be called only with one. It is neither `Clone` nor `Default`,
-/// its fields are private, and only [`crate::Rules::decide`] makes it, so it
+/// its fields are private, and only [`crate::Policy::decide`] makes it, so it
 /// can be forged in no other crate:
 ///
 /// ```compile_fail
@@ -16,7 +19,13 @@ use crate::target::Target;
 /// use legation_core::context::Principal;
 ///
 /// fn forge(target: Target, principal: Principal, rule: RuleId) -> Permitted {
-///     Permitted { target, principal, rule, reads_only: true, policy_version: 1 }
+///     Permitted {
+///         target, principal, rule, reads_only: true, policy_version: 1,
+///         rung: legation_policy::Rung::Execute,
+///         entity: legation_core::EntityId::personal(),
+///         labels: legation_core::EntityLabels::none(),
+///         grant: None, args_digest: [0; 32],
+///     }
 /// }
 /// ```
 ///
@@ -41,6 +50,22 @@ pub struct Permitted {
     rule: RuleId,
     reads_only: bool,
     policy_version: u64,
+    rung: Rung,
+    entity: EntityId,
+    labels: EntityLabels,
+    grant: Option<GrantId>,
+    args_digest: [u8; 32],
+}
+
+/// What a decision found, on its way into a [`Permitted`].
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) rule: RuleId,
+    pub(crate) reads_only: bool,
+    pub(crate) rung: Rung,
+    pub(crate) entity: EntityId,
+    pub(crate) labels: EntityLabels,
+    pub(crate) grant: Option<GrantId>,
 }
 
 // === impl Permitted ===
@@ -49,16 +74,21 @@ impl Permitted {
     pub(crate) fn mint(
         target: Target,
         principal: Principal,
-        rule: RuleId,
-        reads_only: bool,
+        found: Found,
         policy_version: u64,
+        args_digest: [u8; 32],
     ) -> Self {
         Self {
             target,
             principal,
-            rule,
-            reads_only,
+            rule: found.rule,
+            reads_only: found.reads_only,
             policy_version,
+            rung: found.rung,
+            entity: found.entity,
+            labels: found.labels,
+            grant: found.grant,
+            args_digest,
         }
     }
 
@@ -83,8 +113,34 @@ impl Permitted {
         self.reads_only
     }
 
-    /// The [`crate::Rules::version`] that decided.
+    /// The [`crate::Policy::version`] that decided.
     pub fn policy_version(&self) -> u64 {
         self.policy_version
+    }
+
+    /// How far the call goes.
+    pub fn rung(&self) -> Rung {
+        self.rung
+    }
+
+    /// The chain the call is recorded in.
+    pub fn entity(&self) -> &EntityId {
+        &self.entity
+    }
+
+    /// Whose data the call touches; its result carries these labels.
+    pub fn labels(&self) -> &EntityLabels {
+        &self.labels
+    }
+
+    /// The grant that the intent record has to use up, where one was needed.
+    pub fn grant(&self) -> Option<&GrantId> {
+        self.grant.as_ref()
+    }
+
+    /// SHA-256 of the canonical arguments that were decided on; arguments with
+    /// another digest need a decision of their own.
+    pub fn args_digest(&self) -> &[u8; 32] {
+        &self.args_digest
     }
 }

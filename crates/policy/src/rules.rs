@@ -9,21 +9,17 @@ mod file;
 
 pub use error::RulesError;
 
-use std::fmt;
-use std::sync::Arc;
-
+use legation_core::EntityId;
 use legation_core::context::Principal;
 
 use crate::denied::Denied;
 use crate::explain::{Effect, Matched};
 use crate::glob::Glob;
-use crate::permitted::Permitted;
+use crate::decision::Rung;
+use crate::permitted::{Found, Permitted};
+use crate::rule_id::RuleId;
 use crate::target::{Question, Target};
 use crate::template;
-
-/// The name of one rule; it goes into refusals and the ledger.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RuleId(Arc<str>);
 
 /// A loaded rule set. Immutable; a changed file makes a new one.
 #[derive(Clone, Debug)]
@@ -59,33 +55,6 @@ enum Verdict<'r> {
     Allow { rule: &'r Rule, reads_only: bool },
     Deny(&'r Rule),
     Silent,
-}
-
-// === impl RuleId ===
-
-impl RuleId {
-    pub(crate) fn new(text: &str) -> Self {
-        Self(text.into())
-    }
-
-    pub(crate) fn default_deny() -> Self {
-        Self::new("default.deny")
-    }
-
-    pub(crate) fn unavailable() -> Self {
-        Self::new("governance.unavailable")
-    }
-
-    /// The id as written in the rule file.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for RuleId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
 }
 
 // === impl Rules ===
@@ -164,9 +133,16 @@ impl Rules {
             Verdict::Allow { rule, reads_only } => Ok(Permitted::mint(
                 target,
                 principal.clone(),
-                rule.id.clone(),
-                reads_only,
+                Found {
+                    rule: rule.id.clone(),
+                    reads_only,
+                    rung: Rung::Execute,
+                    entity: EntityId::personal(),
+                    labels: legation_core::EntityLabels::none(),
+                    grant: None,
+                },
                 self.version,
+                crate::arguments::Arguments::digest_of(None),
             )),
         }
     }

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use legation_core::id::ServerName;
+use legation_core::id::{EntityId, ServerName};
+
+use crate::governance::Fingerprint;
 
 /// What a client wants done. The words are MCP's own method names, so that a
 /// rule file can be read next to the specification.
@@ -20,6 +22,33 @@ pub enum Verb {
     TaskUpdate,
     /// `tasks/cancel`.
     TaskCancel,
+    /// `sampling/createMessage`: the server asks for the client's model. A
+    /// kind of its own: no rule reaches it that does not name it, unless the
+    /// rule refuses.
+    Sample,
+}
+
+/// What is known of the definition that would be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PinState {
+    /// The definition is the one that was pinned, or there is none to pin.
+    #[default]
+    Approved,
+    /// Nobody has looked at it yet.
+    New,
+    /// It is not what was pinned.
+    Changed,
+    /// A check or a person set it aside.
+    Quarantined,
+}
+
+/// What the program knows of a tool of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct NativeTool {
+    /// It changes something outside the hub's own records.
+    pub changes: bool,
+    /// It can leave a draft instead of doing the thing.
+    pub drafts: bool,
 }
 
 /// SHA-256 of a tool's, prompt's or resource's definition as it was pinned.
@@ -58,6 +87,15 @@ pub struct Target {
     pub trusted: bool,
     /// Where the server's configuration came from.
     pub origin: Origin,
+    /// Whose data the server holds, where its configuration says so.
+    pub entity: Option<EntityId>,
+    /// What is known of the definition.
+    pub pin: PinState,
+    /// What the program knows of it, for a tool of its own.
+    pub native: Option<NativeTool>,
+    /// What the server is started with or reached at; `None` for a server of
+    /// the hub's own, and where it is not known, which no allow-list allows.
+    pub fingerprint: Option<Fingerprint>,
 }
 
 /// The parts of a [`Target`] that rules read, borrowed, so that filtering a
@@ -76,19 +114,28 @@ pub struct Question<'a> {
     pub trusted: bool,
     /// Where the server's configuration came from.
     pub origin: &'a Origin,
+    /// Whose data the server holds.
+    pub entity: Option<&'a EntityId>,
+    /// What is known of the definition.
+    pub pin: PinState,
+    /// What the program knows of a tool of its own.
+    pub native: Option<NativeTool>,
+    /// What the server is started with or reached at.
+    pub fingerprint: Option<Fingerprint>,
 }
 
 // === impl Verb ===
 
 impl Verb {
     /// Every verb, in the order of the enum.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::CallTool,
         Self::ReadResource,
         Self::GetPrompt,
         Self::Complete,
         Self::TaskUpdate,
         Self::TaskCancel,
+        Self::Sample,
     ];
 
     /// The MCP method this verb stands for.
@@ -100,6 +147,7 @@ impl Verb {
             Self::Complete => "completion/complete",
             Self::TaskUpdate => "tasks/update",
             Self::TaskCancel => "tasks/cancel",
+            Self::Sample => "sampling/createMessage",
         }
     }
 
@@ -117,6 +165,7 @@ impl Verb {
             Self::Complete => "completing an argument of",
             Self::TaskUpdate => "answering the task of",
             Self::TaskCancel => "cancelling the task of",
+            Self::Sample => "using the client's model for",
         }
     }
 
@@ -129,6 +178,7 @@ impl Verb {
             Self::Complete => 1 << 3,
             Self::TaskUpdate => 1 << 4,
             Self::TaskCancel => 1 << 5,
+            Self::Sample => 1 << 6,
         }
     }
 }
@@ -200,6 +250,10 @@ impl Target {
             read_only_hint: self.read_only_hint,
             trusted: self.trusted,
             origin: &self.origin,
+            entity: self.entity.as_ref(),
+            pin: self.pin,
+            native: self.native,
+            fingerprint: self.fingerprint,
         }
     }
 }

@@ -8,7 +8,7 @@ mod matrix;
 use legation_core::context::{Principal, Via};
 use legation_core::id::{ClientId, ServerName};
 
-use crate::{Origin, Target, Verb};
+use crate::{Origin, PinState, Target, Verb};
 
 fn principal(client: &str) -> Principal {
     Principal {
@@ -26,5 +26,9 @@ fn target(server: &str, verb: Verb, item: &str) -> Target {
         read_only_hint: false,
         trusted: true,
         origin: Origin::User,
+        entity: None,
+        pin: PinState::Approved,
+        native: None,
+        fingerprint: None,
     }
 }

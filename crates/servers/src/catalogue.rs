@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use legation_core::ServerName;
-use legation_gate::policy::{DefinitionHash, Origin, Target, Verb};
+use legation_gate::policy::{DefinitionHash, Origin, PinState, Target, Verb};
 use legation_gate::{Entry, ListKind, definition_hash};
 use legation_wire::json::Raw;
 
@@ -105,6 +105,10 @@ impl Shelf {
             read_only_hint: entry.read_only_hint,
             trusted: true,
             origin: Origin::Builtin,
+            entity: None,
+            pin: PinState::Approved,
+            native: None,
+            fingerprint: None,
         }
     }
 }

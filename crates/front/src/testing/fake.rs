@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
 use legation_core::{Caller, CancelReason, OpContext, ServerName, TaskHandle};
-use legation_gate::policy::{Origin, Permitted, Target};
+use legation_gate::policy::{Origin, Permitted, PinState, Target};
 use legation_gate::{
     Ask, Call, CallFailure, Description, Endpoint, Entry, HubEvent, InputRequired, Item, ListKind,
     Listing, Outcome, Peer, Resolve, ServerSet, Subscription, TaskVerb, TaskWish, Unresolved,
@@ -65,6 +65,10 @@ fn target(item: &Item) -> Target {
         read_only_hint: true,
         trusted: true,
         origin: Origin::User,
+        entity: None,
+        pin: PinState::Approved,
+        native: None,
+        fingerprint: None,
     }
 }
 

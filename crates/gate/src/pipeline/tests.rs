@@ -4,7 +4,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use legation_core::{Cancel, ClientId, Home, Principal, SeatId, ServerName, SystemClock, Via};
 use legation_ledger::LedgerKeys;
-use legation_policy::{Origin, Permitted};
+use legation_policy::{Origin, Permitted, PinState};
 use legation_store::{Store, StoreOptions};
 use legation_wire::caps::{ClientCapabilities, ServerCapabilities};
 use legation_wire::json::Object;
@@ -61,6 +61,10 @@ impl OneServer {
             read_only_hint: item.name() == "files-read",
             trusted: true,
             origin: Origin::User,
+            entity: None,
+            pin: PinState::Approved,
+            native: None,
+            fingerprint: None,
         }
     }
 }

@@ -4,7 +4,7 @@
 //! and before the record, so that the record can name the rule.
 
 use legation_core::OpContext;
-use legation_policy::{Denied, Permitted, Question, Rules, Target};
+use legation_policy::{Denied, Permitted, PinState, Question, Rules, Target};
 
 use crate::{Entry, Listing};
 
@@ -35,6 +35,10 @@ pub(crate) fn visible(
                 read_only_hint: entry.read_only_hint,
                 trusted: entry.trusted,
                 origin: &entry.origin,
+                entity: None,
+                pin: PinState::Approved,
+                native: None,
+                fingerprint: None,
             },
         )
     };

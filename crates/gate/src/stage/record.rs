@@ -107,6 +107,7 @@ fn verb(verb: Verb) -> legation_ledger::Verb {
         Verb::Complete => legation_ledger::Verb::Complete,
         Verb::TaskUpdate => legation_ledger::Verb::TaskUpdate,
         Verb::TaskCancel => legation_ledger::Verb::TaskCancel,
+        Verb::Sample => legation_ledger::Verb::Sample,
     }
 }
 

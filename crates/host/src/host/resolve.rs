@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use legation_config::Instance as Mode;
 use legation_core::{Caller, ServerName};
-use legation_gate::policy::Target;
+use legation_gate::policy::{PinState, Target};
 use legation_gate::{Endpoint, Item, ListKind, Unresolved};
 
 use super::Inner;
@@ -378,6 +378,10 @@ fn target(shown: &Shown, item: &Item, name: Box<str>) -> Target {
         read_only_hint: tool.is_some_and(|tool| tool.read_only_hint),
         trusted: shown.server.spec.trusted,
         origin: shown.server.origin.clone(),
+        entity: None,
+        pin: PinState::Approved,
+        native: None,
+        fingerprint: None,
     }
 }
 

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 
-use super::{Rule, RuleId, RulesError};
+use super::{Rule, RulesError};
 use crate::explain::Effect;
 use crate::glob::{self, Glob};
+use crate::rule_id::RuleId;
 use crate::target::{Origin, Verb};
 
 const VERSION: i64 = 1;
