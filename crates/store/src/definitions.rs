@@ -1,9 +1,8 @@
 //! What the host remembers of servers between two starts: their definitions
 //! and the protocol era they were found to speak.
 
-use rusqlite::{OptionalExtension as _, Row};
-
-use crate::{Store, StoreError};
+use crate::sql::{Row, collect, first};
+use crate::{DatabaseError, Store, StoreError};
 
 /// One remembered value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,20 +15,21 @@ pub struct Definition {
     pub updated_at_ms: i64,
 }
 
+const PUT: &str = "INSERT INTO definitions (key, blob, updated_at_ms) VALUES (?1, ?2, ?3)
+    ON CONFLICT (key) DO UPDATE SET blob = excluded.blob, updated_at_ms = excluded.updated_at_ms";
+const GET: &str = "SELECT key, blob, updated_at_ms FROM definitions WHERE key = ?1";
+const LIST: &str = "SELECT key, blob, updated_at_ms FROM definitions
+    WHERE substr(key, 1, length(CAST(?1 AS TEXT))) = CAST(?1 AS TEXT) ORDER BY key";
+const REMOVE: &str = "DELETE FROM definitions WHERE key = ?1";
+
 impl Store {
     /// Remembers a value, in place of an older one; on disk on return.
     ///
     /// # Errors
     /// See [`StoreError`].
     pub fn definition_put(&self, key: &str, blob: &[u8], now_ms: i64) -> Result<(), StoreError> {
-        self.write_durable("remembering a definition", |connection| {
-            connection
-                .prepare_cached(
-                    "INSERT INTO definitions (key, blob, updated_at_ms) VALUES (?1, ?2, ?3)
-                     ON CONFLICT (key) DO UPDATE SET
-                        blob = excluded.blob, updated_at_ms = excluded.updated_at_ms",
-                )?
-                .execute((key, blob, now_ms))
+        self.write_durable("remembering a definition", |session| {
+            session.execute(PUT, &[key.into(), blob.into(), now_ms.into()])
         })
         .map(drop)
     }
@@ -39,11 +39,8 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn definition_get(&self, key: &str) -> Result<Option<Definition>, StoreError> {
-        self.read("recalling a definition", |connection| {
-            connection
-                .prepare_cached("SELECT key, blob, updated_at_ms FROM definitions WHERE key = ?1")?
-                .query_row([key], from_row)
-                .optional()
+        self.read("recalling a definition", |session| {
+            first(session, GET, &[key.into()], from_row)
         })
     }
 
@@ -52,13 +49,8 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn definition_list(&self, prefix: &str) -> Result<Vec<Definition>, StoreError> {
-        self.read("recalling definitions", |connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT key, blob, updated_at_ms FROM definitions
-                 WHERE substr(key, 1, length(?1)) = ?1 ORDER BY key",
-            )?;
-            let found = statement.query_map([prefix], from_row)?;
-            found.collect()
+        self.read("recalling definitions", |session| {
+            collect(session, LIST, &[prefix.into()], from_row)
         })
     }
 
@@ -67,19 +59,17 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn definition_remove(&self, key: &str) -> Result<bool, StoreError> {
-        self.write_durable("forgetting a definition", |connection| {
-            connection
-                .prepare_cached("DELETE FROM definitions WHERE key = ?1")?
-                .execute([key])
+        self.write_durable("forgetting a definition", |session| {
+            session.execute(REMOVE, &[key.into()])
         })
         .map(|removed| removed != 0)
     }
 }
 
-fn from_row(row: &Row<'_>) -> rusqlite::Result<Definition> {
+fn from_row(mut row: Row) -> Result<Definition, DatabaseError> {
     Ok(Definition {
-        key: row.get(0)?,
-        blob: row.get(1)?,
-        updated_at_ms: row.get(2)?,
+        key: row.text()?,
+        blob: row.blob()?,
+        updated_at_ms: row.int()?,
     })
 }

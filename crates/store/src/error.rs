@@ -5,6 +5,24 @@ use std::path::PathBuf;
 
 use rusqlite::ErrorCode;
 
+/// What a database said when it refused.
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseError {
+    /// SQLite refused.
+    #[error("SQLite refused")]
+    Sqlite {
+        /// Why.
+        #[from]
+        source: rusqlite::Error,
+    },
+    /// A column does not hold what belongs there.
+    #[error("column {column} of a row does not hold what belongs there")]
+    Column {
+        /// Which one, counted from 1.
+        column: usize,
+    },
+}
+
 /// The store was not opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -65,6 +83,15 @@ pub enum OpenError {
         #[source]
         source: rusqlite::Error,
     },
+    /// The database could be opened but not used.
+    #[error("{place} cannot be read; the store was not opened")]
+    FirstUse {
+        /// The database.
+        place: String,
+        /// Why it failed.
+        #[source]
+        source: Box<StoreError>,
+    },
     /// A checkpoint that should have emptied the write-ahead log did not.
     #[error(
         "the write-ahead log of {} is in use elsewhere; the store was not opened",
@@ -87,9 +114,9 @@ pub enum StoreError {
         what: &'static str,
         /// Why it failed.
         #[source]
-        source: rusqlite::Error,
+        source: DatabaseError,
     },
-    /// The file system failed. Whether the rows survive shows when the store
+    /// The file system failed, or the connection to the database was lost. Whether the rows survive shows when the store
     /// is next used, which opens it anew.
     #[error("{what} failed in the file system; what was to be stored is in doubt")]
     Io {
@@ -97,16 +124,16 @@ pub enum StoreError {
         what: &'static str,
         /// Why it failed.
         #[source]
-        source: rusqlite::Error,
+        source: DatabaseError,
     },
-    /// SQLite refused.
+    /// The database refused.
     #[error("{what} failed; nothing was stored")]
-    Sqlite {
+    Failed {
         /// What was tried.
         what: &'static str,
         /// Why it failed.
         #[source]
-        source: rusqlite::Error,
+        source: DatabaseError,
     },
     /// The rows are committed but `fdatasync` failed: they may not survive a
     /// power failure. The store is opened anew before it is next written.
@@ -128,6 +155,32 @@ pub enum StoreError {
     },
 }
 
+/// What an error means for the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// No room.
+    Full,
+    /// They may be there or not.
+    Doubt,
+    /// They are not there.
+    Refused,
+}
+
+// === impl DatabaseError ===
+
+impl DatabaseError {
+    pub(crate) fn class(&self) -> Class {
+        match self {
+            Self::Sqlite { source } => match source.sqlite_error_code() {
+                Some(ErrorCode::DiskFull) => Class::Full,
+                Some(ErrorCode::SystemIoFailure) => Class::Doubt,
+                _ => Class::Refused,
+            },
+            Self::Column { .. } => Class::Refused,
+        }
+    }
+}
+
 // === impl OpenError ===
 
 impl OpenError {
@@ -147,10 +200,18 @@ impl OpenError {
         move |source| Self::File { what, path, source }
     }
 
+    pub(crate) fn first_use(place: String, source: StoreError) -> Self {
+        Self::FirstUse {
+            place,
+            source: Box::new(source),
+        }
+    }
+
     /// What the owner can do about it.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
+            Self::FirstUse { source, .. } => source.hint(),
             Self::OldSqlite { .. } => "build with the bundled SQLite",
             Self::NewerSchema { .. } => {
                 "run the newer version of the program, or restore a backup made before the upgrade"
@@ -170,11 +231,14 @@ impl OpenError {
 // === impl StoreError ===
 
 impl StoreError {
-    pub(crate) fn sqlite(what: &'static str) -> impl FnOnce(rusqlite::Error) -> Self {
-        move |source| match source.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => Self::Full { what, source },
-            Some(ErrorCode::SystemIoFailure) => Self::Io { what, source },
-            _ => Self::Sqlite { what, source },
+    pub(crate) fn of<E: Into<DatabaseError>>(what: &'static str) -> impl FnOnce(E) -> Self {
+        move |source| {
+            let source = source.into();
+            match source.class() {
+                Class::Full => Self::Full { what, source },
+                Class::Doubt => Self::Io { what, source },
+                Class::Refused => Self::Failed { what, source },
+            }
         }
     }
 
@@ -186,7 +250,7 @@ impl StoreError {
             Self::Io { .. } | Self::Sync { .. } | Self::Reopened => {
                 "check the disk and the system log; the hub goes on by itself when writing works again"
             }
-            Self::Sqlite { .. } => "check that the file is intact, or restore a backup",
+            Self::Failed { .. } => "check that the database is intact, or restore a backup",
             Self::Reopen { source } => source.hint(),
         }
     }

@@ -1,18 +1,17 @@
 //! Rows of the ledger. What the bytes say and how the hashes come about is the
 //! ledger's business.
 //!
-//! The table has no index but its key: a second tree would be a second page to
-//! write at every commit. What an index would be good for, the end of each
-//! chain, is noted beside the entity whenever the mark moves; a start reads the
-//! few rows after it.
-
-use std::collections::HashMap;
-use std::sync::LazyLock;
+//! Beside the rows lie the ends of the chains. A hub that adds rows gives their
+//! places, which it knows from the heads it has read.
 
 use legation_core::EntityId;
-use rusqlite::{Connection, Row, Statement};
 
-use crate::{Committed, Generation, Reader, Store, StoreError};
+use crate::approvals::CONSUME;
+use crate::grants::use_in;
+use crate::proposals::APPLY;
+use crate::sql::{Row, Session, collect, first};
+use crate::store::Backend;
+use crate::{Committed, DatabaseError, Generation, Reader, Store, StoreError};
 
 /// One row. Columns are as they lie in the file, so that a verifier sees what
 /// was done to them: `prev` and `hash` have 32 bytes unless someone changed them.
@@ -81,35 +80,58 @@ pub struct LedgerMark<'a> {
     pub ends: &'a [(i64, i64, i64)],
 }
 
-/// Most rows one statement adds.
-const ROWS_MAX: usize = 32;
+/// What a record needs to be there, and uses up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim<'a> {
+    /// One use of a grant that has uses left, or needs none, at this time.
+    Grant {
+        /// Which grant.
+        id: &'a str,
+        /// Milliseconds since 1970.
+        now_ms: i64,
+    },
+    /// A granted approval whose time has not passed.
+    Approval {
+        /// Which approval.
+        id: &'a str,
+        /// Milliseconds since 1970.
+        now_ms: i64,
+    },
+    /// A certified proposal whose time has not passed.
+    Proposal {
+        /// Which proposal.
+        id: &'a str,
+        /// Milliseconds since 1970.
+        now_ms: i64,
+    },
+}
 
-/// Statements that add one row, two rows, and so on. One statement for a whole
-/// batch is its own transaction, which saves beginning and ending one.
-static INSERTS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    (1..=ROWS_MAX)
-        .map(|rows| {
-            let values = vec!["(?,?,?,?,?,?,?)"; rows].join(",");
-            format!(
-                "INSERT INTO ledger (position, entity, seq, at_ms, prev, hash, bytes) VALUES {values}"
-            )
-        })
-        .collect()
-});
+/// Rows to be added in one transaction.
+#[derive(Debug, Clone, Default)]
+pub struct LedgerBatch<'a> {
+    /// The rows, in the order of their positions.
+    pub rows: Vec<NewLedgerRow<'a>>,
+    /// Where the mark moves with them.
+    pub mark: Option<LedgerMark<'a>>,
+}
 
-const MARK: &str = "INSERT INTO ledger_mark (only, position) VALUES (1, ?1)
-    ON CONFLICT (only) DO UPDATE SET position = excluded.position";
-const END: &str = "UPDATE ledger_entities SET last_seq = ?2, last_position = ?3 WHERE number = ?1";
-const READ_MARK: &str = "SELECT ifnull((SELECT position FROM ledger_mark), 0)";
-const SINCE: &str = "SELECT entity, seq, position, hash FROM ledger
-    WHERE position > ?1 ORDER BY position";
-const AFTER: &str = "SELECT position, ifnull(name, '#' || entity), seq, at_ms, prev, hash, bytes
+/// Makes the rows of a commit once it is known which claims held. A trait and
+/// not a closure, because the rows borrow from what makes them.
+pub trait BuildLedger {
+    /// The rows; `held` has one answer for each claim, in their order.
+    fn build(&mut self, held: &[bool]) -> LedgerBatch<'_>;
+}
+
+const POSITION: &str = "SELECT coalesce(max(position), 0) FROM ledger";
+const HASH: &str = "SELECT hash FROM ledger WHERE position = ?1";
+const READ_MARK: &str = "SELECT position FROM ledger_mark";
+const AFTER: &str = "SELECT position, coalesce(name, '#' || entity), seq, at_ms, prev, hash, bytes
     FROM ledger LEFT JOIN ledger_entities ON number = entity
     WHERE position > ?1 ORDER BY position LIMIT ?2";
-const LAST: &str = "SELECT * FROM (
-        SELECT position, ifnull(name, '#' || entity), seq, at_ms, prev, hash, bytes
+const LAST: &str = "SELECT position, name, seq, at_ms, prev, hash, bytes FROM (
+        SELECT position, coalesce(name, '#' || entity) AS name, seq, at_ms, prev, hash, bytes
         FROM ledger LEFT JOIN ledger_entities ON number = entity
-        ORDER BY position DESC LIMIT ?1)
+        ORDER BY position DESC LIMIT ?1) AS last
     ORDER BY position";
 
 impl Store {
@@ -119,16 +141,9 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn ledger_entity(&self, entity: &EntityId) -> Result<i64, StoreError> {
-        let what = "numbering an entity of the ledger";
-        let (number, _) = self.write(what, 1, None, |connection| {
-            connection
-                .prepare_cached(
-                    "INSERT INTO ledger_entities (name) VALUES (?1)
-                     ON CONFLICT (name) DO UPDATE SET name = name RETURNING number",
-                )?
-                .query_row([entity.as_str()], |row| row.get(0))
-        })?;
-        Ok(number)
+        match &self.backend {
+            Backend::Sqlite(file) => file.ledger_entity(entity),
+        }
     }
 
     /// Adds rows in one transaction, committed to the page cache; with `mark`
@@ -145,26 +160,40 @@ impl Store {
         mark: Option<LedgerMark<'_>>,
         generation: Generation,
     ) -> Result<Committed, StoreError> {
-        let what = "appending to the ledger";
-        let count = rows.len();
-        let (_, commit) = match mark {
-            None if count <= ROWS_MAX => self.write_alone(what, count, generation, |connection| {
-                insert(connection, rows)
-            }),
-            mark => self.write(what, count, Some(generation), |connection| {
-                for chunk in rows.chunks(ROWS_MAX) {
-                    insert(connection, chunk)?;
-                }
-                let Some(mark) = mark else { return Ok(()) };
-                connection.prepare_cached(MARK)?.execute([mark.position])?;
-                let mut update = connection.prepare_cached(END)?;
-                for end in mark.ends {
-                    update.execute(*end)?;
-                }
-                Ok(())
-            }),
+        match &self.backend {
+            Backend::Sqlite(file) => file.ledger_append(rows, mark, generation),
+        }
+    }
+
+    /// Like [`Store::ledger_append`] for rows that need something: in one
+    /// transaction each claim is tried, `build` is told which held and makes
+    /// the rows, and these are added. A claim that did not hold changes nothing
+    /// and fails nothing; it is for `build` to leave its record out. Answers
+    /// with what `build` was told.
+    ///
+    /// After an error claims and rows are there together or not at all; which
+    /// of the two shows [`Store::ledger_hash`].
+    ///
+    /// # Errors
+    /// As for [`Store::ledger_append`].
+    pub fn ledger_commit(
+        &self,
+        claims: &[Claim<'_>],
+        generation: Generation,
+        build: &mut dyn BuildLedger,
+    ) -> Result<(Vec<bool>, Committed), StoreError> {
+        if claims.is_empty() {
+            let batch = build.build(&[]);
+            let commit = self.ledger_append(&batch.rows, batch.mark, generation)?;
+            return Ok((Vec::new(), commit));
+        }
+        let (claimed, commit) = match &self.backend {
+            Backend::Sqlite(file) => file.ledger_commit(claims, generation, build),
         }?;
-        Ok(commit)
+        if let Some(grants) = claimed.grants {
+            self.grants_are_at(grants);
+        }
+        Ok((claimed.held, commit))
     }
 
     /// The heads of all chains, in the order of the entities' numbers.
@@ -172,24 +201,9 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn ledger_heads(&self) -> Result<Vec<LedgerHead>, StoreError> {
-        self.read("reading the ledger's heads", |connection| {
-            let mark: i64 = connection.query_row(READ_MARK, [], |row| row.get(0))?;
-            let mut since = HashMap::new();
-            let mut statement = connection.prepare(SINCE)?;
-            let mut rows = statement.query([mark])?;
-            while let Some(row) = rows.next()? {
-                let end: (i64, i64, Vec<u8>) = (row.get(1)?, row.get(2)?, row.get(3)?);
-                since.insert(row.get::<_, i64>(0)?, end);
-            }
-            let mut noted = connection.prepare(
-                "SELECT number, name, last_seq, last_position,
-                    (SELECT hash FROM ledger
-                     WHERE position = last_position AND entity = number AND seq = last_seq)
-                 FROM ledger_entities ORDER BY number",
-            )?;
-            let heads = noted.query_map([], |row| head(row, &mut since))?;
-            heads.collect()
-        })
+        match &self.backend {
+            Backend::Sqlite(file) => file.ledger_heads(),
+        }
     }
 
     /// The last position, 0 when there is no row.
@@ -197,11 +211,10 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn ledger_position(&self) -> Result<i64, StoreError> {
-        self.read("reading the ledger's end", |connection| {
-            connection.query_row("SELECT ifnull(max(position), 0) FROM ledger", [], |row| {
-                row.get(0)
-            })
+        self.read("reading the ledger's end", |session| {
+            first(session, POSITION, &[], |mut row| row.int())
         })
+        .map(Option::unwrap_or_default)
     }
 
     /// The hash of the row at a position, if there is one.
@@ -209,11 +222,8 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn ledger_hash(&self, position: i64) -> Result<Option<Vec<u8>>, StoreError> {
-        self.read("reading a ledger row", |connection| {
-            let mut statement =
-                connection.prepare("SELECT hash FROM ledger WHERE position = ?1")?;
-            let mut rows = statement.query([position])?;
-            rows.next()?.map(|row| row.get(0)).transpose()
+        self.read("reading a ledger row", |session| {
+            first(session, HASH, &[position.into()], |mut row| row.blob())
         })
     }
 }
@@ -224,8 +234,9 @@ impl Reader {
     /// # Errors
     /// See [`StoreError`].
     pub fn ledger_after(&self, position: i64, limit: usize) -> Result<Vec<LedgerRow>, StoreError> {
-        self.read("reading the ledger", |connection| {
-            collect(connection, AFTER, &[&position, &cap(limit)])
+        let values = [position.into(), cap(limit).into()];
+        self.read("reading the ledger", |session| {
+            collect(session, AFTER, &values, from_row)
         })
     }
 
@@ -234,8 +245,8 @@ impl Reader {
     /// # Errors
     /// See [`StoreError`].
     pub fn ledger_last(&self, limit: usize) -> Result<Vec<LedgerRow>, StoreError> {
-        self.read("reading the ledger's end", |connection| {
-            collect(connection, LAST, &[&cap(limit)])
+        self.read("reading the ledger's end", |session| {
+            collect(session, LAST, &[cap(limit).into()], from_row)
         })
     }
 
@@ -244,94 +255,61 @@ impl Reader {
     /// # Errors
     /// See [`StoreError`].
     pub fn ledger_mark(&self) -> Result<i64, StoreError> {
-        self.read("reading the ledger's mark", |connection| {
-            connection.query_row(READ_MARK, [], |row| row.get(0))
+        self.read("reading the ledger's mark", |session| {
+            first(session, READ_MARK, &[], |mut row| row.int())
         })
+        .map(Option::unwrap_or_default)
     }
 }
 
-/// Adds at most [`ROWS_MAX`] rows.
-fn insert(connection: &Connection, rows: &[NewLedgerRow<'_>]) -> rusqlite::Result<()> {
-    let Some(sql) = rows
-        .len()
-        .checked_sub(1)
-        .and_then(|index| INSERTS.get(index))
-    else {
-        return Ok(());
+/// What became of the claims of a commit.
+#[derive(Debug)]
+pub(crate) struct Claimed {
+    pub(crate) held: Vec<bool>,
+    /// The grants' generation after it, when it has changed.
+    pub(crate) grants: Option<i64>,
+}
+
+/// Tries each claim in a transaction.
+pub(crate) fn claim_in(
+    session: &mut dyn Session,
+    claims: &[Claim<'_>],
+) -> Result<Claimed, DatabaseError> {
+    let mut claimed = Claimed {
+        held: Vec::with_capacity(claims.len()),
+        grants: None,
     };
-    let mut statement = connection.prepare_cached(sql)?;
-    for (index, row) in rows.iter().enumerate() {
-        bind(&mut statement, index * 7, row)?;
+    for claim in claims {
+        let held = match *claim {
+            Claim::Grant { id, now_ms } => {
+                let (held, generation) = use_in(session, id, now_ms)?;
+                claimed.grants = generation.or(claimed.grants);
+                held
+            }
+            Claim::Approval { id, now_ms } => {
+                session.execute(CONSUME, &[id.into(), now_ms.into()])? == 1
+            }
+            Claim::Proposal { id, now_ms } => {
+                session.execute(APPLY, &[id.into(), now_ms.into()])? == 1
+            }
+        };
+        claimed.held.push(held);
     }
-    statement.raw_execute().map(drop)
-}
-
-fn bind(
-    statement: &mut Statement<'_>,
-    before: usize,
-    row: &NewLedgerRow<'_>,
-) -> rusqlite::Result<()> {
-    statement.raw_bind_parameter(before + 1, row.position)?;
-    statement.raw_bind_parameter(before + 2, row.entity)?;
-    statement.raw_bind_parameter(before + 3, row.seq)?;
-    statement.raw_bind_parameter(before + 4, row.at_ms)?;
-    statement.raw_bind_parameter(before + 5, &row.prev[..])?;
-    statement.raw_bind_parameter(before + 6, &row.hash[..])?;
-    statement.raw_bind_parameter(before + 7, row.bytes)
-}
-
-fn head(
-    row: &Row<'_>,
-    since: &mut HashMap<i64, (i64, i64, Vec<u8>)>,
-) -> rusqlite::Result<LedgerHead> {
-    let number = row.get(0)?;
-    let entity = EntityId::new(row.get::<_, String>(1)?);
-    if let Some((seq, position, hash)) = since.remove(&number) {
-        return Ok(LedgerHead {
-            entity,
-            number,
-            seq,
-            position,
-            hash,
-            fresh: true,
-        });
-    }
-    let seq = row.get(2)?;
-    let empty = if seq == 0 { 32 } else { 0 };
-    Ok(LedgerHead {
-        entity,
-        number,
-        seq,
-        position: row.get(3)?,
-        hash: row
-            .get::<_, Option<Vec<u8>>>(4)?
-            .unwrap_or_else(|| vec![0; empty]),
-        fresh: false,
-    })
+    Ok(claimed)
 }
 
 fn cap(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-fn collect(
-    connection: &Connection,
-    sql: &str,
-    parameters: &[&dyn rusqlite::ToSql],
-) -> rusqlite::Result<Vec<LedgerRow>> {
-    let mut statement = connection.prepare_cached(sql)?;
-    let rows = statement.query_map(parameters, from_row)?;
-    rows.collect()
-}
-
-fn from_row(row: &Row<'_>) -> rusqlite::Result<LedgerRow> {
+fn from_row(mut row: Row) -> Result<LedgerRow, DatabaseError> {
     Ok(LedgerRow {
-        position: row.get(0)?,
-        entity: EntityId::new(row.get::<_, String>(1)?),
-        seq: row.get(2)?,
-        at_ms: row.get(3)?,
-        prev: row.get(4)?,
-        hash: row.get(5)?,
-        bytes: row.get(6)?,
+        position: row.int()?,
+        entity: EntityId::new(row.text()?),
+        seq: row.int()?,
+        at_ms: row.int()?,
+        prev: row.blob()?,
+        hash: row.blob()?,
+        bytes: row.blob()?,
     })
 }

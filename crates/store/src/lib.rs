@@ -1,10 +1,8 @@
-//! The hub's SQLite store: ledger rows, remembered definitions, tasks.
+//! The hub's store: ledger rows, and what else has to survive it.
 //!
-//! One file, `state.db`, opened only by the holder of the data directory's
-//! lock. Writers share one connection behind a mutex and commit on the thread
-//! that asks: a writer thread that callers wait for costs two cross-thread
-//! wake-ups a call, and a checkpoint on the committing connection shows up in
-//! the tail latency, so checkpoints have a thread and a connection of their own.
+//! Everything lies either in one SQLite file, `state.db`, opened only by the
+//! holder of the data directory's lock. Rows go in and come out; a noun has a
+//! file of its own, and its methods start with its name.
 //!
 //! Every method blocks the calling thread: tens of microseconds for a commit
 //! to the page cache, one `fdatasync` more where the documentation says the row
@@ -13,22 +11,40 @@
 //! Architecture invariant: nothing here knows what a record means. Hashes,
 //! JSON and policy are other crates' business.
 
-mod checkpoint;
-mod connection;
+mod approvals;
+mod checkpoints;
+mod counters;
 mod definitions;
 mod error;
+mod grants;
+mod labels;
+mod leases;
 mod ledger_rows;
-mod migrate;
+mod pins;
+mod proposals;
 mod reader;
+mod sql;
+mod sqlite;
+mod state;
 mod store;
 mod tasks;
+mod vault;
 
+pub use approvals::{ApprovalRow, ApprovalState};
+pub use checkpoints::CheckpointRow;
 pub use definitions::Definition;
-pub use error::{OpenError, StoreError};
-pub use ledger_rows::{LedgerHead, LedgerMark, LedgerRow, NewLedgerRow};
+pub use error::{DatabaseError, OpenError, StoreError};
+pub use grants::GrantRow;
+pub use leases::Lease;
+pub use ledger_rows::{
+    BuildLedger, Claim, LedgerBatch, LedgerHead, LedgerMark, LedgerRow, NewLedgerRow,
+};
+pub use pins::{PinRow, PinState};
+pub use proposals::{ProposalRow, ProposalState};
 pub use reader::Reader;
 pub use store::{Committed, Generation, Store, StoreOptions, SyncFile};
 pub use tasks::Task;
+pub use vault::{VaultPurge, VaultRow};
 
 #[cfg(test)]
 mod tests;

@@ -2,24 +2,29 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use rusqlite::Connection;
 
-use crate::connection::{check_version, open_reading};
-use crate::migrate;
-use crate::{OpenError, StoreError};
+use crate::sql::Session;
+use crate::sqlite::connection::{check_version, open_reading};
+use crate::sqlite::{FileSession, migrate};
+use crate::{DatabaseError, OpenError, StoreError};
 
 /// A read-only connection: the hub's own for `tail`, `follow` and `verify`, or
 /// a command's when no hub runs.
 pub struct Reader {
-    connection: Mutex<Connection>,
+    source: Source,
+}
+
+enum Source {
+    File(Mutex<Connection>),
 }
 
 // === impl Reader ===
 
 impl Reader {
-    /// Opens an existing database for reading.
+    /// Opens an existing database file for reading.
     ///
     /// # Errors
     /// See [`OpenError`]; a database with older or newer schema is refused.
@@ -28,23 +33,22 @@ impl Reader {
         let connection = open_reading(path)?;
         migrate::check(&connection, path, migrate::STEPS)?;
         Ok(Self {
-            connection: Mutex::new(connection),
+            source: Source::File(Mutex::new(connection)),
         })
     }
 
     pub(crate) fn read<T>(
         &self,
         what: &'static str,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        work: impl FnOnce(&mut dyn Session) -> Result<T, DatabaseError>,
     ) -> Result<T, StoreError> {
-        work(&self.connection()).map_err(StoreError::sqlite(what))
-    }
-
-    fn connection(&self) -> MutexGuard<'_, Connection> {
-        // A reader's panic leaves nothing half done.
-        self.connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        match &self.source {
+            Source::File(connection) => {
+                // A reader's panic leaves nothing half done.
+                let connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
+                work(&mut FileSession(&connection)).map_err(StoreError::of(what))
+            }
+        }
     }
 }
 

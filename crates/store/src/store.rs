@@ -1,32 +1,20 @@
-//! The open store: one writer, its repair after a failure, and `fdatasync`.
+//! The open store, whichever backend is behind it.
 
 use std::fmt;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering};
 
-use rusqlite::Connection;
-
-use crate::checkpoint::Checkpointer;
-use crate::connection::{check_version, checkpoint_truncate, open_writing, prepare_file, wal_path};
-use crate::{OpenError, Reader, StoreError, migrate};
-
-/// Log pages after which the checkpoint thread is told, as estimated from
-/// commits and rows: 8 MiB.
-const CHECKPOINT_PAGES: u64 = 2_048;
-
-/// How long, and how often, the store waits for its own checkpoint thread when
-/// it is opened anew: a second in all.
-const CHECKPOINT_WAIT: Duration = Duration::from_millis(5);
-const CHECKPOINT_WAITS: usize = 200;
+use crate::grants::read_generation;
+use crate::sql::Session;
+use crate::sqlite::{FileSession, Sqlite};
+use crate::{DatabaseError, OpenError, Reader, StoreError};
 
 /// How a file is forced to disk.
 pub type SyncFile = fn(&File) -> io::Result<()>;
 
-/// What a store may be told when it is opened.
+/// What a store in a file may be told when it is opened.
 #[derive(Clone)]
 pub struct StoreOptions {
     /// The most pages of 4 KiB the database may have; `None` for no limit but
@@ -38,49 +26,28 @@ pub struct StoreOptions {
 
 /// The hub's store. Blocking; shared between threads by reference.
 pub struct Store {
-    /// Dropped first: the thread is joined before the writer closes, so that
-    /// closing it is the last checkpoint.
-    checkpointer: Checkpointer,
+    /// Dropped before the backend, whose writer must be the last to close the
+    /// file: only one that writes may empty the log.
     reader: Reader,
-    writer: Arc<Mutex<Writer>>,
-    disk: Mutex<Disk>,
-    /// Commits so far; read without the writer to know what a sync covers.
-    commits: AtomicU64,
-    path: PathBuf,
-    sync: SyncFile,
+    pub(crate) backend: Backend,
+    /// The newest generation of the grants that is known here.
+    grants: AtomicI64,
 }
 
-/// The connection that writes.
-pub(crate) struct Writer {
-    /// `None` after a failure: what failed is not used again, the next write
-    /// opens the store anew.
-    connection: Option<Connection>,
-    max_pages: Option<u32>,
-    /// Estimated pages since the last nudge of the checkpoint thread.
-    pages: u64,
-    /// How often the store was opened anew.
-    generation: u64,
-}
-
-/// What is known to be on disk.
-struct Disk {
-    wal: File,
-    /// Commits up to this one are on disk.
-    synced: u64,
-    /// A sync has failed and the store has not been opened anew since. The
-    /// kernel reports such an error once, and later syncs succeed without
-    /// having written anything.
-    failed: bool,
+/// Where the rows lie.
+#[derive(Debug)]
+pub(crate) enum Backend {
+    Sqlite(Sqlite),
 }
 
 /// A commit, to be handed to [`Store::sync`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[must_use = "the commit is in the page cache only until it is synced"]
-pub struct Committed(u64);
+pub struct Committed(pub(crate) u64);
 
 /// Tells what was read before the store was opened anew from what was read after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Generation(u64);
+pub struct Generation(pub(crate) u64);
 
 // === impl StoreOptions ===
 
@@ -110,33 +77,16 @@ impl Store {
     /// # Errors
     /// See [`OpenError`].
     pub fn open(path: &Path, options: StoreOptions) -> Result<Self, OpenError> {
-        check_version()?;
-        prepare_file(path)?;
-        let mut connection = open_writing(path)?;
-        migrate::migrate(&mut connection, path)?;
-        settle(&connection, path, options.max_pages)?;
-        let wal = open_wal(path)?;
-        let writer = Arc::new(Mutex::new(Writer {
-            connection: Some(connection),
-            max_pages: options.max_pages,
-            pages: 0,
-            generation: 0,
-        }));
-        let checkpointer =
-            Checkpointer::start(open_writing(path)?, Arc::clone(&writer), path.to_owned())
-                .map_err(OpenError::file("starting the checkpoint thread of", path))?;
+        let file = Sqlite::open(path, options)?;
+        let grants = file
+            .read("reading the grants' generation", |connection| {
+                read_generation(&mut FileSession(connection))
+            })
+            .map_err(|source| OpenError::first_use(path.display().to_string(), source))?;
         Ok(Self {
-            checkpointer,
             reader: Reader::open(path)?,
-            writer,
-            disk: Mutex::new(Disk {
-                wal,
-                synced: 0,
-                failed: false,
-            }),
-            commits: AtomicU64::new(0),
-            path: path.to_owned(),
-            sync: options.sync,
+            backend: Backend::Sqlite(file),
+            grants: AtomicI64::new(grants),
         })
     }
 
@@ -146,23 +96,21 @@ impl Store {
         &self.reader
     }
 
-    /// Where the database lies.
+    /// Where the database lies, when it is a file.
     #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub fn path(&self) -> Option<&Path> {
+        match &self.backend {
+            Backend::Sqlite(file) => Some(file.path()),
+        }
     }
 
     /// Changes the size limit of [`StoreOptions::max_pages`].
     ///
     /// # Errors
-    /// When SQLite refuses.
+    /// When the database refuses.
     pub fn limit_pages(&self, max_pages: Option<u32>) -> Result<(), StoreError> {
-        let mut writer = self.writer();
-        writer.max_pages = max_pages;
-        match &writer.connection {
-            Some(connection) => limit(connection, max_pages)
-                .map_err(StoreError::sqlite("limiting the database's size")),
-            None => Ok(()),
+        match &self.backend {
+            Backend::Sqlite(file) => file.limit_pages(max_pages),
         }
     }
 
@@ -170,37 +118,13 @@ impl Store {
     /// `fdatasync` (hundreds of microseconds to many milliseconds), or not at
     /// all when another caller's sync has covered the commit.
     ///
-    /// This is what `PRAGMA synchronous = FULL` does at the end of a commit,
-    /// done outside the writer's mutex so that others commit meanwhile.
-    ///
     /// # Errors
     /// [`StoreError::Sync`]: the commit may not survive a power failure. The
     /// store is opened anew before the next write.
     pub fn sync(&self, commit: Committed) -> Result<(), StoreError> {
-        let failure = {
-            let mut disk = self.disk();
-            if disk.failed {
-                return Err(StoreError::Sync { source: None });
-            }
-            if disk.synced >= commit.0 {
-                return Ok(());
-            }
-            let covered = self.commits.load(Ordering::Acquire);
-            match (self.sync)(&disk.wal) {
-                Ok(()) => {
-                    disk.synced = covered;
-                    return Ok(());
-                }
-                Err(error) => {
-                    disk.failed = true;
-                    error
-                }
-            }
-        };
-        self.writer().connection = None;
-        Err(StoreError::Sync {
-            source: Some(failure),
-        })
+        match &self.backend {
+            Backend::Sqlite(file) => file.sync(commit),
+        }
     }
 
     /// The present generation; opens the store anew first if it has failed.
@@ -208,195 +132,62 @@ impl Store {
     /// # Errors
     /// [`StoreError::Reopen`].
     pub fn generation(&self) -> Result<Generation, StoreError> {
-        let mut writer = self.writer();
-        self.repair(&mut writer)?;
-        Ok(Generation(writer.generation))
+        match &self.backend {
+            Backend::Sqlite(file) => file.generation(),
+        }
     }
 
-    /// Runs `work` in one transaction that is committed to the page cache.
-    /// `rows` is about how many rows it writes. With a generation it refuses to
-    /// write into a store that was opened anew since.
-    pub(crate) fn write<T>(
-        &self,
-        what: &'static str,
-        rows: usize,
-        generation: Option<Generation>,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<(T, Committed), StoreError> {
-        self.commit(what, rows, generation, |connection| {
-            transaction(connection, work)
+    /// The database's clock, in milliseconds since 1970: the one by which hubs
+    /// that share a database agree.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn now_ms(&self) -> Result<i64, StoreError> {
+        self.read("asking the database for the time", |session| {
+            session.now_ms()
         })
     }
 
-    /// Like [`Store::write`], for work that is a single statement, which SQLite
-    /// makes a transaction of its own.
-    pub(crate) fn write_alone<T>(
-        &self,
-        what: &'static str,
-        rows: usize,
-        generation: Generation,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<(T, Committed), StoreError> {
-        self.commit(what, rows, Some(generation), work)
-    }
-
-    fn commit<T>(
-        &self,
-        what: &'static str,
-        rows: usize,
-        generation: Option<Generation>,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<(T, Committed), StoreError> {
-        let mut writer = self.writer();
-        self.repair(&mut writer)?;
-        if generation.is_some_and(|known| known.0 != writer.generation) {
-            return Err(StoreError::Reopened);
-        }
-        let Some(connection) = &writer.connection else {
-            return Err(StoreError::Sync { source: None });
-        };
-        let value = match work(connection) {
-            Ok(value) => value,
-            Err(error) => {
-                writer.connection = None;
-                return Err(StoreError::sqlite(what)(error));
-            }
-        };
-        let commit = Committed(self.commits.fetch_add(1, Ordering::AcqRel) + 1);
-        // A commit writes the table's last page, and a new one for every few rows.
-        writer.pages += 1 + rows as u64 / 8;
-        if writer.pages >= CHECKPOINT_PAGES {
-            writer.pages = 0;
-            self.checkpointer.nudge();
-        }
-        Ok((value, commit))
-    }
-
-    /// Like [`Store::write`], and on disk on return.
+    /// Runs `work` in one transaction that is on disk on return.
     pub(crate) fn write_durable<T>(
         &self,
         what: &'static str,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        work: impl FnOnce(&mut dyn Session) -> Result<T, DatabaseError>,
     ) -> Result<T, StoreError> {
-        let (value, commit) = self.write(what, 1, None, work)?;
-        self.sync(commit)?;
-        Ok(value)
+        match &self.backend {
+            Backend::Sqlite(file) => {
+                file.write_durable(what, |connection| work(&mut FileSession(connection)))
+            }
+        }
     }
 
-    /// Runs `work` on the writing connection, outside a transaction.
+    /// Runs `work` outside a transaction.
     pub(crate) fn read<T>(
         &self,
         what: &'static str,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        work: impl FnOnce(&mut dyn Session) -> Result<T, DatabaseError>,
     ) -> Result<T, StoreError> {
-        let mut writer = self.writer();
-        self.repair(&mut writer)?;
-        let Some(connection) = &writer.connection else {
-            return Err(StoreError::Sync { source: None });
-        };
-        work(connection).map_err(StoreError::sqlite(what))
-    }
-
-    /// Opens the store anew if an operation has failed since it was last
-    /// opened. The full checkpoint copies the log's pages into the database
-    /// and syncs that, so rows whose own sync failed are on disk for certain
-    /// or the repair fails.
-    fn repair(&self, writer: &mut Writer) -> Result<(), StoreError> {
-        if writer.connection.is_some() {
-            return Ok(());
+        match &self.backend {
+            Backend::Sqlite(file) => {
+                file.read(what, |connection| work(&mut FileSession(connection)))
+            }
         }
-        let reopen = |source| StoreError::Reopen {
-            source: Box::new(source),
-        };
-        let connection = open_writing(&self.path).map_err(reopen)?;
-        settle(&connection, &self.path, writer.max_pages).map_err(reopen)?;
-        let wal = open_wal(&self.path).map_err(reopen)?;
-        *self.disk() = Disk {
-            wal,
-            synced: self.commits.load(Ordering::Acquire),
-            failed: false,
-        };
-        writer.connection = Some(connection);
-        writer.generation += 1;
-        tracing::info!(path = %self.path.display(), "the store was opened anew after a failure");
-        Ok(())
     }
 
-    fn writer(&self) -> MutexGuard<'_, Writer> {
-        self.writer.lock().unwrap_or_else(|poisoned| {
-            // A panic may have left a transaction open: drop the connection.
-            let mut writer = poisoned.into_inner();
-            writer.connection = None;
-            self.writer.clear_poison();
-            writer
-        })
+    /// Notes a generation of the grants that a commit has made or a read seen.
+    pub(crate) fn grants_are_at(&self, generation: i64) {
+        self.grants.fetch_max(generation, Ordering::AcqRel);
     }
 
-    fn disk(&self) -> MutexGuard<'_, Disk> {
-        self.disk.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn known_grants(&self) -> u64 {
+        u64::try_from(self.grants.load(Ordering::Acquire)).unwrap_or_default()
     }
 }
 
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Store")
-            .field("path", &self.path)
+            .field("backend", &self.backend)
             .finish_non_exhaustive()
     }
-}
-
-impl fmt::Debug for Writer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Writer")
-            .field("open", &self.connection.is_some())
-            .field("pages", &self.pages)
-            .finish_non_exhaustive()
-    }
-}
-
-fn transaction<T>(
-    connection: &Connection,
-    work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-) -> rusqlite::Result<T> {
-    connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-    let value = work(connection)?;
-    connection.prepare_cached("COMMIT")?.execute([])?;
-    Ok(value)
-}
-
-fn settle(connection: &Connection, path: &Path, max_pages: Option<u32>) -> Result<(), OpenError> {
-    let empty = || {
-        checkpoint_truncate(connection)
-            .map_err(OpenError::sqlite("emptying the write-ahead log of", path))
-    };
-    let mut done = empty()?;
-    // SQLite waits for readers by itself, but not for another checkpoint.
-    for _ in 0..CHECKPOINT_WAITS {
-        if !done.beside_another() {
-            break;
-        }
-        std::thread::sleep(CHECKPOINT_WAIT);
-        done = empty()?;
-    }
-    if done.busy {
-        return Err(OpenError::WalBusy {
-            path: path.to_owned(),
-        });
-    }
-    limit(connection, max_pages).map_err(OpenError::sqlite("limiting the size of", path))
-}
-
-fn limit(connection: &Connection, max_pages: Option<u32>) -> rusqlite::Result<()> {
-    let pages = max_pages.unwrap_or(u32::MAX - 1);
-    connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))
-}
-
-/// The log, for syncing. SQLite takes no POSIX locks on this file, so opening
-/// and closing it here releases none.
-fn open_wal(path: &Path) -> Result<File, OpenError> {
-    let wal = wal_path(path);
-    OpenOptions::new()
-        .write(true)
-        .open(&wal)
-        .map_err(OpenError::file("opening", &wal))
 }

@@ -1,10 +1,10 @@
 //! Tasks: which upstream's task a handle of the hub's stands for, and whose it is.
 
 use legation_core::{ClientId, SeatId, ServerName, TaskHandle};
-use rusqlite::types::Type;
-use rusqlite::{OptionalExtension as _, Row};
 
-use crate::{Store, StoreError};
+use crate::approvals::count;
+use crate::sql::{Row, Value, collect, first};
+use crate::{DatabaseError, Store, StoreError};
 
 /// One task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,21 @@ pub struct Task {
     pub state: Vec<u8>,
 }
 
-const COLUMNS: &str = "handle, client, server, seat, upstream, created_ms, ttl_ms, state";
+const PUT: &str = "INSERT INTO tasks
+        (handle, client, server, seat, upstream, created_ms, ttl_ms, state)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+    ON CONFLICT (handle) DO UPDATE SET client = excluded.client, server = excluded.server,
+        seat = excluded.seat, upstream = excluded.upstream, created_ms = excluded.created_ms,
+        ttl_ms = excluded.ttl_ms, state = excluded.state";
+const GET: &str = "SELECT handle, client, server, seat, upstream, created_ms, ttl_ms, state
+    FROM tasks WHERE handle = ?1";
+const LIST: &str = "SELECT handle, client, server, seat, upstream, created_ms, ttl_ms, state
+    FROM tasks ORDER BY created_ms, handle";
+const LIST_CLIENT: &str = "SELECT handle, client, server, seat, upstream, created_ms, ttl_ms, state
+    FROM tasks WHERE client = ?1 ORDER BY created_ms, handle";
+const SET_STATE: &str = "UPDATE tasks SET state = ?2 WHERE handle = ?1";
+const REMOVE: &str = "DELETE FROM tasks WHERE handle = ?1";
+const EXPIRE: &str = "DELETE FROM tasks WHERE ?1 - created_ms >= ttl_ms";
 
 impl Store {
     /// Adds a task or replaces the one with its handle; on disk on return.
@@ -35,23 +49,20 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn task_put(&self, task: &Task) -> Result<(), StoreError> {
-        self.write_durable("storing a task", |connection| {
-            connection
-                .prepare_cached(
-                    "INSERT OR REPLACE INTO tasks
-                        (handle, client, server, seat, upstream, created_ms, ttl_ms, state)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-                )?
-                .execute((
-                    task.handle.as_str(),
-                    task.client.as_str(),
-                    task.server.as_str(),
-                    task.seat.as_str(),
-                    &task.upstream,
-                    task.created_ms,
-                    task.ttl_ms,
-                    &task.state,
-                ))
+        self.write_durable("storing a task", |session| {
+            session.execute(
+                PUT,
+                &[
+                    Value::from(task.handle.as_str()),
+                    Value::from(task.client.as_str()),
+                    Value::from(task.server.as_str()),
+                    Value::from(task.seat.as_str()),
+                    Value::from(&task.upstream),
+                    Value::from(task.created_ms),
+                    Value::from(task.ttl_ms),
+                    Value::from(&task.state),
+                ],
+            )
         })
         .map(drop)
     }
@@ -61,11 +72,8 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn task_get(&self, handle: &TaskHandle) -> Result<Option<Task>, StoreError> {
-        self.read("reading a task", |connection| {
-            connection
-                .prepare_cached(&format!("SELECT {COLUMNS} FROM tasks WHERE handle = ?1"))?
-                .query_row([handle.as_str()], from_row)
-                .optional()
+        self.read("reading a task", |session| {
+            first(session, GET, &[handle.as_str().into()], from_row)
         })
     }
 
@@ -74,13 +82,9 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn task_list(&self, client: Option<&ClientId>) -> Result<Vec<Task>, StoreError> {
-        self.read("listing tasks", |connection| {
-            let mut statement = connection.prepare_cached(&format!(
-                "SELECT {COLUMNS} FROM tasks WHERE ?1 IS NULL OR client = ?1
-                 ORDER BY created_ms, handle"
-            ))?;
-            let found = statement.query_map([client.map(ClientId::as_str)], from_row)?;
-            found.collect()
+        self.read("listing tasks", |session| match client {
+            None => collect(session, LIST, &[], from_row),
+            Some(client) => collect(session, LIST_CLIENT, &[client.as_str().into()], from_row),
         })
     }
 
@@ -90,10 +94,8 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn task_state_set(&self, handle: &TaskHandle, state: &[u8]) -> Result<bool, StoreError> {
-        self.write_durable("updating a task", |connection| {
-            connection
-                .prepare_cached("UPDATE tasks SET state = ?2 WHERE handle = ?1")?
-                .execute((handle.as_str(), state))
+        self.write_durable("updating a task", |session| {
+            session.execute(SET_STATE, &[handle.as_str().into(), state.into()])
         })
         .map(|changed| changed != 0)
     }
@@ -103,10 +105,8 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn task_remove(&self, handle: &TaskHandle) -> Result<bool, StoreError> {
-        self.write_durable("removing a task", |connection| {
-            connection
-                .prepare_cached("DELETE FROM tasks WHERE handle = ?1")?
-                .execute([handle.as_str()])
+        self.write_durable("removing a task", |session| {
+            session.execute(REMOVE, &[handle.as_str().into()])
         })
         .map(|removed| removed != 0)
     }
@@ -116,26 +116,22 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn task_expire(&self, now_ms: i64) -> Result<usize, StoreError> {
-        self.write_durable("removing expired tasks", |connection| {
-            connection
-                .prepare_cached("DELETE FROM tasks WHERE ?1 - created_ms >= ttl_ms")?
-                .execute([now_ms])
+        self.write_durable("removing expired tasks", |session| {
+            session.execute(EXPIRE, &[now_ms.into()])
         })
+        .map(count)
     }
 }
 
-fn from_row(row: &Row<'_>) -> rusqlite::Result<Task> {
-    let server: String = row.get(2)?;
+fn from_row(mut row: Row) -> Result<Task, DatabaseError> {
     Ok(Task {
-        handle: TaskHandle::new(row.get::<_, String>(0)?),
-        client: ClientId::new(row.get::<_, String>(1)?),
-        server: ServerName::parse(&server).map_err(|error| {
-            rusqlite::Error::FromSqlConversionFailure(2, Type::Text, Box::new(error))
-        })?,
-        seat: SeatId::new(row.get::<_, String>(3)?),
-        upstream: row.get(4)?,
-        created_ms: row.get(5)?,
-        ttl_ms: row.get(6)?,
-        state: row.get(7)?,
+        handle: TaskHandle::new(row.text()?),
+        client: ClientId::new(row.text()?),
+        server: row.parsed(|name| ServerName::parse(name).ok())?,
+        seat: SeatId::new(row.text()?),
+        upstream: row.text()?,
+        created_ms: row.int()?,
+        ttl_ms: row.int_or_null()?,
+        state: row.blob()?,
     })
 }

@@ -10,8 +10,8 @@ use legation_core::{ClientId, EntityId, SeatId, ServerName, TaskHandle};
 use rusqlite::Connection;
 
 use super::*;
-use crate::connection::{open_writing, prepare_file, wal_path};
-use crate::migrate::{STEPS, Step, migrate_with};
+use crate::sqlite::connection::{open_writing, prepare_file, wal_path};
+use crate::sqlite::migrate::{STEPS, Step, migrate_with};
 
 struct Place {
     _dir: tempfile::TempDir,
@@ -131,8 +131,8 @@ fn a_newer_schema_is_refused_and_left_alone() {
         matches!(
             error,
             OpenError::NewerSchema {
-                found: 4,
-                known: 3,
+                found: 13,
+                known: 12,
                 ..
             }
         ),
@@ -475,4 +475,100 @@ fn tasks_belong_to_a_client_and_expire() {
     assert_eq!(kept.state, b"[]");
     assert!(store.task_remove(&two.handle).expect("removed"));
     assert!(!store.task_remove(&two.handle).expect("none"));
+}
+
+fn grant(id: &str, uses_left: Option<i64>) -> GrantRow {
+    GrantRow {
+        id: id.to_owned(),
+        client: "claude".to_owned(),
+        server: "files".to_owned(),
+        item: "write".to_owned(),
+        verb: "call".to_owned(),
+        entity: "a".to_owned(),
+        definition: Some([1; 32]),
+        args_digest: None,
+        rung: "execute".to_owned(),
+        policy_version: Some(7),
+        scope: "once".to_owned(),
+        seat: None,
+        workspace: Some("/home/person/work".to_owned()),
+        created_ms: 10,
+        expires_ms: Some(1_000),
+        uses_left,
+        approval: None,
+        approver: "person".to_owned(),
+        mac: [9; 32],
+    }
+}
+
+/// Makes one row for each claim that held.
+struct Rows {
+    entity: i64,
+    next: i64,
+    bytes: Vec<u8>,
+    zeros: [u8; 32],
+    hashes: Vec<[u8; 32]>,
+}
+
+impl BuildLedger for Rows {
+    fn build(&mut self, held: &[bool]) -> LedgerBatch<'_> {
+        let first = self.next;
+        let count = held.iter().filter(|held| **held).count();
+        self.next += i64::try_from(count).expect("few");
+        self.hashes = vec![[5; 32]; count];
+        let rows = self
+            .hashes
+            .iter()
+            .zip(first..)
+            .map(|(hash, at)| NewLedgerRow {
+                position: at,
+                entity: self.entity,
+                seq: at,
+                at_ms: 1,
+                prev: &self.zeros,
+                hash,
+                bytes: &self.bytes,
+            });
+        LedgerBatch {
+            rows: rows.collect(),
+            mark: None,
+        }
+    }
+}
+
+#[test]
+fn a_claim_is_used_up_with_its_record_and_one_that_fails_loses_only_its_own() {
+    let place = place();
+    let store = open(&place);
+    let before = store.grant_generation();
+    store.grant_put(&grant("g", Some(1))).expect("put");
+    assert!(store.grant_generation() > before);
+    let mut rows = Rows {
+        entity: store.ledger_entity(&EntityId::new("a")).expect("numbered"),
+        next: 1,
+        bytes: b"record".to_vec(),
+        zeros: [0; 32],
+        hashes: Vec::new(),
+    };
+    let known = store.grant_generation();
+    let claims = ["g", "g", "none"].map(|id| Claim::Grant { id, now_ms: 999 });
+    let sound = store.generation().expect("sound");
+    let (held, commit) = store
+        .ledger_commit(&claims, sound, &mut rows)
+        .expect("committed");
+    store.sync(commit).expect("synced");
+    assert_eq!(held, [true, false, false]);
+    assert!(store.grant_generation() > known, "the last use is a change");
+    assert_eq!(store.ledger_position().expect("read"), 1);
+    assert_eq!(store.grant_list().expect("read"), [grant("g", Some(0))]);
+    store.grant_put(&grant("late", None)).expect("put");
+    let late = Claim::Grant {
+        id: "late",
+        now_ms: 1_000,
+    };
+    let (held, _) = store
+        .ledger_commit(&[late], sound, &mut rows)
+        .expect("committed");
+    assert_eq!(held, [false]);
+    assert_eq!(store.grant_expire(1_000).expect("expired"), 2);
 }

@@ -20,20 +20,56 @@ pub(crate) struct Step {
 pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "ledger",
-        sql: include_str!("schema/0001_ledger.sql"),
+        sql: include_str!("../schema/sqlite/0001_ledger.sql"),
     },
     Step {
         name: "definitions",
-        sql: include_str!("schema/0002_definitions.sql"),
+        sql: include_str!("../schema/sqlite/0002_definitions.sql"),
     },
     Step {
         name: "tasks",
-        sql: include_str!("schema/0003_tasks.sql"),
+        sql: include_str!("../schema/sqlite/0003_tasks.sql"),
+    },
+    Step {
+        name: "counters",
+        sql: include_str!("../schema/sqlite/0004_counters.sql"),
+    },
+    Step {
+        name: "approvals",
+        sql: include_str!("../schema/sqlite/0005_approvals.sql"),
+    },
+    Step {
+        name: "grants",
+        sql: include_str!("../schema/sqlite/0006_grants.sql"),
+    },
+    Step {
+        name: "proposals",
+        sql: include_str!("../schema/sqlite/0007_proposals.sql"),
+    },
+    Step {
+        name: "pins",
+        sql: include_str!("../schema/sqlite/0008_pins.sql"),
+    },
+    Step {
+        name: "vault",
+        sql: include_str!("../schema/sqlite/0009_vault.sql"),
+    },
+    Step {
+        name: "labels",
+        sql: include_str!("../schema/sqlite/0010_labels.sql"),
+    },
+    Step {
+        name: "checkpoints",
+        sql: include_str!("../schema/sqlite/0011_checkpoints.sql"),
+    },
+    Step {
+        name: "leases",
+        sql: include_str!("../schema/sqlite/0012_leases.sql"),
     },
 ];
 
 /// The schema all steps lead to.
-const PRESENT: &str = include_str!("schema/present.sql");
+const PRESENT: &str = include_str!("../schema/sqlite/present.sql");
 
 const RECORD: &str = "CREATE TABLE IF NOT EXISTS schema_steps (
     step INTEGER PRIMARY KEY,

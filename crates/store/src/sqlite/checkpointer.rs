@@ -12,8 +12,8 @@ use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 
-use crate::connection::{checkpoint_passive, checkpoint_truncate};
-use crate::store::Writer;
+use super::Writer;
+use super::connection::{checkpoint_passive, checkpoint_truncate};
 
 /// Pages in the log beyond which it shall start over: 64 MiB. Each time commits
 /// are held for two or three syncs, so it must be rare enough not to show in the

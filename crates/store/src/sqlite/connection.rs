@@ -20,7 +20,7 @@ const BUSY: Duration = Duration::from_secs(1);
 
 /// Prepared statements kept: one for each size of a batch of ledger rows, and
 /// the others.
-const STATEMENTS: usize = 64;
+const STATEMENTS: usize = 128;
 
 /// Refuses an SQLite that may lose commits.
 pub(crate) fn check_version() -> Result<(), OpenError> {

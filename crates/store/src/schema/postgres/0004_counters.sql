@@ -1,0 +1,4 @@
+CREATE TABLE counters (
+    name TEXT COLLATE "C" PRIMARY KEY,
+    value BIGINT NOT NULL
+);

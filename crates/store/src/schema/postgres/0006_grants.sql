@@ -1,0 +1,21 @@
+CREATE TABLE grants (
+    id TEXT COLLATE "C" PRIMARY KEY,
+    client TEXT COLLATE "C" NOT NULL,
+    server TEXT COLLATE "C" NOT NULL,
+    item TEXT COLLATE "C" NOT NULL,
+    verb TEXT COLLATE "C" NOT NULL,
+    entity TEXT COLLATE "C" NOT NULL,
+    definition BYTEA,
+    args_digest BYTEA,
+    rung TEXT COLLATE "C" NOT NULL,
+    policy_version BIGINT,
+    scope TEXT COLLATE "C" NOT NULL,
+    seat TEXT COLLATE "C",
+    workspace TEXT COLLATE "C",
+    created_ms BIGINT NOT NULL,
+    expires_ms BIGINT,
+    uses_left BIGINT CHECK (uses_left >= 0),
+    approval TEXT COLLATE "C",
+    approver TEXT COLLATE "C" NOT NULL,
+    mac BYTEA NOT NULL
+);

@@ -1,0 +1,21 @@
+CREATE TABLE grants (
+    id TEXT PRIMARY KEY,
+    client TEXT NOT NULL,
+    server TEXT NOT NULL,
+    item TEXT NOT NULL,
+    verb TEXT NOT NULL,
+    entity TEXT NOT NULL,
+    definition BLOB,
+    args_digest BLOB,
+    rung TEXT NOT NULL,
+    policy_version INTEGER,
+    scope TEXT NOT NULL,
+    seat TEXT,
+    workspace TEXT,
+    created_ms INTEGER NOT NULL,
+    expires_ms INTEGER,
+    uses_left INTEGER CHECK (uses_left >= 0),
+    approval TEXT,
+    approver TEXT NOT NULL,
+    mac BLOB NOT NULL
+) STRICT;

@@ -1,0 +1,144 @@
+CREATE TABLE ledger_entities (
+    number INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    last_seq INTEGER NOT NULL DEFAULT 0,
+    last_position INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TABLE ledger (
+    position INTEGER PRIMARY KEY,
+    entity INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    at_ms INTEGER NOT NULL,
+    prev BLOB NOT NULL,
+    hash BLOB NOT NULL,
+    bytes BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE ledger_mark (
+    only INTEGER PRIMARY KEY CHECK (only = 1),
+    position INTEGER NOT NULL
+) STRICT;
+CREATE TABLE definitions (
+    key TEXT PRIMARY KEY,
+    blob BLOB NOT NULL,
+    updated_at_ms INTEGER NOT NULL
+) STRICT;
+CREATE TABLE tasks (
+    handle TEXT PRIMARY KEY,
+    client TEXT NOT NULL,
+    server TEXT NOT NULL,
+    seat TEXT NOT NULL,
+    upstream TEXT NOT NULL,
+    created_ms INTEGER NOT NULL,
+    ttl_ms INTEGER,
+    state BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX tasks_by_client ON tasks (client, created_ms);
+CREATE TABLE counters (
+    name TEXT PRIMARY KEY,
+    value INTEGER NOT NULL
+) STRICT;
+CREATE TABLE approvals (
+    id TEXT PRIMARY KEY,
+    state TEXT NOT NULL,
+    client TEXT NOT NULL,
+    seat TEXT NOT NULL,
+    server TEXT NOT NULL,
+    item TEXT NOT NULL,
+    verb TEXT NOT NULL,
+    entity TEXT NOT NULL,
+    definition BLOB,
+    args_digest BLOB NOT NULL,
+    policy_version INTEGER NOT NULL,
+    created_ms INTEGER NOT NULL,
+    expires_ms INTEGER NOT NULL,
+    decided_ms INTEGER,
+    decided_by TEXT,
+    detail BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX approvals_by_state ON approvals (state, created_ms);
+CREATE TABLE grants (
+    id TEXT PRIMARY KEY,
+    client TEXT NOT NULL,
+    server TEXT NOT NULL,
+    item TEXT NOT NULL,
+    verb TEXT NOT NULL,
+    entity TEXT NOT NULL,
+    definition BLOB,
+    args_digest BLOB,
+    rung TEXT NOT NULL,
+    policy_version INTEGER,
+    scope TEXT NOT NULL,
+    seat TEXT,
+    workspace TEXT,
+    created_ms INTEGER NOT NULL,
+    expires_ms INTEGER,
+    uses_left INTEGER CHECK (uses_left >= 0),
+    approval TEXT,
+    approver TEXT NOT NULL,
+    mac BLOB NOT NULL
+) STRICT;
+CREATE TABLE proposals (
+    id TEXT PRIMARY KEY,
+    state TEXT NOT NULL,
+    client TEXT NOT NULL,
+    entity TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    created_ms INTEGER NOT NULL,
+    expires_ms INTEGER NOT NULL,
+    certified_by TEXT,
+    certified_ms INTEGER,
+    idempotency_key TEXT NOT NULL UNIQUE,
+    plan BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX proposals_by_state ON proposals (state, created_ms);
+CREATE TABLE pins (
+    server TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    item TEXT NOT NULL,
+    hash BLOB NOT NULL,
+    definition BLOB NOT NULL,
+    state TEXT NOT NULL,
+    findings BLOB NOT NULL,
+    first_seen_ms INTEGER NOT NULL,
+    changed_ms INTEGER,
+    decided_ms INTEGER,
+    decided_by TEXT,
+    PRIMARY KEY (server, kind, item)
+) STRICT;
+CREATE TABLE vault (
+    entity TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    token TEXT NOT NULL,
+    sealed BLOB NOT NULL,
+    created_ms INTEGER NOT NULL,
+    expires_ms INTEGER NOT NULL,
+    PRIMARY KEY (entity, token)
+) STRICT;
+
+CREATE INDEX vault_by_conversation ON vault (conversation, entity, created_ms);
+
+CREATE INDEX vault_by_expiry ON vault (expires_ms);
+CREATE TABLE labels (
+    holder TEXT NOT NULL,
+    entity TEXT NOT NULL,
+    PRIMARY KEY (holder, entity)
+) STRICT;
+CREATE TABLE checkpoints (
+    origin TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    at_ms INTEGER NOT NULL,
+    root BLOB NOT NULL,
+    note BLOB NOT NULL,
+    PRIMARY KEY (origin, size)
+) STRICT;
+CREATE TABLE leases (
+    name TEXT PRIMARY KEY,
+    holder TEXT NOT NULL,
+    token INTEGER NOT NULL,
+    until_ms INTEGER NOT NULL
+) STRICT;
