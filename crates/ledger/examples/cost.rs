@@ -48,7 +48,9 @@ fn main() {
     let records = f64::from(calls / CALLERS * CALLERS * 2);
     say("record", clock.now() - start, records);
     let start = clock.now();
-    let report = ledger.verify().expect("read");
+    let report = ledger
+        .verify(&legation_ledger::Evidence::default())
+        .expect("read");
     say("verify", clock.now() - start, report.records as f64);
     assert!(report.is_intact(), "{report:?}");
 }

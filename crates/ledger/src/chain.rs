@@ -1,33 +1,26 @@
 //! The ends of the chains, and the one place where records get their place in
 //! them.
-//!
-//! After a failed commit or sync it is not known which rows survived. They are
-//! kept as *doubtful*; before anything else is written the store is opened
-//! anew and asked about each. An intent that survived although its caller was
-//! told otherwise gets an outcome; an outcome that did not is written again.
+
+mod doubt;
+mod place;
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
 use legation_core::EntityId;
-use legation_store::{Committed, Generation, LedgerMark, NewLedgerRow, Store, StoreError};
+use legation_store::{Claim, Committed, Generation, Store, StoreError};
 use sha2::{Digest as _, Sha256};
 
-use crate::line;
-use crate::members::Spans;
-use crate::queue::{Duty, Pending, Waiter};
-use crate::record::{Detail, OutcomeRecord, Status};
+use crate::queue::{Claimed, Duty, Pending, Waiter};
+use doubt::Doubtful;
+use place::Placing;
 
 pub(crate) type Hash = [u8; 32];
 
 /// Rows after which the mark is moved: what a start after a crash has to look
 /// through at most, besides calls that were still open.
 const MARK_EVERY: i64 = 4_096;
-
-/// JSON-RPC code in the outcome of a call that was refused because its intent,
-/// though found in the file later, could not be confirmed: internal error.
-const UNCONFIRMED: i64 = -32_603;
 
 /// The ends of all chains of one store.
 #[derive(Debug)]
@@ -61,19 +54,6 @@ struct Head {
     fresh: bool,
 }
 
-/// A row of the batch being written.
-#[derive(Debug)]
-struct Placed {
-    number: i64,
-    at_ms: i64,
-    prev: Hash,
-    /// The record, in `Chain::text`.
-    text: Range<usize>,
-}
-
-/// More memory than this is not kept from one batch to the next.
-const TEXT_KEPT: usize = 256 * 1024;
-
 /// A record and the place it was given.
 #[derive(Debug)]
 pub(crate) struct Written {
@@ -81,27 +61,29 @@ pub(crate) struct Written {
     pub(crate) position: i64,
     pub(crate) seq: i64,
     pub(crate) hash: Hash,
+    /// The entity's number in the store.
+    number: i64,
+    prev: Hash,
+    /// The record, in `Chain::text`.
+    text: Range<usize>,
 }
 
-/// A row that may or may not be in the file.
-#[derive(Debug)]
-struct Doubtful {
-    seq: i64,
-    hash: Hash,
-    position: i64,
-    what: DoubtfulRow,
+/// What became of a batch.
+#[derive(Debug, Default)]
+pub(crate) struct Done {
+    pub(crate) written: Vec<Written>,
+    /// Those whose claim did not hold; nothing was written for them.
+    pub(crate) lost: Vec<(Waiter, Claimed)>,
+    /// `None` for an empty batch.
+    pub(crate) commit: Option<Committed>,
 }
 
-#[derive(Debug)]
-enum DoubtfulRow {
-    /// An intent whose caller was told that it was not recorded.
-    Intent {
-        entity: EntityId,
-        at_ms: i64,
-        members: Vec<u8>,
-        spans: Spans,
-    },
-    Outcome(Pending),
+/// Where every chain ends.
+#[derive(Debug, Clone)]
+pub(crate) struct Ends {
+    pub(crate) heads: Vec<(EntityId, i64, Hash)>,
+    /// The commit that holds them; `None` when they were there at the start.
+    pub(crate) commit: Option<Committed>,
 }
 
 /// Writing failed: why, and who has to be told.
@@ -180,140 +162,73 @@ impl Chain {
 
     /// Gives the batch, and whatever was carried over, their places and commits
     /// them to the page cache in one transaction.
-    pub(crate) fn write(
-        &mut self,
-        store: &Store,
-        batch: Vec<Pending>,
-    ) -> Result<(Vec<Written>, Option<Committed>), Failed> {
+    pub(crate) fn write(&mut self, store: &Store, batch: Vec<Pending>) -> Result<Done, Failed> {
         if let Err(source) = self.restore(store) {
             return Err(self.keep_outcomes(source, batch));
         }
         let mut all = std::mem::take(&mut self.carried);
         all.extend(batch);
         if all.is_empty() {
-            return Ok((Vec::new(), None));
+            return Ok(Done::default());
         }
         if let Err(source) = self.number(store, &all) {
             return Err(self.keep_outcomes(source, all));
         }
-        let (placed, written) = self.place(all);
-        let mark = self.mark(&written);
-        match self.append(store, &placed, &written, mark) {
-            Ok(commit) => {
-                self.last = Some(commit);
-                for one in &written {
-                    match &one.pending.duty {
-                        Duty::Intent { .. } => drop(self.open.insert(one.position)),
-                        Duty::Outcome { closes } => drop(self.open.remove(closes)),
-                        Duty::Plain { .. } => {}
-                    }
-                }
-                Ok((written, Some(commit)))
-            }
-            Err(source) => {
-                let waiters = self.doubt(written);
-                Err(Failed {
-                    source: Arc::new(source),
-                    waiters,
+        let claimed = take_claims(&mut all);
+        let claims: Vec<Claim<'_>> = claimed.iter().map(|(_, one)| one.to_store()).collect();
+        let claimants = claimed.iter().map(|(index, _)| *index).collect();
+        let generation = self.generation;
+        let mut placing = Placing::new(self, all, claimants);
+        let done = store.ledger_commit(&claims, generation, &mut placing);
+        let (placed, unplaced, waiters) = placing.into_parts();
+        match done {
+            Ok((held, commit)) => {
+                self.wrote(&placed.written, placed.mark, commit);
+                let lost = claimed.into_iter().zip(held).filter(|(_, held)| !held);
+                let lost = lost.map(|((_, claimed), _)| claimed);
+                Ok(Done {
+                    written: placed.written,
+                    lost: waiters.into_iter().zip(lost).collect(),
+                    commit: Some(commit),
                 })
             }
-        }
-    }
-
-    /// Notes that rows which were committed may be lost, and returns who waits.
-    pub(crate) fn doubt(&mut self, written: Vec<Written>) -> Vec<Waiter> {
-        self.sound = false;
-        let mut waiters = Vec::new();
-        for one in written {
-            let Pending {
-                entity,
-                at_ms,
-                members,
-                duty,
-            } = one.pending;
-            let what = match duty {
-                Duty::Intent { spans, waiter, .. } => {
-                    waiters.push(Waiter::Intent(waiter));
-                    DoubtfulRow::Intent {
-                        entity,
-                        at_ms,
-                        members,
-                        spans,
-                    }
-                }
-                Duty::Plain { waiter, .. } => {
-                    waiters.push(Waiter::Plain(waiter));
-                    continue;
-                }
-                Duty::Outcome { closes } => DoubtfulRow::Outcome(Pending {
-                    entity,
-                    at_ms,
-                    members,
-                    duty: Duty::Outcome { closes },
-                }),
-            };
-            self.doubtful.push(Doubtful {
-                seq: one.seq,
-                hash: one.hash,
-                position: one.position,
-                what,
-            });
-        }
-        waiters
-    }
-
-    /// After a failure: opens the store anew, settles what was in doubt, and
-    /// reads the ends again.
-    fn restore(&mut self, store: &Store) -> Result<(), Arc<StoreError>> {
-        if self.sound {
-            return Ok(());
-        }
-        let generation = store.generation()?;
-        let mut survived = Vec::with_capacity(self.doubtful.len());
-        for row in &self.doubtful {
-            let found = store.ledger_hash(row.position)?;
-            survived.push(found.as_deref() == Some(&row.hash[..]));
-        }
-        match self.read_ends(store) {
-            Ok(()) => {}
-            Err(ChainError::Store(source)) => return Err(Arc::new(source)),
-            Err(ChainError::Damaged { .. }) => return Err(Arc::new(StoreError::Reopened)),
-        }
-        for (row, survived) in std::mem::take(&mut self.doubtful).into_iter().zip(survived) {
-            match row.what {
-                DoubtfulRow::Intent {
-                    entity,
-                    at_ms,
-                    members,
-                    spans,
-                } if survived => {
-                    self.open.insert(row.position);
-                    let outcome = OutcomeRecord {
-                        status: Status::Refused,
-                        code: Some(UNCONFIRMED),
-                        result: None,
-                        detail: Detail::default(),
-                    };
-                    self.carried.push(Pending {
-                        members: outcome.members(&spans.of(&members, row.seq), None, None),
-                        entity,
-                        at_ms,
-                        duty: Duty::Outcome {
-                            closes: row.position,
-                        },
-                    });
-                }
-                DoubtfulRow::Intent { .. } => drop(self.open.remove(&row.position)),
-                DoubtfulRow::Outcome(Pending {
-                    duty: Duty::Outcome { closes },
-                    ..
-                }) if survived => drop(self.open.remove(&closes)),
-                DoubtfulRow::Outcome(pending) => self.carried.push(pending),
+            Err(source) => {
+                self.sound = false;
+                let mut failed = self.keep_outcomes(Arc::new(source), unplaced);
+                failed.waiters.extend(waiters);
+                failed.waiters.extend(self.doubt(placed.written));
+                Err(failed)
             }
         }
-        self.generation = generation;
-        self.sound = true;
-        Ok(())
+    }
+
+    fn wrote(&mut self, written: &[Written], mark: Option<i64>, commit: Committed) {
+        self.last = Some(commit);
+        for one in written {
+            match &one.pending.duty {
+                Duty::Intent { .. } => drop(self.open.insert(one.position)),
+                Duty::Outcome { closes } => drop(self.open.remove(closes)),
+                Duty::Plain { .. } => {}
+            }
+        }
+        if let Some(mark) = mark {
+            self.marked = mark;
+            for head in self.heads.values_mut() {
+                head.fresh = false;
+            }
+        }
+    }
+
+    /// Where every chain ends that has a record; `None` while that is not known
+    /// after a failure.
+    pub(crate) fn ends(&self) -> Option<Ends> {
+        let heads = self.heads.iter().filter(|(_, head)| head.seq > 0);
+        self.sound.then(|| Ends {
+            heads: heads
+                .map(|(entity, head)| (entity.clone(), head.seq, head.hash))
+                .collect(),
+            commit: self.last,
+        })
     }
 
     /// Sees to it that every entity in the batch has a number. After an error
@@ -331,124 +246,6 @@ impl Chain {
         }
         Ok(())
     }
-
-    fn place(&mut self, all: Vec<Pending>) -> (Vec<Placed>, Vec<Written>) {
-        let mut placed = Vec::with_capacity(all.len());
-        let mut written = Vec::with_capacity(all.len());
-        self.text.clear();
-        self.text.shrink_to(TEXT_KEPT);
-        for pending in all {
-            // Numbering has put them all there; whoever waited for one that is
-            // not would be refused, as its waiter is dropped.
-            let Some(head) = self.heads.get_mut(&pending.entity) else {
-                continue;
-            };
-            let seq = head.seq + 1;
-            let start = self.text.len();
-            line::complete(
-                &mut self.text,
-                &pending.entity,
-                seq,
-                pending.at_ms,
-                &pending.members,
-            );
-            let hash = hash(&head.hash, &self.text[start..]);
-            self.position += 1;
-            placed.push(Placed {
-                number: head.number,
-                at_ms: pending.at_ms,
-                prev: head.hash,
-                text: start..self.text.len(),
-            });
-            *head = Head {
-                number: head.number,
-                seq,
-                position: self.position,
-                hash,
-                fresh: true,
-            };
-            written.push(Written {
-                pending,
-                position: self.position,
-                seq,
-                hash,
-            });
-        }
-        (placed, written)
-    }
-
-    fn append(
-        &mut self,
-        store: &Store,
-        placed: &[Placed],
-        written: &[Written],
-        mark: Option<i64>,
-    ) -> Result<Committed, StoreError> {
-        let rows: Vec<NewLedgerRow<'_>> = placed
-            .iter()
-            .zip(written)
-            .map(|(row, one)| NewLedgerRow {
-                position: one.position,
-                entity: row.number,
-                seq: one.seq,
-                at_ms: row.at_ms,
-                prev: &row.prev,
-                hash: &one.hash,
-                bytes: &self.text[row.text.clone()],
-            })
-            .collect();
-        let Some(position) = mark else {
-            return store.ledger_append(&rows, None, self.generation);
-        };
-        let ends: Vec<_> = self
-            .heads
-            .values()
-            .filter(|head| head.fresh)
-            .map(|head| (head.number, head.seq, head.position))
-            .collect();
-        let mark = LedgerMark {
-            position,
-            ends: &ends,
-        };
-        let commit = store.ledger_append(&rows, Some(mark), self.generation)?;
-        self.marked = position;
-        for head in self.heads.values_mut() {
-            head.fresh = false;
-        }
-        Ok(commit)
-    }
-
-    /// Where the mark goes with this commit, if it is time to move it: just
-    /// before the first call that is still open once the commit is done.
-    fn mark(&self, written: &[Written]) -> Option<i64> {
-        if self.position - self.marked < MARK_EVERY {
-            return None;
-        }
-        let closed = |position: &i64| {
-            written.iter().any(
-                |one| matches!(&one.pending.duty, Duty::Outcome { closes } if closes == position),
-            )
-        };
-        let old = self.open.iter().find(|position| !closed(position));
-        let new = written
-            .iter()
-            .find(|one| matches!(one.pending.duty, Duty::Intent { .. }))
-            .map(|one| one.position);
-        let first = old.copied().or(new).unwrap_or(self.position + 1);
-        (first - 1 - self.marked >= MARK_EVERY).then_some(first - 1)
-    }
-
-    fn keep_outcomes(&mut self, source: Arc<StoreError>, batch: Vec<Pending>) -> Failed {
-        let mut waiters = Vec::new();
-        for pending in batch {
-            match pending.duty {
-                Duty::Intent { waiter, .. } => waiters.push(Waiter::Intent(waiter)),
-                Duty::Plain { waiter, .. } => waiters.push(Waiter::Plain(waiter)),
-                Duty::Outcome { .. } => self.carried.push(pending),
-            }
-        }
-        Failed { source, waiters }
-    }
 }
 
 // === impl Head ===
@@ -464,6 +261,17 @@ impl Head {
             fresh: false,
         }
     }
+}
+
+/// Takes the claims out of a batch, each with its record's place in it.
+fn take_claims(all: &mut [Pending]) -> Vec<(usize, Claimed)> {
+    let claims = all.iter_mut().enumerate();
+    claims
+        .filter_map(|(index, pending)| match &mut pending.duty {
+            Duty::Intent { claim, .. } => Some((index, *claim.take()?)),
+            Duty::Plain { .. } | Duty::Outcome { .. } => None,
+        })
+        .collect()
 }
 
 /// The ends could not be read.

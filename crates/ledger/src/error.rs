@@ -28,6 +28,15 @@ pub enum LedgerError {
         #[source]
         source: Arc<StoreError>,
     },
+    /// What the call was to use up is gone: another call used it, it was taken
+    /// back, or its time has passed. Nothing was recorded.
+    #[error("the {kind} {id} cannot be used any more; the call was not recorded")]
+    Claimed {
+        /// `grant`, `approval` or `proposal`.
+        kind: &'static str,
+        /// Which.
+        id: String,
+    },
     /// The key of the commitments cannot be had.
     #[error("no key to commit to the arguments with; the record was not made")]
     Key {
@@ -88,6 +97,7 @@ impl LedgerError {
         match self {
             Self::Busy { .. } => "try again shortly",
             Self::Write { source } | Self::Read { source } => source.hint(),
+            Self::Claimed { .. } => "ask for approval again",
             Self::Key { source } => source.hint(),
             Self::Stopped => "start the hub again",
         }

@@ -10,17 +10,17 @@ use legation_core::{Cancel, EntityId, SharedClock};
 use legation_store::{Store, StoreError};
 use tokio::sync::{Notify, oneshot, watch};
 
-use crate::chain::{Chain, ChainError, Written};
+use crate::chain::{Chain, ChainError, Done, Written};
 use crate::error::{LedgerError, LedgerOpenError};
 use crate::follow::Follow;
 use crate::keys::LedgerKeys;
-use crate::queue::{Duty, Pending, Queues, Waiter, my_shard};
+use crate::queue::{ClaimKind, Claimed, Duty, Pending, Queues, Waiter, my_shard};
 use crate::read::{self, Entry};
-use crate::record::{CallId, Intent, Note, OutcomeRecord, Refused, Status};
+use crate::record::{CallId, Claim, Intent, Note, OutcomeRecord, Refused, Status};
 use crate::settle::{Settling, Syncs};
 use crate::sweep::sweep;
 use crate::ticket::Ticket;
-use crate::verify::{self, Report};
+use crate::verify::{self, Evidence, Report};
 
 /// Most callers that may wait for a record at a time.
 const WAITING_MAX: usize = 4_096;
@@ -141,8 +141,49 @@ impl Ledger {
         intent: &Intent<'_>,
         durability: Durability,
     ) -> impl Future<Output = Result<Ticket, LedgerError>> + Send + use<> {
+        self.record(intent, durability, None)
+    }
+
+    /// Like [`Ledger::intent`], and uses something up in the same transaction:
+    /// of many calls that claim the same last use, one gets a ticket. Waits for
+    /// the disk, because a use that a power failure brings back could be used
+    /// twice.
+    ///
+    /// # Errors
+    /// See [`LedgerError`]; [`LedgerError::Claimed`] when it cannot be used.
+    pub fn intent_claiming(
+        &self,
+        intent: &Intent<'_>,
+        claim: Claim<'_>,
+    ) -> impl Future<Output = Result<Ticket, LedgerError>> + Send + use<> {
+        let mut intent = *intent;
+        let (kind, id) = match claim {
+            Claim::Grant(id) => (ClaimKind::Grant, id),
+            Claim::Approval(id) => (ClaimKind::Approval, id),
+            Claim::Proposal(id) => (ClaimKind::Proposal, id),
+        };
+        match claim {
+            Claim::Grant(id) => intent.detail.grant = Some(id),
+            Claim::Approval(id) => intent.detail.approval = Some(id),
+            Claim::Proposal(id) => intent.detail.proposal = Some(id),
+        }
+        let claim = Claimed {
+            kind,
+            id: id.to_owned(),
+            at_ms: self.inner.clock.wall().0,
+        };
+        self.record(&intent, Durability::Disk, Some(Box::new(claim)))
+    }
+
+    fn record(
+        &self,
+        intent: &Intent<'_>,
+        durability: Durability,
+        claim: Option<Box<Claimed>>,
+    ) -> impl Future<Output = Result<Ticket, LedgerError>> + Send + use<> {
         let inner = Arc::clone(&self.inner);
-        let (entity, call, at_ms) = (intent.entity.clone(), intent.call, inner.clock.wall().0);
+        let (entity, call) = (intent.entity.clone(), intent.call);
+        let at_ms = inner.clock.wall().0;
         let members = inner
             .commit_to(intent, at_ms)
             .map(|args| intent.members("intent", args.as_ref()));
@@ -157,6 +198,7 @@ impl Ledger {
                     durability,
                     call,
                     spans,
+                    claim,
                     waiter,
                 },
             };
@@ -283,13 +325,13 @@ impl Ledger {
         Ok(Follow::new(Arc::clone(&self.inner.store), seen, from))
     }
 
-    /// Checks every chain from its start. Blocks for one or two
-    /// microseconds a record: run it off the runtime.
+    /// Checks every chain from its start, and against `evidence`. Blocks for one
+    /// or two microseconds a record: run it off the runtime.
     ///
     /// # Errors
     /// [`LedgerError::Read`].
-    pub fn verify(&self) -> Result<Report, LedgerError> {
-        verify::verify(self.inner.store.reader())
+    pub fn verify(&self, evidence: &Evidence) -> Result<Report, LedgerError> {
+        verify::verify(self.inner.store.reader(), evidence)
     }
 }
 
@@ -352,7 +394,17 @@ impl Inner {
             (done, chain.position())
         };
         match done {
-            Ok((written, Some(commit))) => {
+            Ok(Done {
+                written,
+                lost,
+                commit: Some(commit),
+            }) => {
+                for (waiter, claimed) in lost {
+                    waiter.fail(LedgerError::Claimed {
+                        kind: claimed.kind.as_str(),
+                        id: claimed.id,
+                    });
+                }
                 // One who begins to follow after this reads the file first.
                 if self.written.receiver_count() > 0 {
                     self.written.send_replace(position);
@@ -364,15 +416,13 @@ impl Inner {
                 }
                 let (disk, cache): (Vec<_>, Vec<_>) = written.into_iter().partition(waits);
                 self.deliver(cache);
-                if !disk.is_empty() {
-                    self.settle(Settling {
-                        commit,
-                        written: disk,
-                    });
-                }
+                self.settle(Settling {
+                    commit,
+                    written: disk,
+                });
                 Ok(())
             }
-            Ok((_, None)) => Ok(()),
+            Ok(Done { commit: None, .. }) => Ok(()),
             Err(failed) => {
                 self.wake_flusher();
                 self.tell(Arc::clone(&failed.source), failed.waiters);

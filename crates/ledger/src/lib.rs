@@ -19,6 +19,7 @@
 //! call was allowed, it only refuses to pretend that one was recorded.
 
 mod chain;
+mod checkpoint;
 mod error;
 mod follow;
 mod keys;
@@ -34,15 +35,16 @@ mod sweep;
 mod ticket;
 mod verify;
 
+pub use checkpoint::{Checkpoint, CheckpointError, Head, NoteError, PublicKey, PublicKeyError};
 pub use error::{LedgerError, LedgerOpenError};
 pub use follow::Follow;
 pub use keys::{LedgerKeys, Month};
 pub use ledger::{Durability, Ledger};
 pub use read::{Entry, LedgerReader};
-pub use record::{CallId, Detail, Intent, Note, OutcomeRecord, Refused, Status, Verb};
+pub use record::{CallId, Claim, Detail, Intent, Note, OutcomeRecord, Refused, Status, Verb};
 pub use stored::{Kind, Record};
 pub use ticket::Ticket;
-pub use verify::{ChainReport, Fault, FaultKind, Report};
+pub use verify::{ChainReport, Evidence, EvidenceError, Fault, FaultKind, Report};
 
 #[cfg(test)]
 mod tests;

@@ -124,19 +124,37 @@ impl Line {
     }
 }
 
+/// What every record begins with.
+pub(crate) const VERSION: &[u8] = b"{\"v\":1,\"entity\":";
+
 /// Appends the whole record to `out`: what is known only at the commit, then
 /// `members`.
 pub(crate) fn complete(out: &mut Vec<u8>, entity: &EntityId, seq: i64, at_ms: i64, members: &[u8]) {
     out.reserve(entity.as_str().len() + members.len() + 96);
-    out.extend_from_slice(b"{\"v\":1,\"entity\":");
+    start(out, entity, seq, at_ms);
+    out.extend_from_slice(members);
+    out.push(b'}');
+}
+
+/// Replaces `out` by what a record of that place and time begins with.
+pub(crate) fn stamp(out: &mut Vec<u8>, entity: &EntityId, seq: i64, at_ms: i64) {
+    out.clear();
+    start(out, entity, seq, at_ms);
+}
+
+/// Appends what a record of that place begins with, whatever its time.
+pub(crate) fn place(out: &mut Vec<u8>, entity: &EntityId, seq: i64) {
+    out.extend_from_slice(VERSION);
     string(out, entity.as_str());
     out.extend_from_slice(b",\"seq\":");
     int(out, seq);
     out.extend_from_slice(b",\"at\":\"");
+}
+
+fn start(out: &mut Vec<u8>, entity: &EntityId, seq: i64, at_ms: i64) {
+    place(out, entity, seq);
     time(out, at_ms);
     out.extend_from_slice(b"\",");
-    out.extend_from_slice(members);
-    out.push(b'}');
 }
 
 /// The year and the month, from 1, of a time; 1970-01 for earlier ones.

@@ -37,6 +37,8 @@ pub(crate) enum Duty {
         durability: Durability,
         call: CallId,
         spans: Spans,
+        /// What it uses up. Boxed, because few do.
+        claim: Option<Box<Claimed>>,
         waiter: oneshot::Sender<Result<Ticket, LedgerError>>,
     },
     /// Word that it is done.
@@ -49,6 +51,22 @@ pub(crate) enum Duty {
         /// Position of the intent.
         closes: i64,
     },
+}
+
+/// What an intent uses up.
+#[derive(Debug, Clone)]
+pub(crate) struct Claimed {
+    pub(crate) kind: ClaimKind,
+    pub(crate) id: String,
+    /// When, in milliseconds since 1970.
+    pub(crate) at_ms: i64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ClaimKind {
+    Grant,
+    Approval,
+    Proposal,
 }
 
 /// Someone who has to be told that it failed.
@@ -124,9 +142,43 @@ impl Queues {
     }
 }
 
+// === impl Claimed ===
+
+impl Claimed {
+    pub(crate) fn to_store(&self) -> legation_store::Claim<'_> {
+        let (id, now_ms) = (self.id.as_str(), self.at_ms);
+        match self.kind {
+            ClaimKind::Grant => legation_store::Claim::Grant { id, now_ms },
+            ClaimKind::Approval => legation_store::Claim::Approval { id, now_ms },
+            ClaimKind::Proposal => legation_store::Claim::Proposal { id, now_ms },
+        }
+    }
+}
+
+// === impl ClaimKind ===
+
+impl ClaimKind {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Grant => "grant",
+            Self::Approval => "approval",
+            Self::Proposal => "proposal",
+        }
+    }
+}
+
 // === impl Waiter ===
 
 impl Waiter {
+    /// Who waits for a record, if anybody does.
+    pub(crate) fn of(duty: Duty) -> Option<Self> {
+        match duty {
+            Duty::Intent { waiter, .. } => Some(Self::Intent(waiter)),
+            Duty::Plain { waiter, .. } => Some(Self::Plain(waiter)),
+            Duty::Outcome { .. } => None,
+        }
+    }
+
     pub(crate) fn fail(self, error: LedgerError) {
         // One who has gone need not be told.
         match self {

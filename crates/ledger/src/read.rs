@@ -8,7 +8,7 @@ use legation_store::{LedgerRow, OpenError, Reader};
 
 use crate::error::LedgerError;
 use crate::stored::Record;
-use crate::verify::{self, Report};
+use crate::verify::{self, Evidence, Report};
 
 /// One record as it lies in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,12 +75,12 @@ impl LedgerReader {
         tail(&self.reader, count)
     }
 
-    /// Checks every chain from its start.
+    /// Checks every chain from its start, and against `evidence`.
     ///
     /// # Errors
     /// [`LedgerError::Read`].
-    pub fn verify(&self) -> Result<Report, LedgerError> {
-        verify::verify(&self.reader)
+    pub fn verify(&self, evidence: &Evidence) -> Result<Report, LedgerError> {
+        verify::verify(&self.reader, evidence)
     }
 }
 

@@ -81,6 +81,18 @@ pub struct Detail<'a> {
     pub reason_code: Option<&'a str>,
 }
 
+/// What a call uses up: in the transaction that records its intent, or not at
+/// all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim<'a> {
+    /// One use of the grant with this id.
+    Grant(&'a str),
+    /// The approval with this id.
+    Approval(&'a str),
+    /// The proposal with this id.
+    Proposal(&'a str),
+}
+
 /// A call that was refused: its only record.
 #[derive(Debug, Clone, Copy)]
 pub struct Refused<'a> {

@@ -1,5 +1,6 @@
 //! The ledger, on real files.
 
+mod claims;
 mod commit;
 mod failure;
 mod keys;
@@ -51,7 +52,7 @@ impl Place {
     fn verify(&self) -> Report {
         LedgerReader::open(&self.path)
             .expect("a reader")
-            .verify()
+            .verify(&Evidence::default())
             .expect("read")
     }
 

@@ -1,26 +1,33 @@
 //! The verifier: reads the file from its start and trusts no column.
+//!
+//! It goes on after a fault, so that everything that is wrong is found at once;
+//! after a record that was changed it takes the next up where that says it
+//! belongs, so that one change is one fault.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+mod evidence;
+mod rows;
+
 use std::fmt;
 
-use legation_core::id::hex;
-use legation_core::{EntityId, Wall};
-use legation_store::{LedgerRow, Reader};
-use serde::Deserialize;
+use legation_core::EntityId;
+use legation_store::Reader;
 
-use crate::chain::{Hash, hash};
 use crate::error::LedgerError;
-use crate::stored::Kind;
+
+pub use evidence::{Evidence, EvidenceError};
+use rows::Verifier;
 
 /// Rows read at a time; each chunk is a read of its own, so that a long
 /// verification does not keep the write-ahead log from being emptied.
 const CHUNK: usize = 1_024;
 
+/// Most faults that are kept; the rest is counted.
+const FAULTS_MAX: usize = 10_000;
+
 /// What a verification found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
-    /// Records checked, up to the first fault.
+    /// Records read.
     pub records: u64,
     /// Calls that were about to run.
     pub intents: u64,
@@ -30,17 +37,23 @@ pub struct Report {
     pub pairs: u64,
     /// Intents without outcome: calls that run now, or ran when the hub ended.
     pub open: u64,
-    /// Outcomes without a call of their own.
-    pub orphans: u64,
     /// Refused calls.
     pub refused: u64,
     /// Notes.
     pub notes: u64,
-    /// The chains and their ends. Keep them elsewhere: a file cut off at its end
-    /// still verifies, but ends earlier.
+    /// The chains and their ends.
     pub chains: Vec<ChainReport>,
-    /// The first thing that is wrong; nothing after it was checked.
-    pub fault: Option<Fault>,
+    /// Checkpoints that were compared, those of the store included.
+    pub checkpoints: u64,
+    /// How many records the largest checkpoint with a trusted signature covers.
+    pub covered: u64,
+    /// The keys whose signatures were trusted, as verifier keys.
+    pub keys: Vec<String>,
+    /// What is wrong, in the order of the file; what only the checkpoints show
+    /// comes last. The first ten thousand.
+    pub faults: Vec<Fault>,
+    /// How much is wrong.
+    pub fault_count: u64,
 }
 
 /// One entity's chain.
@@ -57,7 +70,7 @@ pub struct ChainReport {
 /// Something that is wrong, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The row's place in the file.
+    /// The row's place in the file; 0 where there is no row.
     pub position: i64,
     /// The chain it is in, or claims to be.
     pub entity: EntityId,
@@ -65,10 +78,12 @@ pub struct Fault {
     pub seq: i64,
     /// What is wrong with it.
     pub kind: FaultKind,
+    /// The checkpoint that shows it, where one does.
+    pub checkpoint: Option<String>,
 }
 
-/// Ways in which a chain is broken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// Ways in which a ledger is broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FaultKind {
     /// The bytes do not have the hash that stands beside them.
     Changed,
@@ -83,57 +98,35 @@ pub enum FaultKind {
     Repeated,
     /// The row before it is not the one it was chained to.
     Unlinked,
+    /// An outcome without a call of its own.
+    Orphan,
+    /// A checkpoint covers this record, but the chain ends before it.
+    Cut,
+    /// The chain was written anew from here, or from a later place that the
+    /// same checkpoint covers.
+    Rewritten,
+    /// A checkpoint is no checkpoint.
+    BadCheckpoint,
+    /// A checkpoint has no signature by a trusted key, or the key was replaced
+    /// without the old one's consent.
+    KeyChanged,
 }
 
-/// The members of a record that a row is checked against.
-#[derive(Debug, Deserialize)]
-struct Stamp<'a> {
-    v: u32,
-    #[serde(borrow)]
-    entity: Cow<'a, str>,
-    seq: i64,
-    #[serde(borrow)]
-    at: Cow<'a, str>,
-    kind: Kind,
-    #[serde(borrow)]
-    call: Option<Cow<'a, str>>,
-    intent: Option<i64>,
-}
-
-#[derive(Debug, Default)]
-struct Verifier {
-    report: Counts,
-    heads: BTreeMap<EntityId, (i64, Hash)>,
-    /// Calls without outcome so far, by chain and place of the intent.
-    open: HashMap<(EntityId, i64), String>,
-}
-
-#[derive(Debug, Default)]
-struct Counts {
-    records: u64,
-    intents: u64,
-    outcomes: u64,
-    pairs: u64,
-    orphans: u64,
-    refused: u64,
-    notes: u64,
-}
-
-pub(crate) fn verify(reader: &Reader) -> Result<Report, LedgerError> {
-    let mut verifier = Verifier::default();
+/// Checks every chain of the store, and the checkpoints in it.
+pub(crate) fn verify(reader: &Reader, evidence: &Evidence) -> Result<Report, LedgerError> {
+    let stored = reader.checkpoint_list().map_err(LedgerError::read)?;
+    let mut verifier = Verifier::new(evidence.compared(&stored));
     let mut after = i64::MIN;
     loop {
         let rows = reader
             .ledger_after(after, CHUNK)
             .map_err(LedgerError::read)?;
         let Some(last) = rows.last() else {
-            return Ok(verifier.finish(None));
+            return Ok(verifier.finish());
         };
         after = last.position;
         for row in &rows {
-            if let Err(fault) = verifier.check(row) {
-                return Ok(verifier.finish(Some(fault)));
-            }
+            verifier.check(row);
         }
     }
 }
@@ -141,10 +134,23 @@ pub(crate) fn verify(reader: &Reader) -> Result<Report, LedgerError> {
 // === impl Report ===
 
 impl Report {
-    /// Whether nothing is wrong with any chain.
+    /// Whether nothing is wrong.
     #[must_use]
     pub fn is_intact(&self) -> bool {
-        self.fault.is_none() && self.orphans == 0
+        self.fault_count == 0
+    }
+
+    /// The first thing that is wrong.
+    #[must_use]
+    pub fn first(&self) -> Option<&Fault> {
+        self.faults.first()
+    }
+
+    fn add(&mut self, fault: Fault) {
+        self.fault_count += 1;
+        if self.faults.len() < FAULTS_MAX {
+            self.faults.push(fault);
+        }
     }
 }
 
@@ -152,20 +158,45 @@ impl Report {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "record {} of entity {} {}",
-            self.seq,
-            self.entity.as_str().escape_debug(),
-            self.kind.as_str()
-        )
+        let entity = self.entity.as_str().escape_debug();
+        let what = self.kind.as_str();
+        match (&self.checkpoint, self.kind) {
+            (Some(name), FaultKind::BadCheckpoint | FaultKind::KeyChanged) => {
+                write!(f, "checkpoint {} {what}", name.escape_debug())
+            }
+            (Some(name), _) => write!(
+                f,
+                "record {} of entity {entity} {what} (checkpoint {})",
+                self.seq,
+                name.escape_debug()
+            ),
+            (None, _) => write!(f, "record {} of entity {entity} {what}", self.seq),
+        }
     }
 }
 
 // === impl FaultKind ===
 
 impl FaultKind {
-    /// What is wrong, as the end of a sentence about the record.
+    /// The word for it, for programs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Changed => "changed",
+            Self::Malformed => "malformed",
+            Self::Misplaced => "misplaced",
+            Self::Missing => "missing",
+            Self::Repeated => "repeated",
+            Self::Unlinked => "unlinked",
+            Self::Orphan => "orphan",
+            Self::Cut => "cut",
+            Self::Rewritten => "rewritten",
+            Self::BadCheckpoint => "bad_checkpoint",
+            Self::KeyChanged => "key_changed",
+        }
+    }
+
+    /// What is wrong, as the end of a sentence about the record or checkpoint.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -175,93 +206,13 @@ impl FaultKind {
             Self::Missing => "is missing, or stands in the wrong place",
             Self::Repeated => "is there twice",
             Self::Unlinked => "was not written after the record before it",
-        }
-    }
-}
-
-// === impl Verifier ===
-
-impl Verifier {
-    fn check(&mut self, row: &LedgerRow) -> Result<(), Fault> {
-        let fault = |seq, kind| Fault {
-            position: row.position,
-            entity: row.entity.clone(),
-            seq,
-            kind,
-        };
-        let computed = hash(&row.prev, &row.bytes);
-        if row.hash != computed || row.prev.len() != computed.len() {
-            return Err(fault(row.seq, FaultKind::Changed));
-        }
-        let stamp: Stamp<'_> =
-            serde_json::from_slice(&row.bytes).map_err(|_| fault(row.seq, FaultKind::Malformed))?;
-        if stamp.v != 1 {
-            return Err(fault(row.seq, FaultKind::Malformed));
-        }
-        if stamp.entity != row.entity.as_str()
-            || stamp.seq != row.seq
-            || stamp.at != Wall(row.at_ms).to_string()
-        {
-            return Err(fault(row.seq, FaultKind::Misplaced));
-        }
-        let (seq, head) = self.heads.get(&row.entity).copied().unwrap_or((0, [0; 32]));
-        if row.seq <= seq {
-            return Err(fault(row.seq, FaultKind::Repeated));
-        }
-        if row.seq > seq + 1 {
-            return Err(fault(seq + 1, FaultKind::Missing));
-        }
-        if row.prev != head {
-            return Err(fault(row.seq, FaultKind::Unlinked));
-        }
-        self.heads.insert(row.entity.clone(), (row.seq, computed));
-        self.count(&row.entity, &stamp);
-        Ok(())
-    }
-
-    fn count(&mut self, entity: &EntityId, stamp: &Stamp<'_>) {
-        self.report.records += 1;
-        let call = stamp.call.as_deref().unwrap_or_default();
-        match stamp.kind {
-            Kind::Intent => {
-                self.report.intents += 1;
-                self.open
-                    .insert((entity.clone(), stamp.seq), call.to_owned());
+            Self::Orphan => "is the outcome of no call",
+            Self::Cut => "is gone: the chain was cut off, or an older file was put back",
+            Self::Rewritten => {
+                "is not the one that was there: the chain was written anew from there or a later place"
             }
-            Kind::Outcome => {
-                self.report.outcomes += 1;
-                let intent = (entity.clone(), stamp.intent.unwrap_or_default());
-                if self.open.remove(&intent).as_deref() == Some(call) {
-                    self.report.pairs += 1;
-                } else {
-                    self.report.orphans += 1;
-                }
-            }
-            Kind::Refused => self.report.refused += 1,
-            Kind::Note => self.report.notes += 1,
-        }
-    }
-
-    fn finish(self, fault: Option<Fault>) -> Report {
-        Report {
-            records: self.report.records,
-            intents: self.report.intents,
-            outcomes: self.report.outcomes,
-            pairs: self.report.pairs,
-            open: self.open.len() as u64,
-            orphans: self.report.orphans,
-            refused: self.report.refused,
-            notes: self.report.notes,
-            chains: self
-                .heads
-                .into_iter()
-                .map(|(entity, (seq, head))| ChainReport {
-                    entity,
-                    seq,
-                    hash: hex(&head),
-                })
-                .collect(),
-            fault,
+            Self::BadCheckpoint => "cannot be read, or contradicts itself",
+            Self::KeyChanged => "has a signing key that nobody vouches for: the key was changed",
         }
     }
 }

@@ -83,9 +83,10 @@ impl Denied {
             rule: RuleId::unavailable(),
             reason_code: ReasonCode::GovernanceUnavailable,
             reason: reason.into(),
-            next_safe_step: "The owner must repair or restore governance/permissions.toml; until then \
+            next_safe_step:
+                "The owner must repair or restore governance/permissions.toml; until then \
                    everything is refused."
-                .into(),
+                    .into(),
             target: Box::new(target),
         }
     }

@@ -12,10 +12,10 @@ pub use error::RulesError;
 use legation_core::EntityId;
 use legation_core::context::Principal;
 
+use crate::decision::Rung;
 use crate::denied::Denied;
 use crate::explain::{Effect, Matched};
 use crate::glob::Glob;
-use crate::decision::Rung;
 use crate::permitted::{Found, Permitted};
 use crate::rule_id::RuleId;
 use crate::target::{Question, Target};

@@ -2,7 +2,7 @@
 //! is the ledger's business.
 
 use crate::sql::{Row, Value, collect, first};
-use crate::{DatabaseError, Store, StoreError};
+use crate::{DatabaseError, Reader, Store, StoreError};
 
 /// One checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +73,18 @@ impl Store {
     pub fn checkpoint_last(&self, origin: &str) -> Result<Option<CheckpointRow>, StoreError> {
         self.read("reading the last checkpoint", |session| {
             first(session, LAST, &[origin.into()], from_row)
+        })
+    }
+}
+
+impl Reader {
+    /// Every checkpoint, by log and size.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn checkpoint_list(&self) -> Result<Vec<CheckpointRow>, StoreError> {
+        self.read("listing checkpoints", |session| {
+            collect(session, LIST_ALL, &[0i64.into()], from_row)
         })
     }
 }

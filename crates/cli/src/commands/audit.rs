@@ -6,7 +6,7 @@
 use clap::Subcommand;
 use legation_api::audit::{Fault, Record, Tail, TailAnswer, Verify, VerifyAnswer};
 use legation_core::home::HomeLock;
-use legation_ledger::{Entry, LedgerReader, Report};
+use legation_ledger::{Entry, Evidence, LedgerReader, Report};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -72,7 +72,9 @@ fn verify(context: &Context) -> Result<(), CliError> {
         Some(mut client) => client.call(&Verify {})?,
         None => {
             let (_lock, reader) = offline(context)?;
-            let report = reader.verify().map_err(|error| CliError::failed(&error))?;
+            let report = reader
+                .verify(&Evidence::default())
+                .map_err(|error| CliError::failed(&error))?;
             report_answer(&report)
         }
     };
@@ -115,7 +117,7 @@ pub fn report_answer(report: &Report) -> VerifyAnswer {
         outcomes: report.outcomes,
         refused: report.refused,
         head: report.chains.first().map(|chain| chain.hash.clone()),
-        fault: report.fault.as_ref().map(|fault| Fault {
+        fault: report.first().map(|fault| Fault {
             entity: fault.entity.to_string(),
             seq: u64::try_from(fault.seq).unwrap_or(0),
             what: fault.kind.as_str().to_owned(),

@@ -130,7 +130,7 @@ fn a_start_closes_the_calls_that_were_running() {
     assert_eq!(place.verify().open, 3);
     let (store, ledger) = place.open();
     assert_eq!(ledger.swept(), 3);
-    let report = ledger.verify().expect("read");
+    let report = ledger.verify(&Evidence::default()).expect("read");
     assert!(report.is_intact());
     assert_eq!((report.open, report.pairs), (0, 4));
     for (entry, call) in ledger.tail(3).expect("read").iter().zip(lost) {
@@ -172,7 +172,7 @@ fn a_start_reads_only_what_came_after_the_mark_and_misses_no_open_call() {
     std::mem::forget(ledger);
     let (_store, ledger) = place.open();
     assert_eq!(ledger.swept(), 1);
-    let report = ledger.verify().expect("read");
+    let report = ledger.verify(&Evidence::default()).expect("read");
     assert!(report.is_intact());
     assert_eq!((report.open, report.pairs), (0, 8_501));
 }

@@ -105,7 +105,7 @@ fn a_call_leaves_an_intent_and_an_outcome_that_say_what_happened() {
     assert_eq!(records[2].server, None);
     assert_eq!(records[3].text.as_deref(), Some("version 2"));
 
-    let report = ledger.verify().expect("read");
+    let report = ledger.verify(&Evidence::default()).expect("read");
     assert!(report.is_intact(), "{report:?}");
     assert_eq!((report.records, report.pairs, report.open), (4, 1, 0));
     assert_eq!((report.refused, report.notes), (1, 1));
@@ -135,7 +135,12 @@ fn free_text_is_cut_and_its_control_characters_are_escaped() {
     assert!(item.starts_with(kept.trim_end_matches('…')));
     assert!(kept.ends_with('…'));
     assert_eq!(record.reason.as_deref(), Some("x\r\ny"));
-    assert!(ledger.verify().expect("read").is_intact());
+    assert!(
+        ledger
+            .verify(&Evidence::default())
+            .expect("read")
+            .is_intact()
+    );
 }
 
 #[test]

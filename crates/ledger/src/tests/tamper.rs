@@ -72,7 +72,11 @@ fn every_flipped_byte_is_found_and_located() {
                 let mut changed = blob.clone();
                 changed[at] ^= 1 << (at % 8);
                 update.execute((&changed, position)).expect("changed");
-                let fault = reader.verify().expect("read").fault.expect("a fault");
+                let fault = reader
+                    .verify(&Evidence::default())
+                    .expect("read")
+                    .faults
+                    .remove(0);
                 assert_eq!(
                     (fault.position, fault.entity.as_str(), fault.seq, fault.kind),
                     (*position, entity.as_str(), *seq, FaultKind::Changed),
@@ -84,7 +88,12 @@ fn every_flipped_byte_is_found_and_located() {
         }
     }
     assert!(flips > 16 * 300, "{flips}");
-    assert!(reader.verify().expect("read").is_intact());
+    assert!(
+        reader
+            .verify(&Evidence::default())
+            .expect("read")
+            .is_intact()
+    );
 }
 
 /// What is done, how, and what is found: the chain, the place in it, the fault.
@@ -229,8 +238,7 @@ fn every_rearrangement_is_found_and_located() {
         edit(&place, sql);
         let report = place.verify();
         let fault = report
-            .fault
-            .clone()
+            .first()
             .unwrap_or_else(|| panic!("{what}: {report:?}"));
         assert_eq!(
             (fault.entity.as_str(), fault.seq, fault.kind),
@@ -261,7 +269,7 @@ fn a_record_forged_with_a_hash_of_its_own_breaks_the_link_after_it() {
             (&forged, &hash[..]),
         )
         .expect("forged");
-    let fault = place.verify().fault.expect("a fault");
+    let fault = place.verify().faults.remove(0);
     assert_eq!(
         (fault.entity.as_str(), fault.seq, fault.kind),
         ("a", 4, FaultKind::Unlinked)

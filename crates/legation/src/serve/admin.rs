@@ -14,6 +14,7 @@ use legation_api::hub::{Reload, Status, StatusAnswer, Stop};
 use legation_api::{Done, Request, mcp};
 use legation_cli::CliError;
 use legation_front::{AdminHandler, AdminItem};
+use legation_ledger::Evidence;
 use legation_wire::codes;
 use legation_wire::json::Raw;
 use legation_wire::message::ErrorObject;
@@ -147,7 +148,7 @@ async fn verify(hub: &Arc<Inner>) -> Result<VerifyAnswer, ErrorObject> {
         .await
         .map_err(|error| failed_with(&error))?;
     let ledger = Arc::clone(&hub.ledger);
-    let report = tokio::task::spawn_blocking(move || ledger.verify())
+    let report = tokio::task::spawn_blocking(move || ledger.verify(&Evidence::default()))
         .await
         .map_err(|error| failed_with(&error))?
         .map_err(|error| failed_with(&error))?;

@@ -7,7 +7,7 @@ use legation_core::error::chain;
 use legation_core::{Caller, EntityId, OpContext};
 use legation_gate::{Endpoint, Gate, ListKind, Listing, ServerSet};
 use legation_host::Host;
-use legation_ledger::{Ledger, Note};
+use legation_ledger::{Evidence, Ledger, Note};
 use legation_servers::audit::{Audit, AuditView, Event, Query};
 use legation_servers::hub::{ApprovalInfo, Hub, HubView, ServerInfo};
 use legation_servers::{Natives, Views};
@@ -153,7 +153,7 @@ impl AuditView for LedgerWindow {
     fn verify(&self, _context: &OpContext) -> BoxFuture<'static, Result<Raw, String>> {
         let ledger = Arc::clone(&self.ledger);
         Box::pin(async move {
-            let checked = tokio::task::spawn_blocking(move || ledger.verify());
+            let checked = tokio::task::spawn_blocking(move || ledger.verify(&Evidence::default()));
             let report = checked
                 .await
                 .map_err(|error| format!("the record was not checked: {error}"))?
