@@ -20,6 +20,9 @@ mod problem;
 mod profile;
 mod providers;
 mod roles;
+mod roster;
+mod schema;
+mod template;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -47,6 +50,9 @@ pub use providers::{
     Agreement, DISABLED, EntityOverride, JobOverride, LlmProviders, Provider, ProviderKind,
 };
 pub use roles::{RoleCard, RoleCards};
+pub use roster::{Person, Roster};
+pub use schema::schemas;
+pub use template::Template;
 
 /// Names of the governance files.
 pub mod file {
@@ -66,6 +72,8 @@ pub mod file {
     pub const CEDAR: &str = "policy.cedar";
     /// Permission rules.
     pub const PERMISSIONS: &str = "permissions.toml";
+    /// Where rosters stand.
+    pub const ROSTERS: &str = "rosters/";
     /// The enterprise policy, which stands elsewhere.
     pub const ENTERPRISE: &str = "policy.toml";
 }
@@ -146,7 +154,7 @@ pub struct Governance {
     /// The enterprise policies. None is a good one that forbids nothing.
     pub enterprise: Loaded<Enterprise>,
     /// The rosters, by the name that `roster_files` uses.
-    pub rosters: BTreeMap<Box<str>, FileText>,
+    pub rosters: BTreeMap<Box<str>, Loaded<Roster>>,
     /// What the owner wrote beside the rules, by file.
     pub notes: BTreeMap<&'static str, Vec<Note>>,
 }
@@ -163,22 +171,37 @@ impl fmt::Debug for FileText {
     }
 }
 
+// === impl Sources ===
+
 impl Sources {
     /// No file at all: everything is denied.
     pub fn nothing() -> Self {
+        Self::from_files(|_| FileText::Absent)
+    }
+
+    /// The files of the governance folder, by their names in [`file`]; no
+    /// rosters, no workspaces and no enterprise policy.
+    pub fn from_files(mut read: impl FnMut(&'static str) -> FileText) -> Self {
         Self {
-            operator_profile: FileText::Absent,
-            role_cards: FileText::Absent,
-            hard_bans: FileText::Absent,
-            autonomy_ladder: FileText::Absent,
-            llm_provider: FileText::Absent,
-            output_contracts: FileText::Absent,
-            cedar: FileText::Absent,
-            permissions: FileText::Absent,
+            operator_profile: read(file::OPERATOR_PROFILE),
+            role_cards: read(file::ROLE_CARDS),
+            hard_bans: read(file::HARD_BANS),
+            autonomy_ladder: read(file::AUTONOMY_LADDER),
+            llm_provider: read(file::LLM_PROVIDER),
+            output_contracts: read(file::OUTPUT_CONTRACTS),
+            cedar: read(file::CEDAR),
+            permissions: read(file::PERMISSIONS),
             workspaces: Vec::new(),
             enterprise: Vec::new(),
             rosters: BTreeMap::new(),
         }
+    }
+
+    /// With these rosters, by the name that `roster_files` uses.
+    #[must_use]
+    pub fn with_rosters(mut self, rosters: impl IntoIterator<Item = (Box<str>, FileText)>) -> Self {
+        self.rosters.extend(rosters);
+        self
     }
 }
 
@@ -209,3 +232,6 @@ impl fmt::Display for Broken {
         write!(f, "governance file {} {}", self.file, self.reason)
     }
 }
+
+#[cfg(test)]
+mod tests;

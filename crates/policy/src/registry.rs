@@ -208,3 +208,122 @@ registry! {
         KeyDestroyed = "KEY_DESTROYED",
     }
 }
+
+/// What a record of an event may say beside who, when and what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EventField {
+    /// The tool, as `server/tool`.
+    ToolName,
+    /// The entities it is about.
+    EntityContext,
+    /// The provider of the model that was used, `none` where there was none.
+    ProviderUsed,
+    /// `allowed`, or the reason code.
+    GovernanceResult,
+    /// How long it took, in milliseconds.
+    ExecutionTimeMs,
+    /// When, RFC 3339.
+    Timestamp,
+    /// What the person wanted, as it was classified.
+    Intent,
+    /// The thread in Copilot.
+    CopilotThreadId,
+    /// Who asked in Copilot.
+    UserGithubLogin,
+    /// The job it was for.
+    JobId,
+    /// Whose preference chose the provider.
+    Source,
+}
+
+// === impl EventField ===
+
+impl EventField {
+    /// As it stands in records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ToolName => "tool_name",
+            Self::EntityContext => "entity_context",
+            Self::ProviderUsed => "provider_used",
+            Self::GovernanceResult => "governance_result",
+            Self::ExecutionTimeMs => "execution_time_ms",
+            Self::Timestamp => "timestamp",
+            Self::Intent => "intent",
+            Self::CopilotThreadId => "copilot_thread_id",
+            Self::UserGithubLogin => "user_github_login",
+            Self::JobId => "job_id",
+            Self::Source => "source",
+        }
+    }
+}
+
+// === impl EventName ===
+
+impl EventName {
+    /// What a record of it says.
+    pub fn fields(self) -> &'static [EventField] {
+        use EventField::{
+            CopilotThreadId, EntityContext, ExecutionTimeMs, GovernanceResult, Intent, JobId,
+            ProviderUsed, Source, Timestamp, ToolName, UserGithubLogin,
+        };
+        match self {
+            Self::McpToolCall
+            | Self::McpResourceRead
+            | Self::McpPromptGet
+            | Self::McpCompletion
+            | Self::McpTask
+            | Self::McpSampling => &[
+                ToolName,
+                EntityContext,
+                ProviderUsed,
+                GovernanceResult,
+                ExecutionTimeMs,
+                Timestamp,
+            ],
+            Self::CopilotWebhookRequest => &[
+                Intent,
+                EntityContext,
+                CopilotThreadId,
+                UserGithubLogin,
+                ProviderUsed,
+                GovernanceResult,
+                Timestamp,
+            ],
+            Self::LlmProviderSelected
+            | Self::LlmProviderBlocked
+            | Self::LlmProviderUnavailable
+            | Self::CopilotTokenMissing
+            | Self::UnknownProvider => &[
+                ProviderUsed,
+                EntityContext,
+                JobId,
+                Source,
+                GovernanceResult,
+                Timestamp,
+            ],
+            Self::ApprovalRequested
+            | Self::ApprovalGranted
+            | Self::ApprovalDenied
+            | Self::ApprovalExpired
+            | Self::ApprovalVoided
+            | Self::GrantAdded
+            | Self::GrantRemoved
+            | Self::ProposalMade
+            | Self::ProposalCertified
+            | Self::ProposalRejected
+            | Self::ProposalApplied
+            | Self::DefinitionSeen
+            | Self::DefinitionChanged
+            | Self::DefinitionApproved
+            | Self::DefinitionRejected => &[ToolName, EntityContext, GovernanceResult, Timestamp],
+            Self::LlmProviderChanged
+            | Self::GovernanceChanged
+            | Self::GovernanceBroken
+            | Self::LabelsCleared
+            | Self::KeyDestroyed => &[EntityContext, GovernanceResult, Timestamp],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

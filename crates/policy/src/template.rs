@@ -2,4 +2,4 @@
 //! because only it can say that the text parses.
 
 /// For one owner and their own servers.
-pub(crate) const PERSONAL: &str = include_str!("template/personal.toml");
+pub(crate) const PERSONAL: &str = include_str!("../templates/personal/permissions.toml");

@@ -142,12 +142,13 @@ pub enum Fact {
     ForeignRecipient,
     /// A recipient in the arguments is of no entity's mailbox or domain.
     ExternalRecipient,
-    /// The call and what the conversation holds are of two entities that may
-    /// never meet, or of several where only one is allowed.
+    /// The call and what the conversation holds are of entities that may never
+    /// meet.
     MixedEntities,
     /// An amount of money in the arguments is higher than this.
     MoneyOver(MoneyOver),
-    /// There is health information in it that was not redacted.
+    /// Health information in it will not be redacted, and who would get it is
+    /// not cleared for it.
     UnredactedPhi,
     /// A recipient in the arguments is not on this list of
     /// `privilege_approved_lists`.

@@ -184,6 +184,17 @@ impl Around<'_> {
         }
     }
 
+    /// Says which of these names no tool of a known server has. A pattern may
+    /// be ahead of the servers it is for.
+    fn literal_tools(&self, patterns: &[ToolPattern], place: &[&str], found: &mut Findings<'_>) {
+        let literal: Vec<ToolPattern> = patterns
+            .iter()
+            .filter(|pattern| pattern.is_literal())
+            .cloned()
+            .collect();
+        self.tools(&literal, place, found);
+    }
+
     /// Says which of these patterns match no tool that exists or existed.
     fn tools(&self, patterns: &[ToolPattern], place: &[&str], found: &mut Findings<'_>) {
         for (index, pattern) in patterns.iter().enumerate() {

@@ -7,7 +7,8 @@ use serde::de::DeserializeOwned;
 use super::json::{self, Refused};
 use super::problem::{Place, Problem, Severity};
 use super::{
-    Broken, Enterprise, EnterprisePolicy, FileText, Governance, Loaded, Note, Sources, checks, file,
+    Broken, Enterprise, EnterprisePolicy, FileText, Governance, Loaded, Note, Roster, Sources,
+    checks, file,
 };
 
 /// A tool that exists or existed, as far as governance files care.
@@ -48,7 +49,7 @@ impl Governance {
             providers: reader.file(file::LLM_PROVIDER, &sources.llm_provider),
             contracts: reader.file(file::OUTPUT_CONTRACTS, &sources.output_contracts),
             enterprise: reader.enterprise(),
-            rosters: sources.rosters.clone(),
+            rosters: reader.rosters(),
             notes: BTreeMap::new(),
         };
         governance.notes = std::mem::take(&mut reader.notes);
@@ -73,6 +74,26 @@ impl Reader<'_> {
             }
             Err(Refused { place, message }) => self.broken(name, place, &message),
         }
+    }
+
+    fn rosters(&mut self) -> BTreeMap<Box<str>, Loaded<Roster>> {
+        let mut rosters = BTreeMap::new();
+        for (name, text) in &self.sources.rosters {
+            let text = match text {
+                FileText::Text(text) => Ok(text),
+                FileText::Absent => Err((Place::default(), "is missing".to_owned())),
+                FileText::Unusable(why) => Err((Place::default(), why.clone())),
+            };
+            let read = text.and_then(|text| {
+                json::read::<Roster>(text).map_err(|refused| (refused.place, refused.message))
+            });
+            let loaded = match read {
+                Ok(read) => Loaded::Good(read.value),
+                Err((place, message)) => self.broken_as(file::ROSTERS, name, place, &message),
+            };
+            rosters.insert(name.clone(), loaded);
+        }
+        rosters
     }
 
     fn enterprise(&mut self) -> Loaded<Enterprise> {
@@ -103,13 +124,23 @@ impl Reader<'_> {
     }
 
     fn broken<T>(&mut self, file: &'static str, place: Place, message: &str) -> Loaded<T> {
+        self.broken_as(file, file, place, message)
+    }
+
+    fn broken_as<T>(
+        &mut self,
+        file: &'static str,
+        name: &str,
+        place: Place,
+        message: &str,
+    ) -> Loaded<T> {
         let reason = if place == Place::default() {
             message.to_owned()
         } else {
             format!("({place}): {message}")
         };
         self.problems.push(Problem {
-            file: file.into(),
+            file: name.into(),
             place,
             message: message.to_owned(),
             hint: "Repair the file; until then it denies what it governs.".to_owned(),

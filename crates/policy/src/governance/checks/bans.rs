@@ -86,7 +86,7 @@ fn conditions(ban: &HardBan, at: [&str; 2], around: &Around<'_>, found: &mut Fin
                 "Leave `tools` out to mean every tool.",
             );
         }
-        around.tools(tools, &within("tools"), found);
+        around.literal_tools(tools, &within("tools"), found);
     }
     for (index, test) in ban.when.arguments.iter().enumerate() {
         if let Err((message, hint)) = argument(test) {

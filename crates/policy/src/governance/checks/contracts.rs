@@ -54,7 +54,7 @@ fn one(contract: &OutputContract, at: [&str; 2], around: &Around<'_>, found: &mu
             "List tools as server/tool, or `*`.",
         );
     }
-    around.tools(&contract.tools, &[at[0], at[1], "tools"], found);
+    around.literal_tools(&contract.tools, &[at[0], at[1], "tools"], found);
     if let Some(entities) = &contract.entities {
         around.entities(entities.named(), &[at[0], at[1], "entities"], found);
     }

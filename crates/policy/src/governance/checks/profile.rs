@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use legation_core::EntityId;
 
 use super::{Around, Findings};
+use crate::governance::EntitySet;
 use crate::governance::name::{look, normalise};
 use crate::governance::profile::{Entity, OperatorProfile};
-use crate::governance::{EntitySet, FileText};
 
 const ADDRESS: &str = "Write an address, or `@` and a domain.";
 
@@ -138,16 +138,16 @@ fn redaction(id: &EntityId, entity: &Entity, around: &Around<'_>, found: &mut Fi
             );
             continue;
         }
-        let why = match around.sources.rosters.get(name.as_str()) {
-            Some(FileText::Text(_)) => continue,
-            Some(FileText::Unusable(why)) => why.as_str(),
-            Some(FileText::Absent) | None => "is missing",
-        };
-        found.error(
-            &place,
-            format!("the roster {name} {why}, so nothing of `{id}` can be redacted or sent"),
-            "Put the file back, or take it off this list.",
-        );
+        // One that is there and broken is reported under its own name.
+        if !around.sources.rosters.contains_key(name.as_str()) {
+            found.error(
+                &place,
+                format!(
+                    "the roster {name} is missing, so nothing of `{id}` can be redacted or sent"
+                ),
+                "Put the file back, or take it off this list.",
+            );
+        }
     }
     if entity.phi_auto_redact
         && entity.roster_files.is_empty()
@@ -259,8 +259,12 @@ fn is_seen(profile: &OperatorProfile, found: &mut Findings<'_>) {
             );
         }
     }
-    let is_open = profile.default_client_clearance.entities == EntitySet::All;
-    if is_open && profile.default_client_clearance.phi {
+    let default = &profile.default_client_clearance;
+    let has_phi = profile
+        .entities
+        .values()
+        .any(|entity| entity.phi_auto_redact);
+    if default.entities == EntitySet::All && default.phi && has_phi {
         found.warn(
             &["default_client_clearance"],
             "every client that is not named may see everything, health information included",

@@ -1,0 +1,148 @@
+//! The templates and the schemas that are shipped.
+
+use std::collections::BTreeSet;
+
+use legation_core::{ClientId, EntityId};
+
+use super::super::{
+    EntitySet, FileText, Governance, Mode, Sources, Template, file, native_tools, schemas,
+};
+use super::broken;
+
+#[test]
+fn every_template_is_understood_without_a_word_about_it() {
+    for template in Template::ALL {
+        let (governance, problems) = Governance::load(&template.sources(), &[]);
+        assert_eq!(broken(&governance), Vec::<&str>::new(), "{template}");
+        assert_eq!(problems, [], "{template}");
+        assert_eq!(Template::parse(template.as_str()), Some(template));
+    }
+}
+
+#[test]
+fn a_folder_without_files_is_broken_from_end_to_end() {
+    let (governance, problems) = Governance::load(&Sources::nothing(), &[]);
+    assert_eq!(
+        broken(&governance),
+        [
+            file::OPERATOR_PROFILE,
+            file::ROLE_CARDS,
+            file::HARD_BANS,
+            file::AUTONOMY_LADDER,
+            file::LLM_PROVIDER,
+            file::OUTPUT_CONTRACTS,
+        ]
+    );
+    assert_eq!(problems.len(), 6);
+    // No enterprise policy is no broken one.
+    let enterprise = governance.enterprise.good().expect("good");
+    assert!(enterprise.parts().is_empty() && enterprise.allows_bypass());
+}
+
+#[test]
+fn the_business_template_speaks_of_every_tool_of_the_hub() {
+    let (governance, _) = Governance::load(&Template::Business.sources(), &[]);
+    let ladder = governance.ladder.good().expect("a ladder");
+    let roles = governance.roles.good().expect("roles");
+    let mut modes = BTreeSet::new();
+    for tool in native_tools() {
+        let name = format!("{}/{}", tool.server, tool.tool);
+        let category = ladder.category_of(&name).expect(&name);
+        modes.insert(category.mode);
+        let named = |pattern: &super::super::ToolPattern| pattern.as_str() == name;
+        assert!(
+            category.tools.iter().any(named),
+            "{name} is named in the ladder"
+        );
+        let mut others = roles.roles.iter().filter(|(role, _)| *role != "owner");
+        assert!(
+            others.any(|(_, card)| card.may(&name)),
+            "{name} is on a card"
+        );
+    }
+    assert_eq!(modes, Mode::ALL.into_iter().collect());
+}
+
+#[test]
+fn the_business_template_is_the_example_it_says_it_is() {
+    let (governance, _) = Governance::load(&Template::Business.sources(), &[]);
+    let profile = governance.profile.good().expect("a profile");
+    let ids: Vec<&str> = profile.entities.keys().map(EntityId::as_str).collect();
+    assert_eq!(ids, ["harbor", "meadow", "personal", "quarry"]);
+    let of = |id: &str| &profile.entities[&EntityId::new(id)];
+    assert!(of("meadow").phi_auto_redact && !of("harbor").phi_auto_redact);
+    assert!(of("quarry").mailboxes.is_empty() && !of("harbor").mailboxes.is_empty());
+    assert_eq!(
+        governance
+            .people(&EntityId::new("meadow"))
+            .expect("a roster")
+            .len(),
+        2
+    );
+    assert_eq!(
+        governance
+            .people(&EntityId::new("harbor"))
+            .expect("none")
+            .len(),
+        0
+    );
+    let clearance = |client: &str| profile.clearance_of(&ClientId::new(client));
+    assert_eq!(clearance("owner").entities, EntitySet::All);
+    assert_eq!(clearance("stranger").entities, EntitySet::none());
+    assert!(clearance("meadow-agent").phi && !clearance("claude").phi);
+}
+
+#[test]
+fn what_is_written_beside_the_rules_is_kept() {
+    let (governance, _) = Governance::load(&Template::Business.sources(), &[]);
+    let notes = &governance.notes[file::OPERATOR_PROFILE];
+    let pointers: Vec<&str> = notes.iter().map(|note| note.pointer.as_str()).collect();
+    assert_eq!(
+        pointers,
+        [
+            "/_about",
+            "/entities/meadow/_about",
+            "/entities/quarry/_about",
+            "/_client_clearances"
+        ]
+    );
+}
+
+#[test]
+fn the_schemas_in_docs_are_those_of_the_types() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schemas/");
+    let mut names = BTreeSet::new();
+    for (name, schema) in schemas() {
+        expect_test::expect_file![format!("{folder}{name}")].assert_eq(&schema);
+        names.insert(name.to_owned());
+    }
+    let there: BTreeSet<String> = std::fs::read_dir(folder)
+        .expect("docs/schemas")
+        .map(|entry| {
+            entry
+                .expect("read")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    assert_eq!(there, names, "no schema is left over");
+}
+
+#[test]
+fn nothing_of_a_file_is_in_what_debug_shows() {
+    let (governance, _) = Governance::load(&Template::Business.sources(), &[]);
+    let shown = format!(
+        "{:?} {:?}",
+        Template::Business.sources(),
+        governance.rosters
+    );
+    assert!(
+        !shown.contains("Placeholder") && !shown.contains("MRN"),
+        "{shown}"
+    );
+    assert_eq!(
+        format!("{:?}", FileText::Text("abc".to_owned())),
+        "Text(3 bytes)"
+    );
+}
