@@ -7,12 +7,14 @@
 mod args;
 mod commands;
 mod error;
+mod governance;
 mod output;
 mod table;
 
 pub use args::{BridgeArgs, Cli, Command, DemoArgs, ServeArgs};
 pub use commands::audit::{records, report_answer};
 pub use error::{CliError, Exit};
+pub use governance::{sources, template};
 pub use output::Output;
 
 use std::ffi::OsString;

@@ -4,14 +4,17 @@
 //! later was removed by somebody. It is then not made again: the permissions
 //! a deleted file would come back with are not the ones its owner had.
 
+use std::borrow::Cow;
+use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use legation_core::Home;
-use legation_core::home::{HomeError, write_private};
+use legation_core::home::{HomeError, create_private_dir, write_private};
 use thiserror::Error;
 
 use crate::file::{self, ReadError, Turn};
+use crate::governance::{self, Found};
 use crate::settings;
 
 /// What a first start made.
@@ -19,6 +22,49 @@ use crate::settings;
 pub struct FirstRun {
     /// The files that were not there before.
     pub created: Vec<PathBuf>,
+}
+
+/// Governance files to begin with. The texts belong to the policy crate.
+#[derive(Clone, Debug)]
+pub struct Template<'t> {
+    /// Its name, which stays beside the files.
+    pub name: &'t str,
+    /// Names below the governance folder, and texts.
+    pub files: Vec<(Cow<'t, str>, Cow<'t, str>)>,
+}
+
+/// What becomes of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The file.
+    pub file: PathBuf,
+    /// What becomes of it.
+    pub change: Change,
+}
+
+/// What becomes of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It is not there yet.
+    Create,
+    /// It is there, with this very text.
+    Keep,
+    /// It is there with another text, or cannot be believed.
+    Replace,
+}
+
+/// A template was not written.
+#[derive(Debug, Error)]
+pub enum InitError {
+    /// Files with another text stand there.
+    #[error("{} governance files are there already, and nothing was written", files.len())]
+    Exists {
+        /// The files.
+        files: Vec<PathBuf>,
+    },
+    /// Something cannot be made.
+    #[error("the template could not be written")]
+    Write(#[from] FirstRunError),
 }
 
 /// The data directory could not be prepared.
@@ -64,30 +110,118 @@ pub fn permissions(home: &Home) -> Result<String, PermissionsError> {
 }
 
 /// Prepares the data directory: folders closed to other users, and whatever of
-/// `legation.toml`, `mcp.json` and `governance/permissions.toml` is not there
-/// yet. `permissions` is the text of the last, which the policy crate owns.
-/// Nothing is ever overwritten, and the permissions are written once only.
+/// `legation.toml`, `mcp.json` and the governance files is not there yet.
+/// Nothing is ever overwritten, and the governance files are written once
+/// only: with the template's name beside them, one that is missing was removed
+/// by somebody and stays away.
 ///
 /// # Errors
 ///
 /// [`FirstRunError`] when something cannot be made.
-pub fn first_run(home: &Home, permissions: &str) -> Result<FirstRun, FirstRunError> {
+pub fn first_run(home: &Home, template: &Template<'_>) -> Result<FirstRun, FirstRunError> {
     home.create().map_err(FirstRunError::Write)?;
     let _turn = Turn::take(home).map_err(FirstRunError::Read)?;
     let mut made = FirstRun::default();
-    let marker = home.governance().join(".initialized");
+    let marker = governance::marker(home);
     if !exists(&marker)? {
-        made.write_if_absent(permissions_path(home), permissions)?;
+        for (name, text) in &template.files {
+            made.write_if_absent(governance_file(home, name)?, text)?;
+        }
         // Last, so that a start that was cut short is still the first.
-        write_private(&marker, b"").map_err(FirstRunError::Write)?;
+        write_marker(home, template.name)?;
     }
     made.write_if_absent(home.servers(), "{\n  \"mcpServers\": {}\n}\n")?;
     made.write_if_absent(home.settings(), &settings::commented_defaults())?;
     Ok(made)
 }
 
+/// Writes a template into the governance folder, over what stands there when
+/// `replace` is set; a file that is replaced is kept beside the new one as
+/// `NAME.old`. Returns the files that were written.
+///
+/// # Errors
+///
+/// [`InitError::Exists`] when files with another text stand there and
+/// `replace` is not set; nothing was written then.
+pub fn init(
+    home: &Home,
+    template: &Template<'_>,
+    replace: bool,
+) -> Result<Vec<PathBuf>, InitError> {
+    home.create().map_err(FirstRunError::Write)?;
+    let _turn = Turn::take(home).map_err(FirstRunError::Read)?;
+    let plan = plan(home, template)?;
+    let in_the_way: Vec<PathBuf> = plan
+        .iter()
+        .filter(|step| step.change == Change::Replace)
+        .map(|step| step.file.clone())
+        .collect();
+    if !replace && !in_the_way.is_empty() {
+        return Err(InitError::Exists { files: in_the_way });
+    }
+    let mut written = Vec::new();
+    for (step, (name, text)) in plan.into_iter().zip(&template.files) {
+        if step.change == Change::Keep {
+            continue;
+        }
+        let file = governance_file(home, name)?;
+        if step.change == Change::Replace {
+            keep_old(&file)?;
+        }
+        write_private(&file, text.as_bytes()).map_err(FirstRunError::Write)?;
+        written.push(file);
+    }
+    write_marker(home, template.name)?;
+    Ok(written)
+}
+
+/// What [`init`] would do, file by file. Writes nothing.
+///
+/// # Errors
+///
+/// [`FirstRunError`] when something in the way cannot be read.
+pub fn plan(home: &Home, template: &Template<'_>) -> Result<Vec<Step>, FirstRunError> {
+    let steps = template.files.iter().map(|(name, text)| {
+        let file = home.governance().join(&**name);
+        let change = match governance::read_one(&file) {
+            Found::Absent => Change::Create,
+            Found::Text(there) if there == **text => Change::Keep,
+            Found::Text(_) | Found::Unusable(_) => Change::Replace,
+        };
+        Ok(Step { file, change })
+    });
+    steps.collect()
+}
+
+/// The path of a governance file, in a folder that is there and closed.
+fn governance_file(home: &Home, name: &str) -> Result<PathBuf, FirstRunError> {
+    let file = home.governance().join(name);
+    if let Some(folder) = file.parent() {
+        create_private_dir(folder).map_err(FirstRunError::Write)?;
+    }
+    Ok(file)
+}
+
+fn write_marker(home: &Home, template: &str) -> Result<(), FirstRunError> {
+    let text = format!("{template}\n");
+    write_private(&governance::marker(home), text.as_bytes()).map_err(FirstRunError::Write)
+}
+
+/// Moves a file aside, whatever it is, so that its text is not lost.
+fn keep_old(file: &Path) -> Result<(), FirstRunError> {
+    let mut old = file.as_os_str().to_owned();
+    old.push(".old");
+    fs::rename(file, old).map_err(|source| {
+        FirstRunError::Write(HomeError {
+            what: "moving aside",
+            path: file.to_owned(),
+            source,
+        })
+    })
+}
+
 /// Whether anything stands at `path`, a dangling link included.
-fn exists(path: &std::path::Path) -> Result<bool, FirstRunError> {
+fn exists(path: &Path) -> Result<bool, FirstRunError> {
     match path.symlink_metadata() {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -107,6 +241,33 @@ impl FirstRun {
             self.created.push(path);
         }
         Ok(())
+    }
+}
+
+// === impl Change ===
+
+impl Change {
+    /// As a word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Keep => "keep",
+            Self::Replace => "replace",
+        }
+    }
+}
+
+// === impl InitError ===
+
+impl InitError {
+    /// What to do next.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Exists { .. } => "`legation governance diff` shows what differs; `--force` \
+                                    replaces the files and keeps the old ones as NAME.old."
+                .to_owned(),
+            Self::Write(error) => error.hint(),
+        }
     }
 }
 
@@ -133,7 +294,7 @@ impl PermissionsError {
     pub fn hint(&self) -> String {
         match self {
             Self::Missing { .. } => {
-                "Restore the file from a backup, or remove governance/.initialized and start \
+                "Restore the file from a backup, or remove governance/template and start \
                  again to have the personal template written anew."
                     .to_owned()
             }

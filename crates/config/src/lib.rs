@@ -13,6 +13,7 @@ pub mod edit;
 pub mod environment;
 mod file;
 pub mod first_run;
+pub mod governance;
 mod json;
 pub mod servers;
 pub mod settings;

@@ -24,7 +24,7 @@ pub use source::Source;
 
 pub(crate) use entry::read_entry;
 pub(crate) use load::entries;
-pub(crate) use source::workspace_files;
+pub(crate) use source::{workspace_files, workspace_levels};
 
 /// One server that can be used. Two equal specs need no restart in between.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,7 +20,7 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
-use crate::first_run::permissions_path;
+use crate::governance;
 
 /// How long a file must be quiet before it is read: an editor writes in
 /// several steps.
@@ -78,6 +78,8 @@ struct Stat {
     len: u64,
     modified: Option<SystemTime>,
     inode: u64,
+    /// Whether others may write it, which makes a governance file unusable.
+    is_open: bool,
 }
 
 /// The state of the watching thread.
@@ -90,14 +92,15 @@ struct Watcher {
 
 /// The files of the data directory that are read again when they change.
 pub fn home_files(home: &Home) -> Vec<PathBuf> {
-    vec![
+    let mut files = vec![
         home.settings(),
         home.servers(),
         home.trust(),
         home.clients(),
         home.token(),
-        permissions_path(home),
-    ]
+    ];
+    files.extend(governance::home_files(home));
+    files
 }
 
 /// The files that may configure servers for `folder`, which need not exist.
@@ -298,10 +301,15 @@ fn stat_of(file: &Path) -> Option<Stat> {
     let inode = std::os::unix::fs::MetadataExt::ino(&metadata);
     #[cfg(not(unix))]
     let inode = 0;
+    #[cfg(unix)]
+    let is_open = std::os::unix::fs::MetadataExt::mode(&metadata) & 0o022 != 0;
+    #[cfg(not(unix))]
+    let is_open = false;
     Some(Stat {
         len: metadata.len(),
         modified: metadata.modified().ok(),
         inode,
+        is_open,
     })
 }
 
@@ -338,18 +346,20 @@ impl Seen {
         }
     }
 
-    /// A file that was only touched, or replaced by an equal one, is the same.
+    /// A file that was only touched, or replaced by an equal one, is the same,
+    /// unless others may write it now, or no longer.
     fn same_content(&self, other: &Self) -> bool {
         match (self, other) {
             (
                 Self::Present {
-                    content: Some(one), ..
+                    content: Some(one),
+                    stat,
                 },
                 Self::Present {
                     content: Some(other),
-                    ..
+                    stat: other_stat,
                 },
-            ) => one == other,
+            ) => one == other && stat.is_open == other_stat.is_open,
             _ => self == other,
         }
     }

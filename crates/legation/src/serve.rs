@@ -96,7 +96,7 @@ fn check_additional(arguments: &[String]) -> Result<(), CliError> {
 pub(crate) fn prepare(context: &Context) -> Result<(), CliError> {
     let first = legation_config::first_run::first_run(
         &context.home,
-        legation_policy::Rules::personal_template(),
+        &legation_cli::template(legation_policy::governance::Template::Personal),
     )
     .map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
     for path in &first.created {

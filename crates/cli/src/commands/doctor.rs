@@ -189,7 +189,7 @@ fn check_rules(context: &Context) -> Check {
 /// Whether the rules were never written: `connect` may have made the data
 /// directory before any hub started.
 fn is_before_first_start(context: &Context) -> bool {
-    let marker = context.home.governance().join(".initialized");
+    let marker = legation_config::governance::marker(&context.home);
     matches!(marker.try_exists(), Ok(false))
 }
 

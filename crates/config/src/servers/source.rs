@@ -80,13 +80,12 @@ impl fmt::Display for Source {
     }
 }
 
-/// The files that may configure servers for `folder`, strongest first: those
-/// of the folder itself and of every folder above it up to the root of its
-/// repository. Outside a repository only the folder itself counts, so that a
-/// file in a shared parent such as `/tmp` reaches nobody.
+/// `folder` and every folder above it up to the root of its repository.
+/// Outside a repository only the folder itself counts, so that a file in a
+/// shared parent such as `/tmp` reaches nobody.
 ///
-/// `folder` should be canonical; the files need not exist.
-pub(crate) fn workspace_files(folder: &Path) -> Vec<Source> {
+/// `folder` should be canonical.
+pub(crate) fn workspace_levels(folder: &Path) -> Vec<PathBuf> {
     let chain: Vec<&Path> = folder.ancestors().take(MAX_LEVELS).collect();
     let levels = chain
         .iter()
@@ -94,10 +93,19 @@ pub(crate) fn workspace_files(folder: &Path) -> Vec<Source> {
         .map_or(1, |root| root + 1);
     chain[..levels]
         .iter()
+        .map(|level| level.to_path_buf())
+        .collect()
+}
+
+/// The files that may configure servers for `folder`, strongest first: those
+/// of each of its levels. They need not exist.
+pub(crate) fn workspace_files(folder: &Path) -> Vec<Source> {
+    workspace_levels(folder)
+        .into_iter()
         .flat_map(|level| {
-            WORKSPACE_FILES.iter().map(|name| Source::Workspace {
-                folder: level.to_path_buf(),
+            WORKSPACE_FILES.iter().map(move |name| Source::Workspace {
                 file: level.join(name),
+                folder: level.clone(),
             })
         })
         .collect()

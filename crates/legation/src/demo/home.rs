@@ -60,8 +60,13 @@ impl DemoHome {
         demo.home
             .create()
             .map_err(|error| CliError::failed(&error))?;
-        let rules = format!("{}{FORBIDDEN}", legation_policy::Rules::personal_template());
-        legation_config::first_run::first_run(&demo.home, &rules)
+        let mut template = legation_cli::template(legation_policy::governance::Template::Personal);
+        for (name, text) in &mut template.files {
+            if name == legation_policy::governance::file::PERMISSIONS {
+                text.to_mut().push_str(FORBIDDEN);
+            }
+        }
+        legation_config::first_run::first_run(&demo.home, &template)
             .map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
         let servers = demo.servers(context);
         let text = serde_json::to_vec_pretty(&json!({ "mcpServers": servers }))

@@ -1,9 +1,10 @@
 //! What `governance init` writes. The texts belong to this crate because only
 //! it can say that they are understood.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use super::{FileText, Sources, file};
+use super::{FileText, Sources, file, schemas};
 
 /// A set of files to begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,6 +69,16 @@ impl Template {
             Self::Personal => PERSONAL,
             Self::Business => BUSINESS,
         }
+    }
+
+    /// Its files, and the schemas that they name for editors.
+    pub fn everything(self) -> Vec<(Cow<'static, str>, Cow<'static, str>)> {
+        let files = self.files().iter();
+        let files = files.map(|(name, text)| (Cow::Borrowed(*name), Cow::Borrowed(*text)));
+        let schemas = schemas().into_iter();
+        let schemas =
+            schemas.map(|(name, text)| (format!("schemas/{name}").into(), Cow::Owned(text)));
+        files.chain(schemas).collect()
     }
 
     /// What would be found where exactly its files are.

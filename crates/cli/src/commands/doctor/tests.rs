@@ -46,7 +46,11 @@ fn a_home_that_no_socket_fits_in_is_bad() {
 fn rules_that_are_gone_or_broken_are_bad() {
     let folder = tempfile::tempdir().expect("a folder");
     let context = context(folder.path());
-    first_run::first_run(&context.home, Rules::personal_template()).expect("started");
+    first_run::first_run(
+        &context.home,
+        &crate::template(legation_policy::governance::Template::Personal),
+    )
+    .expect("started");
     assert_eq!(check_rules(&context).state, State::Good);
     let file = context.home.governance().join("permissions.toml");
     fs::write(&file, "version = 2").expect("broken");

@@ -129,7 +129,7 @@ pub(crate) fn cmd_add(context: &Context, args: AddArgs) -> Result<(), CliError> 
     if !dry_run {
         legation_config::first_run::first_run(
             &context.home,
-            legation_policy::Rules::personal_template(),
+            &crate::template(legation_policy::governance::Template::Personal),
         )
         .map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
     }

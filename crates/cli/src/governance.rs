@@ -1,0 +1,46 @@
+//! From files on the disk to what the policy reads, and back. The two crates
+//! know nothing of each other.
+
+use std::path::PathBuf;
+
+use legation_config::environment::Environment;
+use legation_config::first_run;
+use legation_config::governance::{self, Found};
+use legation_core::Home;
+use legation_policy::governance::{FileText, Sources, Template};
+
+/// Everything that governs, for clients that work in `folders`.
+pub fn sources(home: &Home, environment: &Environment, folders: &[PathBuf]) -> Sources {
+    let mut files = governance::read(home, environment, folders);
+    let mut sources =
+        Sources::from_files(|name| files.named.remove(name).map_or(FileText::Absent, file_text))
+            .with_rosters(
+                files
+                    .rosters
+                    .into_iter()
+                    .map(|(name, found)| (name, file_text(found))),
+            );
+    sources.workspaces = files
+        .workspaces
+        .into_iter()
+        .map(|(folder, found)| (folder, file_text(found)))
+        .collect();
+    sources.enterprise = files.enterprise.into_iter().map(file_text).collect();
+    sources
+}
+
+/// A template as the configuration writes it.
+pub fn template(template: Template) -> first_run::Template<'static> {
+    first_run::Template {
+        name: template.as_str(),
+        files: template.everything(),
+    }
+}
+
+fn file_text(found: Found) -> FileText {
+    match found {
+        Found::Text(text) => FileText::Text(text),
+        Found::Absent => FileText::Absent,
+        Found::Unusable(why) => FileText::Unusable(why),
+    }
+}
