@@ -15,6 +15,23 @@ pub enum DatabaseError {
         #[from]
         source: rusqlite::Error,
     },
+    /// PostgreSQL refused.
+    #[error("PostgreSQL refused: {message} ({code})")]
+    Postgres {
+        /// Its SQLSTATE.
+        code: String,
+        /// Its words, without the detail, which may repeat values.
+        message: String,
+    },
+    /// There is no connection to the server, or none any more.
+    #[error("there is no connection to the database: {why}")]
+    Lost {
+        /// What is known about it.
+        why: String,
+    },
+    /// The end of a chain is not where the caller believed it to be.
+    #[error("another hub has added to the ledger meanwhile")]
+    Moved,
     /// A column does not hold what belongs there.
     #[error("column {column} of a row does not hold what belongs there")]
     Column {
@@ -35,12 +52,21 @@ pub enum OpenError {
     },
     /// A newer hub has been here.
     #[error(
-        "{} has schema step {found}, this program knows {known}; the store was not opened",
-        path.display()
+        "{place} has schema step {found}, this program knows {known}; the store was not opened"
     )]
     NewerSchema {
         /// The database.
-        path: PathBuf,
+        place: String,
+        /// Its last step.
+        found: usize,
+        /// The last step known here.
+        known: usize,
+    },
+    /// No hub of this version has been here yet, and reading changes nothing.
+    #[error("{place} has schema step {found} of {known}; it was not opened for reading")]
+    OlderSchema {
+        /// The database.
+        place: String,
         /// Its last step.
         found: usize,
         /// The last step known here.
@@ -48,12 +74,11 @@ pub enum OpenError {
     },
     /// The steps on record are not the steps this program would have taken.
     #[error(
-        "{} has schema step {step} named {found:?} where {expected:?} belongs; the store was not opened",
-        path.display()
+        "{place} has schema step {step} named {found:?} where {expected:?} belongs; the store was not opened"
     )]
     ForeignSchema {
         /// The database.
-        path: PathBuf,
+        place: String,
         /// Which step, counted from 1.
         step: usize,
         /// The name on record.
@@ -82,6 +107,38 @@ pub enum OpenError {
         /// Why it failed.
         #[source]
         source: rusqlite::Error,
+    },
+    /// The server refused, or could not be reached.
+    #[error("{what} {place} failed; the store was not opened")]
+    Postgres {
+        /// What was tried.
+        what: &'static str,
+        /// The database.
+        place: String,
+        /// Why it failed.
+        #[source]
+        source: DatabaseError,
+    },
+    /// The server is too old.
+    #[error("{place} is older than PostgreSQL 14; the store was not opened")]
+    OldServer {
+        /// The database.
+        place: String,
+    },
+    /// The server could not be reached a moment ago and is not tried again yet.
+    #[error("{place} could not be reached a moment ago; the store was not opened")]
+    Away {
+        /// The database.
+        place: String,
+    },
+    /// The thread for the connections could not be started.
+    #[error("the thread for {place} could not be started; the store was not opened")]
+    Thread {
+        /// The database.
+        place: String,
+        /// Why it failed.
+        #[source]
+        source: io::Error,
     },
     /// The database could be opened but not used.
     #[error("{place} cannot be read; the store was not opened")]
@@ -176,7 +233,31 @@ impl DatabaseError {
                 Some(ErrorCode::SystemIoFailure) => Class::Doubt,
                 _ => Class::Refused,
             },
-            Self::Column { .. } => Class::Refused,
+            // 53100: disk full. See appendix A of the PostgreSQL manual.
+            Self::Postgres { code, .. } if code == "53100" => Class::Full,
+            Self::Lost { .. } => Class::Doubt,
+            Self::Postgres { .. } | Self::Moved | Self::Column { .. } => Class::Refused,
+        }
+    }
+
+    pub(crate) fn lost(why: impl Into<String>) -> Self {
+        Self::Lost { why: why.into() }
+    }
+}
+
+impl From<tokio_postgres::Error> for DatabaseError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let Some(found) = error.as_db_error() else {
+            return Self::lost(legation_core::error::chain(&error).to_string());
+        };
+        let code = found.code().code();
+        // Class 08 and 57P01 to 57P03: the server ends the connection.
+        if code.starts_with("08") || code.starts_with("57P") {
+            return Self::lost(found.message());
+        }
+        Self::Postgres {
+            code: code.to_owned(),
+            message: found.message().to_owned(),
         }
     }
 }
@@ -200,6 +281,18 @@ impl OpenError {
         move |source| Self::File { what, path, source }
     }
 
+    pub(crate) fn postgres(
+        what: &'static str,
+        place: &str,
+    ) -> impl FnOnce(DatabaseError) -> Self + use<> {
+        let place = place.to_owned();
+        move |source| Self::Postgres {
+            what,
+            place,
+            source,
+        }
+    }
+
     pub(crate) fn first_use(place: String, source: StoreError) -> Self {
         Self::FirstUse {
             place,
@@ -212,6 +305,12 @@ impl OpenError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::FirstUse { source, .. } => source.hint(),
+            Self::OlderSchema { .. } => "start the hub once, which brings the database up to date",
+            Self::Postgres { .. } | Self::Away { .. } => {
+                "check that the database server runs, that [store] url is right, and that the user may make tables there"
+            }
+            Self::OldServer { .. } => "use PostgreSQL 14 or newer",
+            Self::Thread { .. } => "check how many threads this user may have",
             Self::OldSqlite { .. } => "build with the bundled SQLite",
             Self::NewerSchema { .. } => {
                 "run the newer version of the program, or restore a backup made before the upgrade"

@@ -143,6 +143,7 @@ impl Store {
     pub fn ledger_entity(&self, entity: &EntityId) -> Result<i64, StoreError> {
         match &self.backend {
             Backend::Sqlite(file) => file.ledger_entity(entity),
+            Backend::Postgres(server) => server.ledger_entity(entity),
         }
     }
 
@@ -162,6 +163,7 @@ impl Store {
     ) -> Result<Committed, StoreError> {
         match &self.backend {
             Backend::Sqlite(file) => file.ledger_append(rows, mark, generation),
+            Backend::Postgres(server) => server.ledger_append(rows, mark, generation),
         }
     }
 
@@ -189,6 +191,7 @@ impl Store {
         }
         let (claimed, commit) = match &self.backend {
             Backend::Sqlite(file) => file.ledger_commit(claims, generation, build),
+            Backend::Postgres(server) => server.ledger_commit(claims, generation, build),
         }?;
         if let Some(grants) = claimed.grants {
             self.grants_are_at(grants);
@@ -203,6 +206,7 @@ impl Store {
     pub fn ledger_heads(&self) -> Result<Vec<LedgerHead>, StoreError> {
         match &self.backend {
             Backend::Sqlite(file) => file.ledger_heads(),
+            Backend::Postgres(server) => server.ledger_heads(),
         }
     }
 

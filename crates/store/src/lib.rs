@@ -1,12 +1,14 @@
 //! The hub's store: ledger rows, and what else has to survive it.
 //!
 //! Everything lies either in one SQLite file, `state.db`, opened only by the
-//! holder of the data directory's lock. Rows go in and come out; a noun has a
-//! file of its own, and its methods start with its name.
+//! holder of the data directory's lock, or in a PostgreSQL database that
+//! several hubs may share. Rows go in and come out; a noun has a file of its
+//! own, and its methods start with its name.
 //!
-//! Every method blocks the calling thread: tens of microseconds for a commit
-//! to the page cache, one `fdatasync` more where the documentation says the row
-//! is on disk on return.
+//! Every method blocks the calling thread: with a file tens of microseconds
+//! for a commit to the page cache, one `fdatasync` more where the documentation
+//! says the row is on disk on return; with a server see [`Store::is_remote`].
+//! Text must not hold the character NUL, which PostgreSQL refuses.
 //!
 //! Architecture invariant: nothing here knows what a record means. Hashes,
 //! JSON and policy are other crates' business.
@@ -21,6 +23,7 @@ mod labels;
 mod leases;
 mod ledger_rows;
 mod pins;
+mod postgres;
 mod proposals;
 mod reader;
 mod sql;
@@ -40,6 +43,7 @@ pub use ledger_rows::{
     BuildLedger, Claim, LedgerBatch, LedgerHead, LedgerMark, LedgerRow, NewLedgerRow,
 };
 pub use pins::{PinRow, PinState};
+pub use postgres::url::{DatabaseUrl, UrlError};
 pub use proposals::{ProposalRow, ProposalState};
 pub use reader::Reader;
 pub use store::{Committed, Generation, Store, StoreOptions, SyncFile};

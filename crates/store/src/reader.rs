@@ -6,6 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use rusqlite::Connection;
 
+use crate::postgres::ServerReader;
+use crate::postgres::url::DatabaseUrl;
 use crate::sql::Session;
 use crate::sqlite::connection::{check_version, open_reading};
 use crate::sqlite::{FileSession, migrate};
@@ -19,6 +21,7 @@ pub struct Reader {
 
 enum Source {
     File(Mutex<Connection>),
+    Server(Box<ServerReader>),
 }
 
 // === impl Reader ===
@@ -37,6 +40,20 @@ impl Reader {
         })
     }
 
+    /// Connects to a database on a server for reading.
+    ///
+    /// # Errors
+    /// See [`OpenError`]; a database with older or newer schema is refused.
+    pub fn connect(url: &DatabaseUrl) -> Result<Self, OpenError> {
+        ServerReader::connect(url).map(Self::of_server)
+    }
+
+    pub(crate) fn of_server(reader: ServerReader) -> Self {
+        Self {
+            source: Source::Server(Box::new(reader)),
+        }
+    }
+
     pub(crate) fn read<T>(
         &self,
         what: &'static str,
@@ -48,6 +65,7 @@ impl Reader {
                 let connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
                 work(&mut FileSession(&connection)).map_err(StoreError::of(what))
             }
+            Source::Server(reader) => reader.read(what, work),
         }
     }
 }

@@ -7,6 +7,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::grants::read_generation;
+use crate::postgres::Postgres;
+use crate::postgres::url::DatabaseUrl;
 use crate::sql::Session;
 use crate::sqlite::{FileSession, Sqlite};
 use crate::{DatabaseError, OpenError, Reader, StoreError};
@@ -38,6 +40,7 @@ pub struct Store {
 #[derive(Debug)]
 pub(crate) enum Backend {
     Sqlite(Sqlite),
+    Postgres(Box<Postgres>),
 }
 
 /// A commit, to be handed to [`Store::sync`].
@@ -90,6 +93,40 @@ impl Store {
         })
     }
 
+    /// Connects to a database on a PostgreSQL server and brings it to the
+    /// present schema. The store has a thread of its own that talks to the
+    /// server, but its methods still block whoever calls them: for two or
+    /// three round trips and the server's disk, and at worst until a lost
+    /// connection is given up (half a minute). See [`Store::is_remote`].
+    ///
+    /// A commit is on disk when it returns, and [`Store::sync`] has nothing
+    /// left to do.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn connect(url: &DatabaseUrl) -> Result<Self, OpenError> {
+        let (server, reader) = Postgres::connect(url)?;
+        let grants = server
+            .read("reading the grants' generation", read_generation)
+            .map_err(|source| OpenError::first_use(url.place().to_owned(), source))?;
+        Ok(Self {
+            reader: Reader::of_server(reader),
+            backend: Backend::Postgres(Box::new(server)),
+            grants: AtomicI64::new(grants),
+        })
+    }
+
+    /// Whether every call may take as long as a network does. Then nothing of
+    /// the store may be called on a thread that others wait for, such as one
+    /// that drives a runtime: use its pool of blocking threads.
+    #[must_use]
+    pub fn is_remote(&self) -> bool {
+        match &self.backend {
+            Backend::Sqlite(_) => false,
+            Backend::Postgres(_) => true,
+        }
+    }
+
     /// A connection of its own for reading the ledger.
     #[must_use]
     pub fn reader(&self) -> &Reader {
@@ -101,16 +138,19 @@ impl Store {
     pub fn path(&self) -> Option<&Path> {
         match &self.backend {
             Backend::Sqlite(file) => Some(file.path()),
+            Backend::Postgres(_) => None,
         }
     }
 
-    /// Changes the size limit of [`StoreOptions::max_pages`].
+    /// Changes the size limit of [`StoreOptions::max_pages`]. A server's size is
+    /// its owner's business and stays as it is.
     ///
     /// # Errors
     /// When the database refuses.
     pub fn limit_pages(&self, max_pages: Option<u32>) -> Result<(), StoreError> {
         match &self.backend {
             Backend::Sqlite(file) => file.limit_pages(max_pages),
+            Backend::Postgres(_) => Ok(()),
         }
     }
 
@@ -124,6 +164,7 @@ impl Store {
     pub fn sync(&self, commit: Committed) -> Result<(), StoreError> {
         match &self.backend {
             Backend::Sqlite(file) => file.sync(commit),
+            Backend::Postgres(_) => Ok(()),
         }
     }
 
@@ -134,6 +175,7 @@ impl Store {
     pub fn generation(&self) -> Result<Generation, StoreError> {
         match &self.backend {
             Backend::Sqlite(file) => file.generation(),
+            Backend::Postgres(server) => server.generation(),
         }
     }
 
@@ -158,6 +200,7 @@ impl Store {
             Backend::Sqlite(file) => {
                 file.write_durable(what, |connection| work(&mut FileSession(connection)))
             }
+            Backend::Postgres(server) => server.write(what, work),
         }
     }
 
@@ -171,6 +214,7 @@ impl Store {
             Backend::Sqlite(file) => {
                 file.read(what, |connection| work(&mut FileSession(connection)))
             }
+            Backend::Postgres(server) => server.read(what, work),
         }
     }
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use legation_core::{ClientId, EntityId, SeatId, ServerName, TaskHandle};
+use legation_core::{EntityId, Secret};
 use rusqlite::Connection;
 
 use super::*;
@@ -241,23 +241,6 @@ fn heads(store: &Store) -> Vec<Head> {
 }
 
 #[test]
-fn batches_of_every_size_are_written_whole() {
-    let place = place();
-    let store = open(&place);
-    let mut expected = Vec::new();
-    for size in (1..=33).chain([64, 65, 100]) {
-        let first = i64::try_from(expected.len()).expect("small") + 1;
-        let rows: Vec<_> = (first..first + size)
-            .map(|at| row(at, "a", at, 40))
-            .collect();
-        let _ = append(&store, &rows).expect("appended");
-        expected.extend(rows);
-    }
-    let found = store.reader().ledger_after(0, 10_000).expect("read");
-    assert_eq!(found, expected);
-}
-
-#[test]
 fn a_head_is_found_before_the_mark_after_it_and_missed_when_its_row_is_gone() {
     let place = place();
     let store = open(&place);
@@ -280,43 +263,6 @@ fn a_head_is_found_before_the_mark_after_it_and_missed_when_its_row_is_gone() {
         ("b", 3, 4, true),
     ];
     assert_eq!(heads(&store), expected.map(owned));
-}
-
-#[test]
-fn a_failed_append_leaves_nothing_of_itself() {
-    let place = place();
-    let store = open(&place);
-    let _ = append(&store, &[row(1, "a", 1, 10)]).expect("appended");
-    let before = store.generation().expect("sound");
-    let twice = [row(2, "a", 2, 10), row(2, "a", 3, 10)];
-    append_with(&store, &twice, Some(3), before).expect_err("the same place twice");
-    assert!(matches!(
-        append_with(&store, &[row(2, "a", 2, 10)], None, before),
-        Err(StoreError::Reopened)
-    ));
-    append(&store, &twice).expect_err("the same place twice");
-    assert_eq!(store.ledger_position().expect("read"), 1);
-    assert_eq!(store.reader().ledger_mark().expect("read"), 0);
-    let _ = append(&store, &[row(2, "a", 2, 10)]).expect("appended");
-    assert_eq!(store.ledger_position().expect("read"), 2);
-}
-
-#[test]
-fn a_full_database_is_its_own_error_and_passes() {
-    let place = place();
-    let store = open(&place);
-    store.limit_pages(Some(16)).expect("limited");
-    for attempt in 0..2 {
-        let error = append(&store, &[row(1, "a", 1, 200_000)]).expect_err("full");
-        assert!(
-            matches!(error, StoreError::Full { .. }),
-            "{attempt}: {error}"
-        );
-        assert_eq!(store.ledger_position().expect("read"), 0);
-    }
-    store.limit_pages(None).expect("lifted");
-    let _ = append(&store, &[row(1, "a", 1, 200_000)]).expect("appended");
-    assert_eq!(store.ledger_position().expect("read"), 1);
 }
 
 static SYNC_FAILS: AtomicBool = AtomicBool::new(false);
@@ -399,176 +345,82 @@ fn the_log_starts_over_under_sustained_writing() {
 }
 
 #[test]
-fn definitions_are_remembered_replaced_listed_and_forgotten() {
-    let place = place();
-    let store = open(&place);
-    assert_eq!(store.definition_get("a/tools").expect("read"), None);
-    store.definition_put("a/tools", b"1", 10).expect("put");
-    store.definition_put("a/tools", b"2", 20).expect("put");
-    store.definition_put("a/era", b"e", 30).expect("put");
-    store.definition_put("a%", b"p", 30).expect("put");
-    store.definition_put("b/era", b"e", 30).expect("put");
-    drop(store);
-    let store = open(&place);
-    let found = store
-        .definition_get("a/tools")
-        .expect("read")
-        .expect("there");
-    assert_eq!(
-        (found.blob.as_slice(), found.updated_at_ms),
-        (&b"2"[..], 20)
-    );
-    let keys = |prefix: &str| -> Vec<String> {
-        let found = store.definition_list(prefix).expect("read");
-        found.into_iter().map(|one| one.key).collect()
+fn an_address_says_what_is_wrong_and_never_its_password() {
+    let variable = |name: &str| {
+        let known = [
+            ("PGPASSWORD", "from the usual one"),
+            ("DB_PASSWORD", "p@ss/word"),
+        ];
+        let found = known.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| Secret::new(*value))
     };
-    assert_eq!(keys("a/"), ["a/era", "a/tools"]);
-    assert_eq!(keys("a%"), ["a%"]);
-    assert_eq!(keys("").len(), 4);
-    assert!(store.definition_remove("a/era").expect("removed"));
-    assert!(!store.definition_remove("a/era").expect("none"));
-}
-
-fn task(handle: &str, client: &str, created_ms: i64, ttl_ms: Option<i64>) -> Task {
-    Task {
-        handle: TaskHandle::new(handle),
-        client: ClientId::new(client),
-        server: ServerName::parse("files").expect("a name"),
-        seat: SeatId::new("seat"),
-        upstream: format!("up-{handle}"),
-        created_ms,
-        ttl_ms,
-        state: b"{}".to_vec(),
+    let parse = |text| DatabaseUrl::parse(text, variable);
+    for (text, password) in [
+        ("postgres://u@localhost/hub", "from the usual one"),
+        ("postgres://u:${DB_PASSWORD}@127.0.0.1/hub", "p@ss/word"),
+        ("postgresql://u:wr%40itten@[::1]:5433/hub", "wr@itten"),
+        ("postgres://u@%2Frun%2Fpostgresql/hub", "from the usual one"),
+        (
+            "postgres://u:written@db.example.com/hub?sslmode=prefer",
+            "written",
+        ),
+    ] {
+        let url = parse(text).expect(text);
+        let found = url.config.get_password().expect("there");
+        assert_eq!(found, password.as_bytes(), "{text}");
+        let shown = format!("{url} {url:?} {}", url.place());
+        assert!(
+            !shown.contains(password) && shown.contains("hub"),
+            "{shown}"
+        );
+    }
+    let missing = |missing| UrlError::Missing { missing };
+    let undefined = UrlError::Undefined {
+        variable: "NONE".to_owned(),
+    };
+    let open = UrlError::Open {
+        host: "db.example.com".to_owned(),
+    };
+    for (text, expected) in [
+        ("mysql://u@localhost/hub", UrlError::Scheme),
+        ("/home/person/state.db", UrlError::Scheme),
+        ("postgres://u@localhost:port/hub", UrlError::Syntax),
+        ("postgres://u@localhost/hub?what=1", UrlError::Syntax),
+        ("postgres:///hub", missing("host")),
+        ("postgres://u@localhost", missing("database")),
+        ("postgres://u:${NONE}@localhost/hub", undefined),
+        (
+            "postgres://u:secret@db.example.com/hub?sslmode=disable",
+            open,
+        ),
+    ] {
+        let error = parse(text).expect_err(text);
+        assert_eq!(error, expected, "{text}");
+        assert!(!error.to_string().contains("secret") && !error.hint().is_empty());
     }
 }
 
 #[test]
-fn tasks_belong_to_a_client_and_expire() {
-    let place = place();
-    let store = open(&place);
-    let one = task("t1", "claude", 100, Some(50));
-    let two = task("t2", "codex", 90, None);
-    let three = task("t3", "claude", 80, Some(1_000));
-    for task in [&one, &two, &three] {
-        store.task_put(task).expect("put");
+fn beyond_this_machine_a_connection_is_encrypted() {
+    use tokio_postgres::config::SslMode;
+    for (text, mode) in [
+        ("postgres://u@localhost/hub", SslMode::Disable),
+        (
+            "postgres://u@localhost/hub?sslmode=require",
+            SslMode::Require,
+        ),
+        ("postgres://u@db.example.com/hub", SslMode::Require),
+        (
+            "postgres://u@db.example.com/hub?sslmode=prefer",
+            SslMode::Require,
+        ),
+        ("postgres://u@127.0.0.1,192.0.2.1/hub", SslMode::Require),
+        (
+            "postgres://u@192.0.2.1/hub?host=localhost",
+            SslMode::Require,
+        ),
+    ] {
+        let url = DatabaseUrl::parse(text, |_| None).expect(text);
+        assert_eq!(url.config.get_ssl_mode(), mode, "{text}");
     }
-    assert_eq!(
-        store.task_get(&one.handle).expect("read"),
-        Some(one.clone())
-    );
-    let claude = ClientId::new("claude");
-    assert_eq!(
-        store.task_list(Some(&claude)).expect("read"),
-        [three.clone(), one.clone()]
-    );
-    assert_eq!(store.task_list(None).expect("read").len(), 3);
-    assert!(store.task_state_set(&three.handle, b"[]").expect("set"));
-    assert!(
-        !store
-            .task_state_set(&TaskHandle::new("no"), b"")
-            .expect("none")
-    );
-    assert_eq!(store.task_expire(149).expect("expired"), 0);
-    assert_eq!(store.task_expire(150).expect("expired"), 1);
-    assert_eq!(store.task_get(&one.handle).expect("read"), None);
-    let kept = store.task_get(&three.handle).expect("read").expect("there");
-    assert_eq!(kept.state, b"[]");
-    assert!(store.task_remove(&two.handle).expect("removed"));
-    assert!(!store.task_remove(&two.handle).expect("none"));
-}
-
-fn grant(id: &str, uses_left: Option<i64>) -> GrantRow {
-    GrantRow {
-        id: id.to_owned(),
-        client: "claude".to_owned(),
-        server: "files".to_owned(),
-        item: "write".to_owned(),
-        verb: "call".to_owned(),
-        entity: "a".to_owned(),
-        definition: Some([1; 32]),
-        args_digest: None,
-        rung: "execute".to_owned(),
-        policy_version: Some(7),
-        scope: "once".to_owned(),
-        seat: None,
-        workspace: Some("/home/person/work".to_owned()),
-        created_ms: 10,
-        expires_ms: Some(1_000),
-        uses_left,
-        approval: None,
-        approver: "person".to_owned(),
-        mac: [9; 32],
-    }
-}
-
-/// Makes one row for each claim that held.
-struct Rows {
-    entity: i64,
-    next: i64,
-    bytes: Vec<u8>,
-    zeros: [u8; 32],
-    hashes: Vec<[u8; 32]>,
-}
-
-impl BuildLedger for Rows {
-    fn build(&mut self, held: &[bool]) -> LedgerBatch<'_> {
-        let first = self.next;
-        let count = held.iter().filter(|held| **held).count();
-        self.next += i64::try_from(count).expect("few");
-        self.hashes = vec![[5; 32]; count];
-        let rows = self
-            .hashes
-            .iter()
-            .zip(first..)
-            .map(|(hash, at)| NewLedgerRow {
-                position: at,
-                entity: self.entity,
-                seq: at,
-                at_ms: 1,
-                prev: &self.zeros,
-                hash,
-                bytes: &self.bytes,
-            });
-        LedgerBatch {
-            rows: rows.collect(),
-            mark: None,
-        }
-    }
-}
-
-#[test]
-fn a_claim_is_used_up_with_its_record_and_one_that_fails_loses_only_its_own() {
-    let place = place();
-    let store = open(&place);
-    let before = store.grant_generation();
-    store.grant_put(&grant("g", Some(1))).expect("put");
-    assert!(store.grant_generation() > before);
-    let mut rows = Rows {
-        entity: store.ledger_entity(&EntityId::new("a")).expect("numbered"),
-        next: 1,
-        bytes: b"record".to_vec(),
-        zeros: [0; 32],
-        hashes: Vec::new(),
-    };
-    let known = store.grant_generation();
-    let claims = ["g", "g", "none"].map(|id| Claim::Grant { id, now_ms: 999 });
-    let sound = store.generation().expect("sound");
-    let (held, commit) = store
-        .ledger_commit(&claims, sound, &mut rows)
-        .expect("committed");
-    store.sync(commit).expect("synced");
-    assert_eq!(held, [true, false, false]);
-    assert!(store.grant_generation() > known, "the last use is a change");
-    assert_eq!(store.ledger_position().expect("read"), 1);
-    assert_eq!(store.grant_list().expect("read"), [grant("g", Some(0))]);
-    store.grant_put(&grant("late", None)).expect("put");
-    let late = Claim::Grant {
-        id: "late",
-        now_ms: 1_000,
-    };
-    let (held, _) = store
-        .ledger_commit(&[late], sound, &mut rows)
-        .expect("committed");
-    assert_eq!(held, [false]);
-    assert_eq!(store.grant_expire(1_000).expect("expired"), 2);
 }

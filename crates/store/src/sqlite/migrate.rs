@@ -132,10 +132,15 @@ pub(crate) fn check(
             names.collect()
         })
         .map_err(fail())?;
+    compare(&names, &path.display().to_string(), steps)
+}
+
+/// How many of `steps` are on record; refuses a history that differs.
+pub(crate) fn compare(names: &[String], place: &str, steps: &[Step]) -> Result<usize, OpenError> {
     for (index, (found, step)) in names.iter().zip(steps).enumerate() {
         if found != step.name {
             return Err(OpenError::ForeignSchema {
-                path: path.to_owned(),
+                place: place.to_owned(),
                 step: index + 1,
                 found: found.clone(),
                 expected: step.name,
@@ -144,7 +149,7 @@ pub(crate) fn check(
     }
     if names.len() > steps.len() {
         return Err(OpenError::NewerSchema {
-            path: path.to_owned(),
+            place: place.to_owned(),
             found: names.len(),
             known: steps.len(),
         });

@@ -17,6 +17,6 @@ CREATE TABLE ledger (
 );
 
 CREATE TABLE ledger_mark (
-    only BIGINT PRIMARY KEY CHECK (only = 1),
+    single BIGINT PRIMARY KEY CHECK (single = 1),
     position BIGINT NOT NULL
 );
