@@ -9,6 +9,7 @@ pub mod caps;
 pub mod codes;
 pub mod framing;
 pub mod headers;
+pub mod http1;
 pub mod json;
 pub mod listen;
 pub mod message;

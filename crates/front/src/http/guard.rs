@@ -3,10 +3,12 @@
 
 use std::net::IpAddr;
 
-use http::header::{self, HeaderMap, HeaderName};
-use http::{StatusCode, Uri};
+use http::StatusCode;
+use http::header::{self, HeaderName};
 use legation_core::{ClientId, Principal, Via};
+use legation_wire::http1::{self, Fields};
 
+use super::head::Target;
 use crate::access::Authenticator;
 use crate::settings::FrontSettings;
 
@@ -37,8 +39,8 @@ fn rejected(status: StatusCode, message: &'static str) -> Rejected {
 /// # Errors
 /// 400 when it cannot be told which host is meant, 403 when it is another.
 pub(super) fn host(
-    uri: &Uri,
-    headers: &HeaderMap,
+    target: &Target<'_>,
+    headers: &impl Fields,
     port: u16,
     settings: &FrontSettings,
 ) -> Result<(), Rejected> {
@@ -50,9 +52,9 @@ pub(super) fn host(
             )
         })?
         .ok_or_else(|| rejected(StatusCode::BAD_REQUEST, "no Host header"))?;
-    if uri
-        .authority()
-        .is_some_and(|authority| !authority.as_str().eq_ignore_ascii_case(host))
+    if target
+        .authority
+        .is_some_and(|authority| !authority.eq_ignore_ascii_case(host))
     {
         return Err(rejected(
             StatusCode::BAD_REQUEST,
@@ -77,7 +79,7 @@ pub(super) fn host(
 /// # Errors
 /// 403.
 pub(super) fn origin(
-    headers: &HeaderMap,
+    headers: &impl Fields,
     port: u16,
     settings: &FrontSettings,
 ) -> Result<(), Rejected> {
@@ -106,8 +108,8 @@ pub(super) fn origin(
 ///
 /// # Errors
 /// 401.
-pub(super) fn query(uri: &Uri) -> Result<(), Rejected> {
-    let secret = uri.query().unwrap_or_default().split('&').any(|pair| {
+pub(super) fn query(target: &Target<'_>) -> Result<(), Rejected> {
+    let secret = target.query.unwrap_or_default().split('&').any(|pair| {
         let name = pair.split('=').next().unwrap_or_default();
         SECRET_PARAMETERS
             .iter()
@@ -127,7 +129,7 @@ pub(super) fn query(uri: &Uri) -> Result<(), Rejected> {
 /// # Errors
 /// 401 when the bearer token is missing, doubled or not good.
 pub(super) fn principal(
-    headers: &HeaderMap,
+    headers: &impl Fields,
     via: Via,
     authenticator: &dyn Authenticator,
     settings: &FrontSettings,
@@ -169,7 +171,7 @@ pub(super) fn principal(
 ///
 /// # Errors
 /// 415.
-pub(super) fn content(headers: &HeaderMap) -> Result<(), Rejected> {
+pub(super) fn content(headers: &impl Fields) -> Result<(), Rejected> {
     let refused = |message| rejected(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
     let encoding = sole(headers, &header::CONTENT_ENCODING)
         .map_err(|()| refused("the Content-Encoding header is doubled"))?;
@@ -198,15 +200,15 @@ pub(super) struct Accepts {
 ///
 /// # Errors
 /// 406 when it is neither JSON nor an event stream.
-pub(super) fn accept(headers: &HeaderMap) -> Result<Accepts, Rejected> {
+pub(super) fn accept(headers: &impl Fields) -> Result<Accepts, Rejected> {
     let mut accepts = Accepts {
         json: false,
         events: false,
     };
     let mut any = false;
-    for value in headers.get_all(header::ACCEPT) {
+    headers.each(&header::ACCEPT, |value| {
         any = true;
-        for item in value.to_str().unwrap_or_default().split(',') {
+        for item in http1::text(value).unwrap_or_default().split(',') {
             let kind = item.split(';').next().unwrap_or_default().trim();
             let all = kind == "*/*";
             accepts.json |= all
@@ -216,7 +218,7 @@ pub(super) fn accept(headers: &HeaderMap) -> Result<Accepts, Rejected> {
                 || kind.eq_ignore_ascii_case("text/event-stream")
                 || kind.eq_ignore_ascii_case("text/*");
         }
-    }
+    });
     match (any, accepts.json || accepts.events) {
         (false, _) => Ok(Accepts {
             json: true,
@@ -231,18 +233,8 @@ pub(super) fn accept(headers: &HeaderMap) -> Result<Accepts, Rejected> {
 }
 
 /// The one value of a header; an error when there are more, or it is no text.
-pub(super) fn sole<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, ()> {
-    let mut values = headers.get_all(name).iter();
-    let Some(value) = values.next() else {
-        return Ok(None);
-    };
-    if values.next().is_some() {
-        return Err(());
-    }
-    value
-        .to_str()
-        .map(|text| Some(text.trim_matches([' ', '\t'])))
-        .map_err(|_| ())
+pub(super) fn sole<'a>(headers: &'a impl Fields, name: &HeaderName) -> Result<Option<&'a str>, ()> {
+    headers.sole(name).map_err(|_| ())
 }
 
 /// Whether `name[:port]` is this machine's loopback at our port.

@@ -1,133 +1,298 @@
-//! A TCP stream as hyper reads and writes it: with a limit on how long a client
-//! may leave bytes unread, and bytes put back that were read before.
+//! The socket of one connection, with the one timer it has.
+//!
+//! A timer is armed with a lock and a place in a wheel. What a connection waits
+//! for changes several times with each request, and hardly ever takes as long as
+//! it may: so there is one timer, and a deadline beside it that costs nothing to
+//! move away. The timer that goes off early is armed again for what is left.
 
-use std::future::Future as _;
-use std::io;
+use std::cell::RefCell;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::{Buf as _, Bytes};
-use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper_util::rt::TokioIo;
+use legation_core::Cancel;
+use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
+
+use super::head::Head;
+
+/// What is read at once at first; most requests fit.
+const READ: usize = 4 * 1024;
+/// What is read at once of something long.
+const READ_LONG: usize = 64 * 1024;
+/// Most sets of buffers that a thread keeps for its next requests.
+const SPARE_MAX: usize = 64;
+
+thread_local! {
+    /// Buffers between two requests; an idle connection has none.
+    #[expect(clippy::vec_box, reason = "they are moved in and out with every request")]
+    static SPARE: RefCell<Vec<Box<Buffers>>> = const { RefCell::new(Vec::new()) };
+}
 
 /// See the module.
-#[derive(Debug)]
 pub(super) struct Io {
-    stream: TokioIo<TcpStream>,
-    /// Read before, to be read again.
-    back: Bytes,
+    stream: TcpStream,
+    sleep: Pin<Box<Sleep>>,
+    due: Instant,
+    stop: Pin<Box<dyn Future<Output = ()> + Send>>,
     write_timeout: Duration,
-    /// Runs while the client does not read.
-    stuck: Option<Pin<Box<Sleep>>>,
-    /// Tells whoever looks at the connection that bytes wait to be written.
-    blocked: Arc<AtomicBool>,
+}
+
+/// What a request and its answer are read and written with.
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    pub(super) came: Came,
+    pub(super) head: Head,
+    pub(super) out: Vec<u8>,
+}
+
+/// What came and has not been used.
+#[derive(Debug, Default)]
+pub(super) struct Came {
+    /// As long as what it has room for, so that it is cleared only once.
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
 }
 
 // === impl Io ===
 
 impl Io {
-    pub(super) fn new(stream: TcpStream, write_timeout: Duration) -> Self {
+    pub(super) fn new(stream: TcpStream, cancel: Cancel, write_timeout: Duration) -> Self {
+        let due = Instant::now();
         Self {
-            stream: TokioIo::new(stream),
-            back: Bytes::new(),
+            stream,
+            sleep: Box::pin(tokio::time::sleep_until(due)),
+            due,
+            stop: Box::pin(async move {
+                cancel.cancelled().await;
+            }),
             write_timeout,
-            stuck: None,
-            blocked: Arc::default(),
         }
     }
 
-    /// Whether bytes wait for the client to read; to be asked while the stream
-    /// is elsewhere.
-    pub(super) fn blocked(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.blocked)
+    /// What is waited for may take so long from now on.
+    pub(super) fn allow(&mut self, time: Duration) {
+        self.due = Instant::now() + time;
     }
 
-    /// Puts bytes back in front of what will be read.
-    pub(super) fn put_back(&mut self, bytes: Bytes) {
-        self.back = bytes;
+    /// Ready when the time allowed is over.
+    pub(super) fn poll_due(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            if self.sleep.deadline() > self.due || self.sleep.is_elapsed() {
+                self.sleep.as_mut().reset(self.due);
+            }
+            ready!(self.sleep.as_mut().poll(cx));
+            if self.due <= self.sleep.deadline() {
+                return Poll::Ready(());
+            }
+        }
     }
 
     /// Waits until there is something to read, holding no buffer.
-    pub(super) async fn readable(&self) -> io::Result<()> {
-        if self.back.is_empty() {
-            self.stream.inner().readable().await
-        } else {
-            Ok(())
+    ///
+    /// # Errors
+    /// The time is over, or the hub stops.
+    pub(super) async fn readable(&mut self) -> io::Result<()> {
+        poll_fn(|cx| match self.stream.poll_read_ready(cx) {
+            Poll::Pending => self.poll_given_up(cx),
+            ready @ Poll::Ready(_) => ready,
+        })
+        .await
+    }
+
+    /// Reads what has come, without waiting; zero when nothing has.
+    ///
+    /// # Errors
+    /// The connection is at its end.
+    pub(super) fn read_arrived(&self, came: &mut Came) -> io::Result<usize> {
+        match self.stream.try_read(came.room()) {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(length) => {
+                came.end += length;
+                Ok(length)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
+            Err(error) => Err(error),
         }
     }
 
-    fn watch_write<T>(
+    /// Reads more.
+    ///
+    /// # Errors
+    /// The connection is at its end, the time is over, or the hub stops.
+    pub(super) async fn fill(&mut self, came: &mut Came) -> io::Result<()> {
+        poll_fn(|cx| match self.poll_read(cx, came) {
+            Poll::Pending => self.poll_given_up(cx),
+            ready @ Poll::Ready(_) => ready,
+        })
+        .await
+    }
+
+    /// As [`fill`](Self::fill), while something else is waited for.
+    pub(super) fn poll_read(
         &mut self,
         cx: &mut Context<'_>,
-        written: Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
-        if written.is_ready() {
-            if self.stuck.take().is_some() {
-                self.blocked.store(false, Ordering::Relaxed);
-            }
-            return written;
-        }
-        let limit = self.write_timeout;
-        self.blocked.store(true, Ordering::Relaxed);
-        let stuck = self
-            .stuck
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
-        match stuck.as_mut().poll(cx) {
-            Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
-            Poll::Pending => Poll::Pending,
-        }
-    }
-}
-
-impl Read for Io {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        mut cursor: ReadBufCursor<'_>,
+        came: &mut Came,
     ) -> Poll<io::Result<()>> {
-        if !self.back.is_empty() {
-            let length = self.back.len().min(cursor.remaining());
-            cursor.put_slice(&self.back[..length]);
-            self.back.advance(length);
-            return Poll::Ready(Ok(()));
+        let mut room = ReadBuf::new(came.room());
+        ready!(Pin::new(&mut self.stream).poll_read(cx, &mut room))?;
+        let length = room.filled().len();
+        if length == 0 {
+            return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
         }
-        Pin::new(&mut self.stream).poll_read(cx, cursor)
+        came.end += length;
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_given_up(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.poll_due(cx).is_ready() {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        ready!(self.stop.as_mut().poll(cx));
+        // What is ready once may not be asked again.
+        self.stop = Box::pin(std::future::ready(()));
+        Poll::Ready(Err(io::ErrorKind::Interrupted.into()))
+    }
+
+    /// Writes a head and what follows it, the peer reading something of it again
+    /// and again.
+    ///
+    /// # Errors
+    /// The connection is broken, or its peer does not read.
+    pub(super) async fn write(&mut self, head: &[u8], body: &[u8]) -> io::Result<()> {
+        let mut written = 0;
+        let mut is_stuck = false;
+        poll_fn(|cx| {
+            while written < head.len() + body.len() {
+                let step = match head.get(written..) {
+                    Some(rest) if body.is_empty() => {
+                        Pin::new(&mut self.stream).poll_write(cx, rest)
+                    }
+                    Some(rest) if !rest.is_empty() => {
+                        let parts = [IoSlice::new(rest), IoSlice::new(body)];
+                        Pin::new(&mut self.stream).poll_write_vectored(cx, &parts)
+                    }
+                    _ => {
+                        let rest = &body[written - head.len()..];
+                        Pin::new(&mut self.stream).poll_write(cx, rest)
+                    }
+                };
+                match step {
+                    Poll::Ready(Ok(0)) => {
+                        return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+                    }
+                    Poll::Ready(Ok(length)) => {
+                        written += length;
+                        is_stuck = false;
+                    }
+                    Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                    Poll::Pending => {
+                        if !std::mem::replace(&mut is_stuck, true) {
+                            self.allow(self.write_timeout);
+                        }
+                        ready!(self.poll_due(cx));
+                        return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+                    }
+                }
+            }
+            Poll::Ready(Ok(()))
+        })
+        .await
+    }
+
+    /// Says that nothing more will be written, and reads for a while what the
+    /// peer still sends: with it unread the system would break the connection
+    /// off, and the peer might lose the answer that it is about to read
+    /// (RFC 9112, section 9.6).
+    pub(super) async fn linger(&mut self, came: &mut Came, time: Duration, mut most: usize) {
+        let shut = poll_fn(|cx| Pin::new(&mut self.stream).poll_shutdown(cx)).await;
+        if shut.is_err() {
+            return;
+        }
+        self.allow(time);
+        came.expect(most);
+        loop {
+            came.use_up(came.unused().len());
+            if self.fill(came).await.is_err() || came.unused().len() > most {
+                return;
+            }
+            most -= came.unused().len();
+        }
     }
 }
 
-impl Write for Io {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.watch_write(cx, written)
+impl fmt::Debug for Io {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Io")
+            .field("stream", &self.stream)
+            .finish_non_exhaustive()
+    }
+}
+
+// === impl Buffers ===
+
+impl Buffers {
+    /// Buffers of an earlier request, or new ones.
+    pub(super) fn take() -> Box<Self> {
+        SPARE.with_borrow_mut(Vec::pop).unwrap_or_default()
     }
 
-    fn is_write_vectored(&self) -> bool {
-        true
+    /// Keeps them for the next request, unless they have grown.
+    pub(super) fn give_back(mut self: Box<Self>) {
+        self.out.clear();
+        self.came.use_up(self.came.unused().len());
+        let is_small = self.came.bytes.len() <= READ && self.out.capacity() <= 2 * READ;
+        SPARE.with_borrow_mut(|spare| {
+            if is_small && spare.len() < SPARE_MAX {
+                spare.push(self);
+            }
+        });
+    }
+}
+
+// === impl Came ===
+
+impl Came {
+    pub(super) fn unused(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
     }
 
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        parts: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
-        self.watch_write(cx, written)
+    pub(super) fn use_up(&mut self, length: usize) {
+        self.start = (self.start + length).min(self.end);
+        if self.start == self.end {
+            self.start = 0;
+            self.end = 0;
+        }
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+    /// So much is still to come: reads become as large as that is worth.
+    pub(super) fn expect(&mut self, length: usize) {
+        if length > READ && self.bytes.len() < READ_LONG {
+            self.bytes.resize(READ_LONG, 0);
+        }
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+    /// Whether nothing more can be read without something being used.
+    pub(super) fn is_full(&self) -> bool {
+        self.end - self.start >= READ
+    }
+
+    /// Room behind what came, never none.
+    fn room(&mut self) -> &mut [u8] {
+        if self.end == self.bytes.len() {
+            if self.start > 0 {
+                self.bytes.copy_within(self.start..self.end, 0);
+                self.end -= self.start;
+                self.start = 0;
+            } else {
+                self.bytes.resize((2 * self.bytes.len()).max(READ), 0);
+            }
+        }
+        &mut self.bytes[self.end..]
     }
 }

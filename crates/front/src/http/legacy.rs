@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 use legation_core::{Caller, CancelReason, SeatId};
 use legation_gate::Endpoint;
 use legation_wire::headers;
@@ -13,36 +13,35 @@ use legation_wire::revision::Revision;
 use super::guard::{self, sole};
 use super::mcp::{Posted, shared};
 use super::reply::{self, Reply};
-use super::route::Asked;
+use super::route::{Asked, Begun};
 use super::stream::{Answer, EventStream, Exchange, Lost, Resumable};
 use crate::intake::{self, Intake};
 use crate::outbox::Outbox;
 use crate::session::{Carrier, Session};
 
 /// `POST`: a message of a session's, or the one that begins it.
-pub(super) async fn post(asked: Asked<'_>, posted: Posted, parsed: Parsed) -> Reply {
+pub(super) fn post(asked: &Asked<'_>, posted: &Posted, parsed: Parsed) -> Begun {
     if let Parsed::One(Message::Request(request)) = &parsed
         && &*request.method == "initialize"
     {
-        return initialize(&asked, &posted, request);
+        return Begun::Reply(initialize(asked, posted, request));
     }
-    let shared = shared(&asked);
-    let session = match session(&asked, &posted.endpoint) {
+    let shared = shared(asked);
+    let session = match session(asked, &posted.endpoint) {
         Ok(session) => session,
-        Err(reply) => return *reply,
+        Err(reply) => return Begun::Reply(*reply),
     };
     let outbox = Arc::new(Outbox::kept());
     match intake::parsed(&shared, &session, &outbox, Ok(parsed)) {
-        Intake::Nothing => reply::empty(StatusCode::ACCEPTED),
-        Intake::Reply(message) => reply::json(StatusCode::OK, message),
+        Intake::Nothing => Begun::Reply(reply::empty(StatusCode::ACCEPTED)),
+        Intake::Reply(message) => Begun::Reply(reply::json(StatusCode::OK, message)),
         Intake::Run(run) => {
             let answer = run.map(|message| Answer {
                 status: StatusCode::OK,
                 message,
             });
-            Exchange::new(&shared, answer.boxed(), &outbox, Lost::Survive)
-                .respond(posted.accepts, Some(&session))
-                .await
+            let exchange = Exchange::new(&shared, answer.boxed(), &outbox, Lost::Survive);
+            Begun::Wait(Box::new(exchange.wait(posted.accepts, Some(session))))
         }
     }
 }
@@ -70,16 +69,16 @@ fn initialize(asked: &Asked<'_>, posted: &Posted, request: &Request) -> Reply {
         return reply::refuse(StatusCode::SERVICE_UNAVAILABLE, &error.to_string());
     }
     let message = Message::response(request.id.clone(), body).to_bytes();
-    let mut reply = reply::json(StatusCode::OK, message);
-    if begun && let Ok(id) = HeaderValue::from_str(&session.id) {
-        reply.headers_mut().insert(headers::SESSION_ID, id);
+    let reply = reply::json(StatusCode::OK, message);
+    if begun {
+        return reply.with(headers::SESSION_ID, session.id.to_string());
     }
     reply
 }
 
 /// `GET`: what is said outside every call, or the rest of a stream that broke.
 pub(super) fn listen(asked: &Asked<'_>, endpoint: &Endpoint) -> Reply {
-    match guard::accept(&asked.head.headers) {
+    match guard::accept(asked.head) {
         Ok(accepts) if accepts.events => {}
         _ => {
             return reply::refuse(
@@ -89,7 +88,7 @@ pub(super) fn listen(asked: &Asked<'_>, endpoint: &Endpoint) -> Reply {
         }
     }
     // Clients of 2026-07-28 have no such stream, and no session.
-    if sole(&asked.head.headers, &headers::SESSION_ID) == Ok(None) {
+    if sole(asked.head, &headers::SESSION_ID) == Ok(None) {
         return reply::not_allowed("POST");
     }
     let session = match session(asked, endpoint) {
@@ -97,7 +96,7 @@ pub(super) fn listen(asked: &Asked<'_>, endpoint: &Endpoint) -> Reply {
         Err(reply) => return *reply,
     };
     let shared = &asked.connection.shared;
-    let last = match sole(&asked.head.headers, &headers::LAST_EVENT_ID) {
+    let last = match sole(asked.head, &headers::LAST_EVENT_ID) {
         Ok(last) => last.filter(|id| !id.is_empty()),
         Err(()) => {
             return reply::refuse(
@@ -138,7 +137,7 @@ pub(super) fn listen(asked: &Asked<'_>, endpoint: &Endpoint) -> Reply {
 
 /// `DELETE`: the session ends.
 pub(super) fn end(asked: &Asked<'_>, endpoint: &Endpoint) -> Reply {
-    if sole(&asked.head.headers, &headers::SESSION_ID) == Ok(None) {
+    if sole(asked.head, &headers::SESSION_ID) == Ok(None) {
         return reply::not_allowed("POST");
     }
     let session = match session(asked, endpoint) {
@@ -155,7 +154,7 @@ pub(super) fn end(asked: &Asked<'_>, endpoint: &Endpoint) -> Reply {
 /// The session a request names: this client's, at this path. Another's is as
 /// unknown as none.
 fn session(asked: &Asked<'_>, endpoint: &Endpoint) -> Result<Arc<Session>, Box<Reply>> {
-    let headers = &asked.head.headers;
+    let headers = asked.head;
     let bad = |message| Box::new(reply::refuse(StatusCode::BAD_REQUEST, message));
     let id = sole(headers, &headers::SESSION_ID)
         .map_err(|()| bad("the Mcp-Session-Id header is doubled or unreadable"))?

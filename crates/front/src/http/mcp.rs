@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Method, StatusCode};
-use hyper::body::Incoming;
 use legation_gate::Endpoint;
 use legation_wire::headers;
 use legation_wire::json::{Limits, Raw};
@@ -14,62 +13,57 @@ use legation_wire::revision::Revision;
 
 use super::guard::Accepts;
 use super::reply::{self, Reply};
-use super::route::Asked;
-use super::{body, guard, legacy, modern};
+use super::route::{Asked, Begun, PostTo};
+use super::{guard, legacy, modern};
 
 /// A message that was read, with what its answer must look like.
 #[derive(Debug)]
 pub(super) struct Posted {
     pub(super) endpoint: Endpoint,
     pub(super) accepts: Accepts,
-    /// `MCP-Protocol-Version`, if it stands there once.
-    pub(super) version: Option<Box<str>>,
+    /// What `MCP-Protocol-Version` names, if it is known here.
+    pub(super) revision: Option<Revision>,
 }
 
-/// Answers one request.
-pub(super) async fn answer(asked: Asked<'_>, body: Incoming, endpoint: Endpoint) -> Reply {
+/// Looks at a request's head; the answer where that is enough for one.
+pub(super) fn begin(asked: &Asked<'_>, endpoint: Endpoint) -> Result<PostTo, Reply> {
     match asked.head.method {
         Method::POST => {}
-        Method::GET => return legacy::listen(&asked, &endpoint),
-        Method::DELETE => return legacy::end(&asked, &endpoint),
-        _ => return reply::not_allowed("GET, POST, DELETE"),
+        Method::GET => return Err(legacy::listen(asked, &endpoint)),
+        Method::DELETE => return Err(legacy::end(asked, &endpoint)),
+        _ => return Err(reply::not_allowed("GET, POST, DELETE")),
     }
-    let accepts = match guard::accept(&asked.head.headers) {
-        Ok(accepts) => accepts,
-        Err(rejected) => return rejected.into(),
-    };
-    if let Err(rejected) = guard::content(&asked.head.headers) {
-        return rejected.into();
-    }
-    let settings = &asked.connection.shared.settings;
-    let body = match body::read(body, settings).await {
-        Ok(body) => body,
-        Err(error) => return error.reply(),
-    };
-    let Ok(version) = guard::sole(&asked.head.headers, &headers::PROTOCOL_VERSION) else {
-        return reply::refuse(
+    let accepts = guard::accept(asked.head)?;
+    guard::content(asked.head)?;
+    Ok(PostTo::Mcp(endpoint, accepts))
+}
+
+/// Takes in a message.
+pub(super) fn finish(asked: Asked<'_>, endpoint: Endpoint, accepts: Accepts, body: Bytes) -> Begun {
+    let Ok(version) = guard::sole(asked.head, &headers::PROTOCOL_VERSION) else {
+        return Begun::Reply(reply::refuse(
             StatusCode::BAD_REQUEST,
             "the MCP-Protocol-Version header is doubled or unreadable",
-        );
+        ));
     };
     let posted = Posted {
         endpoint,
         accepts,
-        version: version.map(Into::into),
+        revision: version.and_then(Revision::parse),
     };
     let limits = Limits {
-        bytes: settings.body_max,
+        bytes: asked.connection.shared.settings.body_max,
         ..Limits::CLIENT
     };
     match Message::parse(body, &limits) {
         Ok(Parsed::One(Message::Request(request)))
             if is_modern(&posted, &request.method, request.params.as_ref()) =>
         {
-            modern::request(asked, posted, request).await
+            modern::request(asked, posted, request)
         }
-        Ok(Parsed::One(message)) if posted.is_modern() => modern::other(&message),
-        Ok(parsed) => legacy::post(asked, posted, parsed).await,
-        Err(error) => malformed(&error),
+        Ok(Parsed::One(message)) if posted.is_modern() => Begun::Reply(modern::other(&message)),
+        Ok(parsed) => legacy::post(&asked, &posted, parsed),
+        Err(error) => Begun::Reply(malformed(&error)),
     }
 }
 
@@ -87,11 +81,7 @@ pub(super) fn malformed(error: &MessageError) -> Reply {
 impl Posted {
     /// Whether the header names a revision without a handshake.
     fn is_modern(&self) -> bool {
-        self.revision().is_some_and(Revision::is_modern)
-    }
-
-    pub(super) fn revision(&self) -> Option<Revision> {
-        self.version.as_deref().and_then(Revision::parse)
+        self.revision.is_some_and(Revision::is_modern)
     }
 }
 

@@ -6,6 +6,7 @@
 mod body;
 mod connection;
 mod guard;
+mod head;
 mod io;
 mod legacy;
 mod mcp;

@@ -16,7 +16,7 @@ use legation_wire::translate;
 use super::connection::Recent;
 use super::mcp::{Posted, shared};
 use super::reply::{self, Reply};
-use super::route::Asked;
+use super::route::{Asked, Begun};
 use super::stream::{Answer, Exchange, Lost};
 use crate::dispatch::{self, Inquiry, Taken, check_task_support, method_not_found};
 use crate::facts::ToolFact;
@@ -39,13 +39,14 @@ pub(super) fn other(message: &Message) -> Reply {
 }
 
 /// Answers a request.
-pub(super) async fn request(asked: Asked<'_>, posted: Posted, request: Request) -> Reply {
+pub(super) fn request(asked: Asked<'_>, posted: Posted, request: Request) -> Begun {
     let id = request.id.clone();
     let inquiry = match admit(&asked, &posted, request) {
         Ok(inquiry) => inquiry,
         Err(error) => {
             let status = status_of(&error, true);
-            return reply::json(status, Message::response(id, Err(error)).to_bytes());
+            let message = Message::response(id, Err(error)).to_bytes();
+            return Begun::Reply(reply::json(status, message));
         }
     };
     let shared = shared(&asked);
@@ -59,9 +60,8 @@ pub(super) async fn request(asked: Asked<'_>, posted: Posted, request: Request) 
             message: Some(Message::response(inquiry.request.id, body).to_bytes()),
         }
     };
-    Exchange::new(&shared, answer.boxed(), &outbox, lost)
-        .respond(posted.accepts, None)
-        .await
+    let exchange = Exchange::new(&shared, answer.boxed(), &outbox, lost);
+    Begun::Wait(Box::new(exchange.wait(posted.accepts, None)))
 }
 
 /// The checks in the order in which their answers matter: what the request
@@ -80,7 +80,7 @@ fn admit(asked: &Asked<'_>, posted: &Posted, request: Request) -> Result<Inquiry
     };
     let fact = mirrored(&shared, &caller, posted, &request, &params);
     headers::validate(
-        &asked.head.headers,
+        asked.head,
         &request.method,
         Some(&claim.version),
         &params,
@@ -154,7 +154,7 @@ fn seat(asked: &Asked<'_>, claim: &Claim, posted: &Posted) -> Recent {
         return recent;
     }
     let revision = posted
-        .revision()
+        .revision
         .unwrap_or(legation_wire::revision::Revision::LATEST);
     let digest = digest(&[
         client.as_str().as_bytes(),

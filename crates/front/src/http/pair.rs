@@ -5,17 +5,16 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Method, StatusCode};
-use hyper::body::Incoming;
 use legation_core::{Caller, SeatId};
 use legation_gate::Endpoint;
 use legation_wire::json::Limits;
 use legation_wire::message::Message;
 use legation_wire::sse::Event;
 
+use super::guard;
 use super::reply::{self, Reply};
-use super::route::Asked;
+use super::route::{Asked, PostTo};
 use super::stream::EventStream;
-use super::{body, guard};
 use crate::intake::{self, Intake};
 use crate::outbox::Weight;
 use crate::session::{Carrier, Session};
@@ -28,7 +27,7 @@ pub(super) fn stream(asked: &Asked<'_>) -> Reply {
         return reply::not_allowed("GET");
     }
     let shared = &asked.connection.shared;
-    match guard::accept(&asked.head.headers) {
+    match guard::accept(asked.head) {
         Ok(accepts) if accepts.events => {}
         _ => {
             return reply::refuse(
@@ -64,29 +63,26 @@ pub(super) fn stream(asked: &Asked<'_>) -> Reply {
 }
 
 /// `POST /messages`: one message; what it leads to comes on the stream.
-pub(super) async fn message(asked: Asked<'_>, body: Incoming) -> Reply {
+pub(super) fn begin(asked: &Asked<'_>) -> Result<PostTo, Reply> {
     if asked.head.method != Method::POST {
-        return reply::not_allowed("POST");
+        return Err(reply::not_allowed("POST"));
     }
-    if let Err(rejected) = guard::content(&asked.head.headers) {
-        return rejected.into();
-    }
-    let shared = Arc::clone(&asked.connection.shared);
-    let id = asked.head.uri.query().and_then(|query| {
+    guard::content(asked.head)?;
+    let id = asked.target.query.and_then(|query| {
         query
             .split('&')
             .find_map(|pair| pair.strip_prefix(PARAMETER)?.strip_prefix('='))
     });
-    let session = id
-        .and_then(|id| shared.sessions.find(id, &asked.principal.client))
-        .filter(|session| session.carrier == Carrier::Pair);
-    let Some(session) = session else {
-        return reply::refuse(StatusCode::NOT_FOUND, "there is no such session");
-    };
-    let body = match body::read(body, &shared.settings).await {
-        Ok(body) => body,
-        Err(error) => return error.reply(),
-    };
+    let sessions = &asked.connection.shared.sessions;
+    id.and_then(|id| sessions.find(id, &asked.principal.client))
+        .filter(|session| session.carrier == Carrier::Pair)
+        .map(PostTo::Pair)
+        .ok_or_else(|| reply::refuse(StatusCode::NOT_FOUND, "there is no such session"))
+}
+
+/// Takes in the message.
+pub(super) fn finish(asked: &Asked<'_>, session: &Arc<Session>, body: Bytes) -> Reply {
+    let shared = &asked.connection.shared;
     session.touch(shared.now_ms());
     if !session.general.has_room() {
         return reply::refuse(
@@ -99,7 +95,7 @@ pub(super) async fn message(asked: Asked<'_>, body: Incoming) -> Reply {
         ..Limits::CLIENT
     };
     let parsed = Message::parse(body, &limits);
-    match intake::parsed(&shared, &session, &session.general, parsed) {
+    match intake::parsed(shared, session, &session.general, parsed) {
         Intake::Nothing => {}
         Intake::Reply(message) => {
             session.general.push(message, Weight::Answer);

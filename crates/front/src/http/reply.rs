@@ -1,100 +1,188 @@
 //! Responses.
 
-use std::convert::Infallible;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
-use http::header::{self, HeaderValue};
-use http::{Response, StatusCode};
-use hyper::body::{Body, Frame, SizeHint};
+use http::StatusCode;
+use http::header::{self, HeaderName};
+use legation_core::Wall;
 use legation_wire::codes;
 use legation_wire::message::ErrorObject;
 
 use super::guard::Rejected;
+use super::head::{BadHead, Head};
 use super::stream::EventStream;
 use crate::intake::bare_error;
+
+/// Length of a date as HTTP has it.
+const DATE: usize = 29;
+
+thread_local! {
+    /// The date as text, which is the same for a second.
+    static TODAY: RefCell<(i64, [u8; DATE])> = const { RefCell::new((i64::MIN, [b' '; DATE])) };
+}
 
 /// The body of a response.
 #[derive(Debug)]
 pub(super) enum ReplyBody {
     /// Whole, or nothing.
-    Full(Option<Bytes>),
+    Full(Bytes),
     /// As it comes.
     Events(Box<EventStream>),
 }
 
 /// A response.
-pub(super) type Reply = Response<ReplyBody>;
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) status: StatusCode,
+    /// What the body is; `None` when there is none.
+    kind: Option<&'static str>,
+    /// Further headers.
+    fields: Vec<(HeaderName, Cow<'static, str>)>,
+    pub(super) body: ReplyBody,
+    /// The connection ends with it.
+    pub(super) closes: bool,
+}
 
-// === impl ReplyBody ===
+// === impl Reply ===
 
-impl Body for ReplyBody {
-    type Data = Bytes;
-    type Error = super::stream::Broken;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        match self.get_mut() {
-            Self::Full(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Self::Events(stream) => stream
-                .poll_chunk(cx)
-                .map(|chunk| chunk.map(|chunk| chunk.map(Frame::data))),
+impl Reply {
+    fn new(status: StatusCode, kind: Option<&'static str>, body: ReplyBody) -> Self {
+        Self {
+            status,
+            kind,
+            fields: Vec::new(),
+            body,
+            closes: false,
         }
     }
 
-    fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Full(None))
+    /// With another header, whose value is visible ASCII.
+    pub(super) fn with(mut self, name: HeaderName, value: impl Into<Cow<'static, str>>) -> Self {
+        self.fields.push((name, value.into()));
+        self
     }
 
-    fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Full(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
-            Self::Events(_) => SizeHint::default(),
+    /// The connection ends with it.
+    pub(super) fn closing(mut self) -> Self {
+        self.closes = true;
+        self
+    }
+
+    /// Writes the response's head, as it answers this request; whether a body
+    /// as it comes is sent in chunks.
+    pub(super) fn write_head(&self, out: &mut Vec<u8>, request: &Head, wall: Wall) -> bool {
+        if self.status == StatusCode::OK {
+            out.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
+        } else {
+            put(out, &["HTTP/1.1 ", self.status.as_str(), " "]);
+            put(
+                out,
+                &[self.status.canonical_reason().unwrap_or_default(), "\r\n"],
+            );
+        }
+        if let Some(kind) = self.kind {
+            put(out, &["content-type: ", kind, "\r\n"]);
+        }
+        for (name, value) in &self.fields {
+            put(out, &[name.as_str(), ": ", value, "\r\n"]);
+        }
+        let is_chunked = match &self.body {
+            ReplyBody::Events(_) if request.is_11 => {
+                out.extend_from_slice(b"transfer-encoding: chunked\r\n");
+                true
+            }
+            ReplyBody::Events(_) => false,
+            // What has no body by its nature says nothing of one (RFC 9110, 8.6).
+            ReplyBody::Full(_) if self.status == StatusCode::NO_CONTENT => false,
+            ReplyBody::Full(body) => {
+                out.extend_from_slice(b"content-length: ");
+                number(out, body.len());
+                out.extend_from_slice(b"\r\n");
+                false
+            }
+        };
+        if self.closes {
+            out.extend_from_slice(b"connection: close\r\n");
+        } else if !request.is_11 {
+            out.extend_from_slice(b"connection: keep-alive\r\n");
+        }
+        out.extend_from_slice(b"date: ");
+        date(out, wall);
+        out.extend_from_slice(b"\r\n\r\n");
+        is_chunked
+    }
+}
+
+fn put(out: &mut Vec<u8>, parts: &[&str]) {
+    for part in parts {
+        out.extend_from_slice(part.as_bytes());
+    }
+}
+
+/// A number in hexadecimal digits.
+pub(super) fn hex(out: &mut Vec<u8>, number: usize) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let places = (usize::BITS - number.leading_zeros()).div_ceil(4).max(1);
+    for place in (0..places).rev() {
+        out.push(DIGITS[(number >> (4 * place)) & 15]);
+    }
+}
+
+/// A number in decimal digits.
+fn number(out: &mut Vec<u8>, mut number: usize) {
+    let mut digits = [0_u8; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + u8::try_from(number % 10).unwrap_or_default();
+        number /= 10;
+        if number == 0 {
+            break;
         }
     }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// The date (RFC 9110, section 5.6.7), which a server with a clock has to say.
+fn date(out: &mut Vec<u8>, wall: Wall) {
+    let second = wall.0.div_euclid(1000);
+    TODAY.with_borrow_mut(|(known, text)| {
+        if *known != second {
+            let since = Duration::from_secs(u64::try_from(second).unwrap_or_default());
+            let written = httpdate::fmt_http_date(UNIX_EPOCH + since);
+            if let Ok(written) = written.as_bytes().try_into() {
+                *text = written;
+            }
+            *known = second;
+        }
+        out.extend_from_slice(text);
+    });
 }
 
 /// A JSON body.
 pub(super) fn json(status: StatusCode, body: Bytes) -> Reply {
-    let mut reply = Response::new(ReplyBody::Full(Some(body)));
-    *reply.status_mut() = status;
-    reply.headers_mut().insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("application/json"),
-    );
-    reply
+    Reply::new(status, Some("application/json"), ReplyBody::Full(body))
 }
 
 /// A text of the hub's own.
 pub(super) fn text(body: String, kind: &'static str) -> Reply {
-    let mut reply = Response::new(ReplyBody::Full(Some(body.into())));
-    reply
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    reply
+    Reply::new(StatusCode::OK, Some(kind), ReplyBody::Full(body.into()))
 }
 
 /// No body.
 pub(super) fn empty(status: StatusCode) -> Reply {
-    let mut reply = Response::new(ReplyBody::Full(None));
-    *reply.status_mut() = status;
-    reply
+    Reply::new(status, None, ReplyBody::Full(Bytes::new()))
 }
 
 /// An event stream.
 pub(super) fn events(stream: EventStream) -> Reply {
-    let mut reply = Response::new(ReplyBody::Events(Box::new(stream)));
-    let headers = reply.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("text/event-stream"),
-    );
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    reply
+    let body = ReplyBody::Events(Box::new(stream));
+    Reply::new(StatusCode::OK, Some("text/event-stream"), body)
+        .with(header::CACHE_CONTROL, "no-cache")
+        .with(HeaderName::from_static("x-accel-buffering"), "no")
 }
 
 /// A request that was not even read.
@@ -103,26 +191,20 @@ pub(super) fn refuse(status: StatusCode, message: &str) -> Reply {
         codes::INVALID_REQUEST,
         &format!("{message}; nothing was done"),
     );
-    let mut reply = json(status, bare_error(&error));
+    let reply = json(status, bare_error(&error));
     if status == StatusCode::UNAUTHORIZED {
-        reply.headers_mut().insert(
-            header::WWW_AUTHENTICATE,
-            HeaderValue::from_static(r#"Bearer realm="legation""#),
-        );
+        return reply.with(header::WWW_AUTHENTICATE, r#"Bearer realm="legation""#);
     }
     reply
 }
 
 /// A method that this path does not have.
 pub(super) fn not_allowed(allow: &'static str) -> Reply {
-    let mut reply = refuse(
+    let reply = refuse(
         StatusCode::METHOD_NOT_ALLOWED,
         "this path has no such method",
     );
-    reply
-        .headers_mut()
-        .insert(header::ALLOW, HeaderValue::from_static(allow));
-    reply
+    reply.with(header::ALLOW, allow)
 }
 
 impl From<Rejected> for Reply {
@@ -131,32 +213,8 @@ impl From<Rejected> for Reply {
     }
 }
 
-/// A body that keeps its connection busy until it is written.
-#[derive(Debug)]
-pub(super) struct Counted {
-    pub(super) body: ReplyBody,
-    pub(super) _busy: super::connection::Busy,
-}
-
-impl Body for Counted {
-    type Data = Bytes;
-    type Error = super::stream::Broken;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        Pin::new(&mut self.get_mut().body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+impl From<BadHead> for Reply {
+    fn from(bad: BadHead) -> Self {
+        refuse(bad.status(), &bad.to_string()).closing()
     }
 }
-
-/// A response is always there.
-pub(super) type Never = Infallible;

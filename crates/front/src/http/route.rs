@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
-use http::{Method, Request, StatusCode, Uri};
-use hyper::body::Incoming;
+use bytes::Bytes;
+use http::{Method, StatusCode};
 use legation_core::{Principal, ServerName, Via};
 use legation_gate::Endpoint;
 
 use super::connection::Connection;
-use super::guard::{self, Rejected};
+use super::guard::{self, Accepts, Rejected};
+use super::head::{Head, Target};
 use super::reply::{self, Reply};
+use super::stream::Waiting;
 use super::{mcp, pair, plain};
+use crate::session::Session;
 use crate::shared::count;
 
 /// What a path leads to.
@@ -32,8 +35,43 @@ pub(super) enum Route {
 #[derive(Debug)]
 pub(super) struct Asked<'a> {
     pub(super) connection: &'a Arc<Connection>,
-    pub(super) head: http::request::Parts,
+    pub(super) head: &'a Head,
+    pub(super) target: Target<'a>,
     pub(super) principal: Principal,
+}
+
+/// What follows a request's head.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// Its answer.
+    Reply(Reply),
+    /// Its body, to be read and brought to [`finish`].
+    Body(Posting),
+}
+
+/// A request whose body is wanted.
+#[derive(Debug)]
+pub(super) struct Posting {
+    principal: Principal,
+    to: PostTo,
+}
+
+/// Whose body it is.
+#[derive(Debug)]
+pub(super) enum PostTo {
+    /// A message over Streamable HTTP.
+    Mcp(Endpoint, Accepts),
+    /// A message beside the stream of this session.
+    Pair(Arc<Session>),
+}
+
+/// What a whole request leads to.
+#[derive(Debug)]
+pub(super) enum Begun {
+    /// Its answer.
+    Reply(Reply),
+    /// An answer that takes a while.
+    Wait(Box<Waiting>),
 }
 
 // === impl Route ===
@@ -62,37 +100,76 @@ impl Route {
     }
 }
 
-/// Answers one request.
-pub(super) async fn answer(connection: &Arc<Connection>, request: Request<Incoming>) -> Reply {
-    let (head, body) = request.into_parts();
-    let route = Route::find(head.uri.path());
-    let principal = match check(connection, &head.uri, &head.headers, route.as_ref()) {
+/// Looks at a request's head.
+pub(super) fn begin(connection: &Arc<Connection>, head: &Head) -> Next {
+    let target = match head.target() {
+        Ok(target) => target,
+        Err(bad) => return Next::Reply(bad.into()),
+    };
+    let route = Route::find(target.path);
+    let principal = match check(connection, &target, head, route.as_ref()) {
         Ok(principal) => principal,
         Err(rejected) => {
             count(&connection.shared.counters.rejected);
-            return rejected.into();
+            return Next::Reply(rejected.into());
         }
     };
     let Some(route) = route else {
-        return reply::refuse(StatusCode::NOT_FOUND, "there is nothing at this path");
+        let nothing = reply::refuse(StatusCode::NOT_FOUND, "there is nothing at this path");
+        return Next::Reply(nothing);
     };
     let asked = match principal {
         Some(principal) => Asked {
             connection,
             head,
+            target,
             principal,
         },
-        None if head.method != Method::GET && head.method != Method::HEAD => {
-            return reply::not_allowed("GET, HEAD");
+        None => {
+            return Next::Reply(match route {
+                _ if head.method != Method::GET && head.method != Method::HEAD => {
+                    reply::not_allowed("GET, HEAD")
+                }
+                Route::Health => plain::health(&connection.shared),
+                _ => plain::metrics(&connection.shared),
+            });
         }
-        None if route == Route::Health => return plain::health(&connection.shared),
-        None => return plain::metrics(&connection.shared),
     };
-    match route {
-        Route::Mcp(endpoint) => mcp::answer(asked, body, endpoint).await,
-        Route::Sse => pair::stream(&asked),
-        Route::Messages => pair::message(asked, body).await,
-        Route::Health | Route::Metrics => reply::not_allowed("GET, HEAD"),
+    let to = match route {
+        Route::Mcp(endpoint) => mcp::begin(&asked, endpoint),
+        Route::Sse => Err(pair::stream(&asked)),
+        Route::Messages => pair::begin(&asked),
+        Route::Health | Route::Metrics => Err(reply::not_allowed("GET, HEAD")),
+    };
+    match to {
+        Ok(to) => Next::Body(Posting {
+            principal: asked.principal,
+            to,
+        }),
+        Err(reply) => Next::Reply(reply),
+    }
+}
+
+/// Takes in a request whose body has come.
+pub(super) fn finish(
+    connection: &Arc<Connection>,
+    head: &Head,
+    posting: Posting,
+    body: Bytes,
+) -> Begun {
+    let target = match head.target() {
+        Ok(target) => target,
+        Err(bad) => return Begun::Reply(bad.into()),
+    };
+    let asked = Asked {
+        connection,
+        head,
+        target,
+        principal: posting.principal,
+    };
+    match posting.to {
+        PostTo::Mcp(endpoint, accepts) => mcp::finish(asked, endpoint, accepts, body),
+        PostTo::Pair(session) => Begun::Reply(pair::finish(&asked, &session, body)),
     }
 }
 
@@ -100,14 +177,14 @@ pub(super) async fn answer(connection: &Arc<Connection>, request: Request<Incomi
 /// path that needs one.
 fn check(
     connection: &Connection,
-    uri: &Uri,
-    headers: &http::HeaderMap,
+    target: &Target<'_>,
+    headers: &Head,
     route: Option<&Route>,
 ) -> Result<Option<Principal>, Rejected> {
     let shared = &connection.shared;
-    guard::host(uri, headers, connection.port, &shared.settings)?;
+    guard::host(target, headers, connection.port, &shared.settings)?;
     guard::origin(headers, connection.port, &shared.settings)?;
-    guard::query(uri)?;
+    guard::query(target)?;
     let via = match route {
         Some(Route::Health | Route::Metrics) => return Ok(None),
         Some(Route::Sse | Route::Messages) => Via::Sse,

@@ -63,6 +63,14 @@ pub(super) struct Exchange {
     lost: Lost,
 }
 
+/// A request whose answer its connection waits for.
+pub(super) struct Waiting {
+    exchange: Exchange,
+    accepts: Accepts,
+    session: Option<Arc<Session>>,
+    answer: Option<Answer>,
+}
+
 /// What makes a stream one that a client can come back to.
 #[derive(Debug)]
 pub(super) struct Resumable {
@@ -102,64 +110,15 @@ impl Exchange {
         }
     }
 
-    /// Waits for the answer, or for the first thing to be said before it.
-    /// `session` makes a stream resumable.
-    pub(super) async fn respond(
-        mut self,
-        accepts: Accepts,
-        session: Option<&Arc<Session>>,
-    ) -> Reply {
-        let answer = if accepts.events {
-            self.first(accepts.json).await
-        } else {
-            self.whole().await
-        };
-        let has_more = !self.outbox.is_empty();
-        if let Some(answer) = answer {
-            let plain = answer.status != StatusCode::OK || !has_more;
-            if (plain && accepts.json) || !accepts.events {
-                return match answer.message {
-                    Some(message) => reply::json(answer.status, message),
-                    None => reply::empty(StatusCode::ACCEPTED),
-                };
-            }
-            self.finish(answer);
+    /// To be waited for until there is the answer, or the first thing to be
+    /// said before it. `session` makes a stream resumable.
+    pub(super) fn wait(self, accepts: Accepts, session: Option<Arc<Session>>) -> Waiting {
+        Waiting {
+            exchange: self,
+            accepts,
+            session,
+            answer: None,
         }
-        let resumable = session.map(|session| Resumable {
-            session: Arc::clone(session),
-            number: session.stream_opened(&self.outbox),
-            reader: None,
-        });
-        reply::events(EventStream::new(self, 0, resumable, true))
-    }
-
-    /// The answer if it comes first; `None` when something is to be said before
-    /// it, or it takes so long that the client should see a sign of life.
-    async fn first(&mut self, json: bool) -> Option<Answer> {
-        if !json {
-            return None;
-        }
-        let keepalive = self.shared.settings.keepalive;
-        let ready = std::future::poll_fn(|cx| {
-            if let Some(answer) = self.answer.as_mut()
-                && let Poll::Ready(answer) = answer.as_mut().poll(cx)
-            {
-                self.answer = None;
-                return Poll::Ready(Some(answer));
-            }
-            self.outbox.poll_ready(cx, 0).map(|()| None)
-        });
-        tokio::select! {
-            biased;
-            answer = ready => answer,
-            () = tokio::time::sleep(keepalive) => None,
-        }
-    }
-
-    async fn whole(&mut self) -> Option<Answer> {
-        let answer = self.answer.as_mut()?.await;
-        self.answer = None;
-        Some(answer)
     }
 
     /// Puts the answer behind what was said before it.
@@ -205,6 +164,64 @@ impl fmt::Debug for Exchange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Exchange")
             .field("answered", &self.answer.is_none())
+            .finish_non_exhaustive()
+    }
+}
+
+// === impl Waiting ===
+
+impl Waiting {
+    /// Ready when there is something to respond with.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.accepts.events && !self.accepts.json {
+            return Poll::Ready(());
+        }
+        if let Some(answer) = self.exchange.answer.as_mut()
+            && let Poll::Ready(answer) = answer.as_mut().poll(cx)
+        {
+            self.exchange.answer = None;
+            self.answer = Some(answer);
+            return Poll::Ready(());
+        }
+        if self.accepts.events {
+            self.exchange.outbox.poll_ready(cx, 0)
+        } else {
+            Poll::Pending
+        }
+    }
+
+    /// Whether the client can be shown a sign of life before the answer.
+    pub(super) fn shows_life(&self) -> bool {
+        self.accepts.events
+    }
+
+    /// What there is to respond with.
+    pub(super) fn into_reply(mut self) -> Reply {
+        let has_more = !self.exchange.outbox.is_empty();
+        if let Some(answer) = self.answer.take() {
+            let plain = answer.status != StatusCode::OK || !has_more;
+            if (plain && self.accepts.json) || !self.accepts.events {
+                return match answer.message {
+                    Some(message) => reply::json(answer.status, message),
+                    None => reply::empty(StatusCode::ACCEPTED),
+                };
+            }
+            self.exchange.finish(answer);
+        }
+        let outbox = &self.exchange.outbox;
+        let resumable = self.session.map(|session| Resumable {
+            number: session.stream_opened(outbox),
+            session,
+            reader: None,
+        });
+        reply::events(EventStream::new(self.exchange, 0, resumable, true))
+    }
+}
+
+impl fmt::Debug for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Waiting")
+            .field("exchange", &self.exchange)
             .finish_non_exhaustive()
     }
 }

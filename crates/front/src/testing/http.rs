@@ -72,6 +72,8 @@ impl Client {
         let stream = TcpStream::connect(("127.0.0.1", port))
             .await
             .expect("connected");
+        // Pieces of a request are sent as pieces.
+        stream.set_nodelay(true).expect("set");
         Self {
             stream,
             port,
@@ -186,6 +188,11 @@ impl Client {
             text.push_str(&chunk.unwrap_or_else(|| panic!("ended without {wanted:?}: {text}")));
         }
         text
+    }
+
+    /// What has come and was not asked for.
+    pub(crate) fn unread(&self) -> String {
+        String::from_utf8_lossy(&self.read).into_owned()
     }
 
     /// Whether the other side has closed the connection.

@@ -7,7 +7,6 @@
 //! connection.
 
 mod answer;
-mod body;
 mod call;
 mod client;
 mod head;

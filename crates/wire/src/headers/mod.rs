@@ -10,11 +10,12 @@ mod value;
 #[cfg(test)]
 mod tests;
 
-use http::header::{HeaderMap, HeaderName};
+use http::header::HeaderName;
 
 pub use self::declare::{BadDeclaration, DeclarationFault, ParamHeaders};
 pub use self::value::{decode, encode};
 use crate::codes;
+use crate::http1::{Fields, NotSole};
 use crate::json::{Kind, Object, Raw};
 use crate::message::ErrorObject;
 use crate::meta;
@@ -142,7 +143,7 @@ fn line(out: &mut Vec<u8>, name: &HeaderName, text: &str) {
 /// # Errors
 /// The first difference; to be answered with HTTP status 400 and code -32020.
 pub fn validate(
-    headers: &HeaderMap,
+    headers: &impl Fields,
     method: &str,
     version: Option<&str>,
     params: &Object,
@@ -175,7 +176,7 @@ pub fn validate(
 }
 
 fn validate_param(
-    headers: &HeaderMap,
+    headers: &impl Fields,
     name: &HeaderName,
     body: Option<&Raw>,
 ) -> Result<(), HeaderMismatch> {
@@ -217,7 +218,7 @@ fn decoded<'a>(
     })
 }
 
-fn required<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<&'a str, HeaderMismatch> {
+fn required<'a>(headers: &'a impl Fields, name: &HeaderName) -> Result<&'a str, HeaderMismatch> {
     sole(headers, name)?.ok_or_else(|| {
         mismatch(MismatchFault::Missing {
             header: name.as_str().into(),
@@ -226,20 +227,15 @@ fn required<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<&'a str, He
 }
 
 /// The one value of a header. Two values would let an intermediary route by the other one.
-fn sole<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, HeaderMismatch> {
-    let mut values = headers.get_all(name).iter();
-    let Some(value) = values.next() else {
-        return Ok(None);
-    };
-    if values.next().is_some() {
-        return Err(mismatch(MismatchFault::Repeated {
-            header: name.as_str().into(),
-        }));
-    }
-    match value.to_str() {
-        Ok(text) => Ok(Some(text.trim_matches([' ', '\t']))),
-        Err(_) => Err(mismatch(MismatchFault::Malformed {
-            header: name.as_str().into(),
-        })),
-    }
+fn sole<'a>(
+    headers: &'a impl Fields,
+    name: &HeaderName,
+) -> Result<Option<&'a str>, HeaderMismatch> {
+    let header = || name.as_str().into();
+    headers.sole(name).map_err(|not_sole| {
+        mismatch(match not_sole {
+            NotSole::Repeated => MismatchFault::Repeated { header: header() },
+            NotSole::NoText => MismatchFault::Malformed { header: header() },
+        })
+    })
 }

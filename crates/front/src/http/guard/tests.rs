@@ -1,4 +1,4 @@
-use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use legation_core::{ClientId, Via};
 
 use super::*;
@@ -17,7 +17,7 @@ fn only_the_hubs_own_hosts_pass() {
         hosts: vec!["hub.example:443".into()],
         ..FrontSettings::default()
     };
-    let uri = Uri::from_static("/mcp");
+    let uri = Target::parse("/mcp").expect("a target");
     for good in [
         "127.0.0.1:48080",
         "localhost:48080",
@@ -64,7 +64,7 @@ fn only_the_hubs_own_hosts_pass() {
             "{hosts:?}"
         );
     }
-    let absolute = Uri::from_static("http://evil.com/mcp");
+    let absolute = Target::parse("http://evil.com/mcp").expect("a target");
     let refused = host(
         &absolute,
         &headers(&header::HOST, &["localhost:48080"]),
@@ -120,10 +120,11 @@ fn tokens_in_the_address_are_refused() {
         "/mcp?TOKEN=x",
         "/mcp?token",
     ] {
-        let uri: Uri = bad.parse().expect("a target");
+        let uri = Target::parse(bad).expect("a target");
         assert_eq!(query(&uri).expect_err(bad).status, StatusCode::UNAUTHORIZED);
     }
-    assert_eq!(query(&Uri::from_static("/messages?sessionId=x")), Ok(()));
+    let fine = Target::parse("/messages?sessionId=x").expect("a target");
+    assert_eq!(query(&fine), Ok(()));
 }
 
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 
 use http::HeaderValue;
 use legation_wire::headers;
+use legation_wire::http1::Framing;
 
 /// Longest head of an answer, in bytes, and most of its headers.
 const HEAD_MAX: usize = 64 * 1024;
@@ -35,17 +36,6 @@ pub(super) enum Kind {
     Events,
     /// Anything else, as it was sent.
     Other(Box<str>),
-}
-
-/// Where a body ends (RFC 9112, section 6.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Framing {
-    /// After so many bytes.
-    Length(u64),
-    /// With the last chunk.
-    Chunked,
-    /// With the connection.
-    Close,
 }
 
 // === impl Head ===

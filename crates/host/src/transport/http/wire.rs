@@ -7,11 +7,11 @@ use std::sync::Weak;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use legation_wire::http1::{BadFraming, Body, Framing, Step};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 
-use super::body::{Body, Step};
 use super::client::Pool;
-use super::head::{Framing, Head, bad};
+use super::head::{Head, bad};
 use super::stream::Stream;
 use crate::transport::error::HttpError;
 
@@ -145,7 +145,8 @@ impl Wire {
         let broken = |source| HttpError::Broken { source };
         loop {
             let from = self.at;
-            let (used, step) = self.body.step(&self.came[from..]).map_err(broken)?;
+            let stepped = self.body.step(&self.came[from..]);
+            let (used, step) = stepped.map_err(|BadFraming { problem }| broken(bad(problem)))?;
             self.at += used;
             match step {
                 Step::Data(range) => {

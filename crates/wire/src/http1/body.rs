@@ -1,17 +1,28 @@
 //! Where the data of a body lies in what came (RFC 9112, sections 6 and 7).
 
-use std::io;
-use std::ops::Range;
+#[cfg(test)]
+mod tests;
 
-use super::head::{Framing, bad};
+use std::ops::Range;
 
 /// Longest line with a chunk's size, extensions included, and longest trailer.
 const LINE_MAX: usize = 4 * 1024;
 
+/// Where a body ends (RFC 9112, section 6.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// After so many bytes.
+    Length(u64),
+    /// With the last chunk.
+    Chunked,
+    /// With the connection; answers only.
+    Close,
+}
+
 /// The decoder of one body. Without input of its own: it is shown what has
 /// come and not been used.
 #[derive(Debug)]
-pub(super) struct Body {
+pub struct Body {
     state: State,
     /// Bytes of trailers so far, which are read and mean nothing.
     trailers: usize,
@@ -35,7 +46,7 @@ enum State {
 
 /// What was found.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub enum Step {
     /// Data, by its place in what was shown.
     Data(Range<usize>),
     /// Nothing without more.
@@ -44,10 +55,20 @@ pub(super) enum Step {
     End,
 }
 
+/// The framing of a body is broken, or could be read in more than one way.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
+pub struct BadFraming {
+    /// What is wrong.
+    pub problem: &'static str,
+}
+
 // === impl Body ===
 
 impl Body {
-    pub(super) fn new(framing: Framing) -> Self {
+    /// A body of which nothing has been read.
+    #[must_use]
+    pub fn new(framing: Framing) -> Self {
         let state = match framing {
             Framing::Length(length) => State::Length(length),
             Framing::Chunked => State::Size,
@@ -57,7 +78,8 @@ impl Body {
     }
 
     /// How many bytes there are at least still to come.
-    pub(super) fn at_least(&self) -> u64 {
+    #[must_use]
+    pub fn at_least(&self) -> u64 {
         match self.state {
             State::Length(missing) | State::Chunk(missing) => missing,
             State::Size | State::ChunkEnd | State::Trailers | State::Close => 0,
@@ -65,7 +87,8 @@ impl Body {
     }
 
     /// Whether the end of the connection is the end of the body.
-    pub(super) fn ends_with_connection(&self) -> bool {
+    #[must_use]
+    pub fn ends_with_connection(&self) -> bool {
         matches!(self.state, State::Close)
     }
 
@@ -73,7 +96,7 @@ impl Body {
     ///
     /// # Errors
     /// The framing is broken.
-    pub(super) fn step(&mut self, text: &[u8]) -> io::Result<(usize, Step)> {
+    pub fn step(&mut self, text: &[u8]) -> Result<(usize, Step), BadFraming> {
         let mut at = 0;
         loop {
             let rest = &text[at..];
@@ -105,7 +128,7 @@ impl Body {
         }
     }
 
-    fn line(&mut self, line: &[u8]) -> io::Result<()> {
+    fn line(&mut self, line: &[u8]) -> Result<(), BadFraming> {
         self.state = match self.state {
             State::Size => match chunk_size(line)? {
                 0 => State::Trailers,
@@ -132,7 +155,7 @@ fn take(text: &[u8], missing: u64) -> usize {
 }
 
 /// The line that begins here, without its end; `None` while it is not whole.
-fn line(text: &[u8]) -> io::Result<Option<&[u8]>> {
+fn line(text: &[u8]) -> Result<Option<&[u8]>, BadFraming> {
     let end = text.iter().take(LINE_MAX).position(|byte| *byte == b'\n');
     match end {
         Some(end) if end > 0 && text[end - 1] == b'\r' => Ok(Some(&text[..end - 1])),
@@ -143,7 +166,7 @@ fn line(text: &[u8]) -> io::Result<Option<&[u8]>> {
 }
 
 /// The size of a chunk; extensions are left out (RFC 9112, section 7.1.1).
-fn chunk_size(line: &[u8]) -> io::Result<u64> {
+fn chunk_size(line: &[u8]) -> Result<u64, BadFraming> {
     let digits = line.split(|byte| *byte == b';').next().unwrap_or_default();
     let digits = std::str::from_utf8(digits.trim_ascii_end()).ok();
     digits
@@ -152,5 +175,6 @@ fn chunk_size(line: &[u8]) -> io::Result<u64> {
         .ok_or_else(|| bad("the size of a chunk is no number"))
 }
 
-#[cfg(test)]
-mod tests;
+fn bad(problem: &'static str) -> BadFraming {
+    BadFraming { problem }
+}
