@@ -27,6 +27,8 @@ mod template;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use sha2::{Digest as _, Sha256};
+
 pub use bans::{
     ArgumentTest, BanExample, BanKind, BanWhen, Fact, HardBan, HardBans, MoneyOver, Operator,
     RecipientList,
@@ -41,7 +43,7 @@ pub use enterprise::{
 pub use json::Note;
 pub use ladder::{ActionCategory, AutonomyLadder, Mode, PromotionThreshold};
 pub use load::ToolName;
-pub use name::{EntitySet, Meant, normalise};
+pub use name::{ALL, EntitySet, Meant, normalise};
 pub use native::native_tools;
 pub use pattern::{NamePattern, ToolPattern};
 pub use problem::{Place, Problem, Severity};
@@ -195,6 +197,28 @@ impl Sources {
             enterprise: Vec::new(),
             rosters: BTreeMap::new(),
         }
+    }
+
+    /// Stands for what redaction goes by: the profile and the rosters. A test of
+    /// redaction is about this text of them and no other.
+    pub fn redaction_digest(&self) -> String {
+        let mut hash = Sha256::new();
+        let mut add = |name: &str, text: &FileText| {
+            let text = match text {
+                FileText::Text(text) => text.as_str(),
+                FileText::Absent | FileText::Unusable(_) => "",
+            };
+            for part in [name, text] {
+                hash.update((part.len() as u64).to_be_bytes());
+                hash.update(part.as_bytes());
+            }
+        };
+        add(file::OPERATOR_PROFILE, &self.operator_profile);
+        for (name, text) in &self.rosters {
+            add(name, text);
+        }
+        let digest = hash.finalize();
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// With these rosters, by the name that `roster_files` uses.

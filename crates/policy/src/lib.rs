@@ -17,6 +17,7 @@ mod explain;
 mod glob;
 pub mod governance;
 pub mod grant;
+pub mod hipaa;
 mod permitted;
 pub mod provider;
 pub mod registry;

@@ -16,7 +16,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use unicode_security::confusable_detection::skeleton;
 
 /// The word that means every entity.
-pub(super) const ALL: &str = "all";
+pub const ALL: &str = "all";
 
 /// The longest id, in bytes.
 const MAX_LEN: usize = 64;
