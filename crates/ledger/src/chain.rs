@@ -219,6 +219,14 @@ impl Chain {
         }
     }
 
+    /// How many records there are.
+    pub(crate) fn total(&self) -> u64 {
+        self.heads
+            .values()
+            .map(|head| head.seq.unsigned_abs())
+            .sum()
+    }
+
     /// Where every chain ends that has a record; `None` while that is not known
     /// after a failure.
     pub(crate) fn ends(&self) -> Option<Ends> {

@@ -12,6 +12,7 @@
 //! the checkpoint names is another one, or none.
 
 mod announced;
+mod maker;
 mod note;
 
 use std::fmt::Write as _;
@@ -24,8 +25,10 @@ use sha2::{Digest as _, Sha256};
 use crate::chain::Hash;
 
 pub(crate) use announced::{Announced, KEY_TOPIC, hub_entity};
+pub use maker::Made;
+pub(crate) use maker::Maker;
+pub(crate) use note::split;
 pub use note::{NoteError, PublicKey, PublicKeyError};
-pub(crate) use note::{Signature, sign, split};
 
 /// What one checkpoint says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,6 +144,11 @@ impl Checkpoint {
             return Err(CheckpointError::Root);
         }
         Ok(checkpoint)
+    }
+
+    /// The hash over its heads.
+    pub(crate) fn root(&self) -> Hash {
+        root(&self.head_lines())
     }
 
     fn head_lines(&self) -> String {

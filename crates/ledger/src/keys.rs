@@ -158,6 +158,23 @@ impl LedgerKeys {
         Ok((number, self.signer_numbered(number)?))
     }
 
+    /// The signing key of that number, if there is one.
+    pub(crate) fn existing_signer(&self, number: u32) -> Result<Option<Signer>, KeystoreError> {
+        let Source::Keystore(keystore) = &self.source else {
+            return Ok(None);
+        };
+        let seed = keystore.existing(&format!("{SIGNER}{number}"))?;
+        Ok(seed.map(|seed| Signer::from_seed(&seed)))
+    }
+
+    /// Destroys a signing key that has a successor.
+    pub(crate) fn destroy_signer(&self, number: u32) -> Result<bool, KeystoreError> {
+        match &self.source {
+            Source::Keystore(keystore) => keystore.destroy(&format!("{SIGNER}{number}")),
+            Source::Seed(_) => Ok(false),
+        }
+    }
+
     /// The signing key of that number, made if there is none.
     pub(crate) fn signer_numbered(&self, number: u32) -> Result<Signer, KeystoreError> {
         let name = format!("{SIGNER}{number}");

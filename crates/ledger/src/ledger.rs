@@ -1,29 +1,27 @@
 //! The ledger itself: who may record what, and the group commit.
 
-use std::fmt;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use legation_core::{Cancel, EntityId, SharedClock};
-use legation_store::{Store, StoreError};
+use legation_store::Store;
 use tokio::sync::{Notify, oneshot, watch};
 
-use crate::chain::{Chain, ChainError, Done, Written};
+use crate::chain::{Chain, ChainError};
+use crate::checkpoint::Maker;
 use crate::error::{LedgerError, LedgerOpenError};
 use crate::follow::Follow;
 use crate::keys::LedgerKeys;
-use crate::queue::{ClaimKind, Claimed, Duty, Pending, Queues, Waiter, my_shard};
+use crate::publish::Publisher;
+use crate::queue::{ClaimKind, Claimed, Duty, Pending, Queues};
 use crate::read::{self, Entry};
-use crate::record::{CallId, Claim, Intent, Note, OutcomeRecord, Refused, Status};
-use crate::settle::{Settling, Syncs};
+use crate::record::{CallId, Claim, Intent, Note, OutcomeRecord, Refused};
+use crate::settle::Syncs;
 use crate::sweep::sweep;
 use crate::ticket::Ticket;
 use crate::verify::{self, Evidence, Report};
-
-/// Most callers that may wait for a record at a time.
-const WAITING_MAX: usize = 4_096;
 
 /// Outcomes are committed at the latest this long after they are known.
 const FLUSH_AFTER: Duration = Duration::from_millis(50);
@@ -43,7 +41,7 @@ pub enum Durability {
 /// The record of every call. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Ledger {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
 pub(crate) struct Inner {
@@ -51,26 +49,18 @@ pub(crate) struct Inner {
     pub(crate) keys: LedgerKeys,
     pub(crate) clock: SharedClock,
     pub(crate) syncs: Syncs,
-    chain: Mutex<Chain>,
-    queues: Queues,
-    waiting: AtomicUsize,
+    pub(crate) maker: Maker,
+    pub(crate) publisher: OnceLock<Publisher>,
+    pub(crate) chain: Mutex<Chain>,
+    pub(crate) queues: Queues,
+    pub(crate) waiting: AtomicUsize,
     /// An outcome was queued since the flusher last looked.
-    dirty: AtomicBool,
-    flusher: Notify,
-    written: watch::Sender<i64>,
+    pub(crate) dirty: AtomicBool,
+    pub(crate) flusher: Notify,
+    pub(crate) written: watch::Sender<i64>,
     start: u64,
     calls: AtomicU64,
     swept: usize,
-}
-
-/// One of those who wait; dropping it leaves the line.
-struct Place(Arc<Inner>);
-
-/// The duty to commit a queue. Dropping it does so: a leader that is cancelled
-/// still commits, on the spot, and no one who trusted it waits for ever.
-struct Lead {
-    inner: Arc<Inner>,
-    shard: usize,
 }
 
 // === impl Ledger ===
@@ -104,6 +94,8 @@ impl Ledger {
                 keys,
                 clock,
                 syncs: Syncs::default(),
+                maker: Maker::default(),
+                publisher: OnceLock::new(),
                 chain: Mutex::new(chain),
                 queues: Queues::default(),
                 waiting: AtomicUsize::new(0),
@@ -332,179 +324,5 @@ impl Ledger {
     /// [`LedgerError::Read`].
     pub fn verify(&self, evidence: &Evidence) -> Result<Report, LedgerError> {
         verify::verify(self.inner.store.reader(), evidence)
-    }
-}
-
-// === impl Inner ===
-
-impl Inner {
-    /// The commitment to an intent's arguments.
-    fn commit_to(&self, intent: &Intent<'_>, at_ms: i64) -> Result<Option<[u8; 32]>, LedgerError> {
-        let commit = |args| self.keys.commit(intent.entity, at_ms, args);
-        intent
-            .args
-            .map(commit)
-            .transpose()
-            .map_err(LedgerError::key)
-    }
-
-    /// Queues a record and waits until it is written.
-    async fn wait<T>(
-        self: Arc<Self>,
-        pending: Pending,
-        told: oneshot::Receiver<Result<T, LedgerError>>,
-    ) -> Result<T, LedgerError> {
-        let waiting = self.waiting.fetch_add(1, Ordering::AcqRel);
-        let _place = Place(Arc::clone(&self));
-        if waiting >= WAITING_MAX {
-            return Err(LedgerError::Busy { waiting });
-        }
-        let shard = my_shard();
-        if self.queues.push(shard, pending) {
-            let lead = Lead { inner: self, shard };
-            // Whatever else is ready on this thread joins the commit. Giving
-            // more turns away, for larger batches or while another thread
-            // commits, was measured to cost more than it saves.
-            tokio::task::yield_now().await;
-            drop(lead);
-        }
-        told.await.unwrap_or(Err(LedgerError::Stopped))
-    }
-
-    pub(crate) fn queue_outcome(&self, pending: Pending) {
-        self.queues.push_quietly(my_shard(), pending);
-        self.wake_flusher();
-    }
-
-    fn wake_flusher(&self) {
-        if !self.dirty.swap(true, Ordering::AcqRel) {
-            self.flusher.notify_one();
-        }
-    }
-
-    fn commit_all(self: &Arc<Self>) -> Result<(), Arc<StoreError>> {
-        self.commit(self.queues.take_all())
-    }
-
-    /// Writes a batch and tells everyone in it.
-    fn commit(self: &Arc<Self>, batch: Vec<Pending>) -> Result<(), Arc<StoreError>> {
-        let (done, position) = {
-            let mut chain = self.chain();
-            let done = chain.write(&self.store, batch);
-            (done, chain.position())
-        };
-        match done {
-            Ok(Done {
-                written,
-                lost,
-                commit: Some(commit),
-            }) => {
-                for (waiter, claimed) in lost {
-                    waiter.fail(LedgerError::Claimed {
-                        kind: claimed.kind.as_str(),
-                        id: claimed.id,
-                    });
-                }
-                // One who begins to follow after this reads the file first.
-                if self.written.receiver_count() > 0 {
-                    self.written.send_replace(position);
-                }
-                let waits = |one: &Written| one.pending.duty.durability() == Durability::Disk;
-                if !written.iter().any(waits) {
-                    self.deliver(written);
-                    return Ok(());
-                }
-                let (disk, cache): (Vec<_>, Vec<_>) = written.into_iter().partition(waits);
-                self.deliver(cache);
-                self.settle(Settling {
-                    commit,
-                    written: disk,
-                });
-                Ok(())
-            }
-            Ok(Done { commit: None, .. }) => Ok(()),
-            Err(failed) => {
-                self.wake_flusher();
-                self.tell(Arc::clone(&failed.source), failed.waiters);
-                Err(failed.source)
-            }
-        }
-    }
-
-    pub(crate) fn deliver(self: &Arc<Self>, written: Vec<Written>) {
-        for one in written {
-            match one.pending.duty {
-                Duty::Intent {
-                    call,
-                    spans,
-                    waiter,
-                    ..
-                } => {
-                    let ticket = Ticket::new(
-                        Arc::clone(self),
-                        one.pending.entity,
-                        call,
-                        (one.position, one.seq),
-                        (one.pending.members, spans),
-                    );
-                    if let Err(Ok(ticket)) = waiter.send(Ok(ticket)) {
-                        ticket.finish(&OutcomeRecord::bare(Status::Cancelled));
-                    }
-                }
-                // One who has gone need not be told.
-                Duty::Plain { waiter, .. } => drop(waiter.send(Ok(()))),
-                Duty::Outcome { .. } => {}
-            }
-        }
-    }
-
-    pub(crate) fn tell(&self, source: Arc<StoreError>, waiters: Vec<Waiter>) {
-        for waiter in waiters {
-            waiter.fail(LedgerError::Write {
-                source: Arc::clone(&source),
-            });
-        }
-    }
-
-    pub(crate) fn chain(&self) -> MutexGuard<'_, Chain> {
-        self.chain.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        // Only outcomes can be left: everyone who waits holds a share of this.
-        let batch = self.queues.take_all();
-        let written = self.chain().write(&self.store, batch);
-        if let Err(failed) = written {
-            tracing::error!(error = %legation_core::error::chain(&*failed.source), "the last outcomes were not recorded; the next start records them as unknown");
-        }
-    }
-}
-
-impl fmt::Debug for Inner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ledger")
-            .field("store", &self.store)
-            .field("waiting", &self.waiting)
-            .finish_non_exhaustive()
-    }
-}
-
-// === impl Place ===
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.waiting.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
-// === impl Lead ===
-
-impl Drop for Lead {
-    fn drop(&mut self) {
-        let batch = self.inner.queues.take(self.shard);
-        // Whoever waits is told; the leader is one of them.
-        drop(self.inner.commit(batch));
     }
 }

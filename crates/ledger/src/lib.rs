@@ -20,28 +20,35 @@
 
 mod chain;
 mod checkpoint;
+mod commit;
 mod error;
 mod follow;
 mod keys;
 mod ledger;
 mod line;
 mod members;
+mod publish;
 mod queue;
 mod read;
 mod record;
 mod settle;
+mod sign_off;
 mod stored;
 mod sweep;
 mod ticket;
 mod verify;
 
-pub use checkpoint::{Checkpoint, CheckpointError, Head, NoteError, PublicKey, PublicKeyError};
+pub use checkpoint::{
+    Checkpoint, CheckpointError, Head, Made, NoteError, PublicKey, PublicKeyError,
+};
 pub use error::{LedgerError, LedgerOpenError};
 pub use follow::Follow;
 pub use keys::{LedgerKeys, Month};
 pub use ledger::{Durability, Ledger};
+pub use publish::{Place, PublishError, PublishSettings};
 pub use read::{Entry, LedgerReader};
 pub use record::{CallId, Claim, Detail, Intent, Note, OutcomeRecord, Refused, Status, Verb};
+pub use sign_off::Pace;
 pub use stored::{Kind, Record};
 pub use ticket::Ticket;
 pub use verify::{ChainReport, Evidence, EvidenceError, Fault, FaultKind, Report};

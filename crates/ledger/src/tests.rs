@@ -1,9 +1,12 @@
 //! The ledger, on real files.
 
+mod checkpoints;
 mod claims;
 mod commit;
 mod failure;
+mod flips;
 mod keys;
+mod oracle;
 mod records;
 mod tamper;
 

@@ -28,6 +28,9 @@ const LIST_ALL: &str = "SELECT origin, size, at_ms, root, note FROM checkpoints
 const LAST: &str = "SELECT origin, size, at_ms, root, note FROM checkpoints
     WHERE origin = ?1 ORDER BY size DESC LIMIT 1";
 
+const NEWEST: &str = "SELECT origin, size, at_ms, root, note FROM checkpoints
+    ORDER BY at_ms DESC, size DESC LIMIT 1";
+
 impl Store {
     /// Adds a checkpoint; `false`, and nothing done, when there is one of that
     /// log and size. On disk on return.
@@ -78,6 +81,16 @@ impl Store {
 }
 
 impl Reader {
+    /// The checkpoint that was made last, of whatever log.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn checkpoint_newest(&self) -> Result<Option<CheckpointRow>, StoreError> {
+        self.read("reading the newest checkpoint", |session| {
+            first(session, NEWEST, &[], from_row)
+        })
+    }
+
     /// Every checkpoint, by log and size.
     ///
     /// # Errors

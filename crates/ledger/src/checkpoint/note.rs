@@ -112,12 +112,22 @@ impl PublicKey {
 
     /// Whether one of the signatures is this signer's of `body`.
     pub(crate) fn signed(&self, body: &str, signatures: &[Signature<'_>]) -> bool {
+        self.own(signatures)
+            .any(|one| self.key.verifies(body.as_bytes(), &one.signature))
+    }
+
+    /// Whether one of the signatures says that it is this signer's.
+    pub(crate) fn is_named_by(&self, signatures: &[Signature<'_>]) -> bool {
+        self.own(signatures).next().is_some()
+    }
+
+    fn own<'a, 's>(
+        &self,
+        signatures: &'s [Signature<'a>],
+    ) -> impl Iterator<Item = &'s Signature<'a>> {
         let id = self.id();
-        signatures.iter().any(|one| {
-            one.name == self.name
-                && one.id == id
-                && self.key.verifies(body.as_bytes(), &one.signature)
-        })
+        let own = move |one: &&Signature<'_>| one.name == self.name && one.id == id;
+        signatures.iter().filter(own)
     }
 }
 

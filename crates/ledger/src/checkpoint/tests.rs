@@ -1,5 +1,6 @@
 use legation_keystore::Key;
 
+use super::note::sign;
 use super::*;
 
 fn checkpoint() -> Checkpoint {

@@ -246,6 +246,7 @@ fn every_rearrangement_is_found_and_located() {
             "{what}"
         );
         assert!(!report.is_intact(), "{what}");
+        assert!(!super::oracle::both(&place, None, &[]).is_empty(), "{what}");
     }
 }
 

@@ -54,6 +54,16 @@ struct Statement {
     checkpoint: Checkpoint,
 }
 
+/// Who signed a checkpoint.
+enum Signed {
+    /// A trusted key.
+    Trusted,
+    /// It names a trusted key, whose signature it is not.
+    Falsely,
+    /// Nobody who is trusted.
+    Otherwise,
+}
+
 /// What checkpoints say of one chain.
 #[derive(Debug, Default)]
 struct Wanted {
@@ -61,8 +71,8 @@ struct Wanted {
     ends: BTreeMap<i64, Vec<(usize, Hash)>>,
     /// The last record walked.
     last: i64,
-    /// Up to where the chain is the one that was signed.
-    agreed: i64,
+    /// Where the chain is the one that was signed, and by which statement.
+    agreed: Vec<(i64, usize)>,
     /// Where it is not, and which statement says so.
     rewritten: Option<(i64, i64, usize)>,
 }
@@ -169,7 +179,7 @@ impl Compared {
     /// A record that is whole enough to have a place in its chain.
     pub(super) fn see(&mut self, row: &LedgerRow, hash: &Hash) {
         if let Some(wanted) = self.chains.get_mut(&row.entity) {
-            wanted.see(row, hash);
+            wanted.see(row, hash, &self.statements);
         }
         if row.entity == hub_entity() && memmem::find(&row.bytes, KEY_TOPIC.as_bytes()).is_some() {
             let record = serde_json::from_slice::<Record>(&row.bytes).ok();
@@ -196,12 +206,17 @@ impl Compared {
         let unvouched = self.trust();
         let (mut covered, mut known) = (0, 0);
         let mut unsigned = Vec::new();
-        for (index, statement) in self.statements.iter().enumerate() {
-            if statement.is_signed(&self.keys) {
-                covered = covered.max(statement.checkpoint.size);
-                known = known.max(statement.end_of(&hub_entity()));
-            } else {
-                unsigned.push(index);
+        for statement in &self.statements {
+            match statement.signed_by(&self.keys) {
+                Signed::Trusted => {
+                    covered = covered.max(statement.checkpoint.size);
+                    known = known.max(statement.end_of(&hub_entity()));
+                }
+                Signed::Falsely => {
+                    let kind = FaultKind::BadCheckpoint;
+                    report.add(of_checkpoint(kind, 0, &statement.name));
+                }
+                Signed::Otherwise => unsigned.push(statement),
             }
         }
         // Whatever a trusted checkpoint covers it vouches for.
@@ -210,8 +225,7 @@ impl Compared {
                 report.add(fault);
             }
         }
-        for index in unsigned {
-            let statement = &self.statements[index];
+        for statement in unsigned {
             if statement.checkpoint.size > covered {
                 let size = i64::try_from(statement.checkpoint.size).unwrap_or(i64::MAX);
                 report.add(of_checkpoint(FaultKind::KeyChanged, size, &statement.name));
@@ -266,27 +280,43 @@ impl Compared {
 // === impl Wanted ===
 
 impl Wanted {
-    fn see(&mut self, row: &LedgerRow, hash: &Hash) {
+    fn see(&mut self, row: &LedgerRow, hash: &Hash, statements: &[Statement]) {
         self.last = row.seq;
         let Some(ends) = self.ends.get(&row.seq) else {
             return;
         };
-        match ends.iter().find(|(_, wanted)| wanted != hash) {
-            Some((index, _)) if self.rewritten.is_none() => {
-                self.rewritten = Some((row.position, self.agreed + 1, *index));
-            }
-            Some(_) => {}
-            None => self.agreed = row.seq,
+        if let Some((index, _)) = ends.iter().find(|(_, wanted)| wanted != hash)
+            && self.rewritten.is_none()
+        {
+            // What was signed later may be of the new chain already.
+            let time = |index: usize| &statements[index].checkpoint.time;
+            let before = self
+                .agreed
+                .iter()
+                .filter(|(_, agreeing)| time(*agreeing) <= time(*index));
+            let agreed = before.map(|(seq, _)| *seq).max().unwrap_or(0);
+            self.rewritten = Some((row.position, agreed + 1, *index));
         }
+        let agreeing = ends.iter().filter(|(_, wanted)| wanted == hash);
+        self.agreed
+            .extend(agreeing.map(|(index, _)| (row.seq, *index)));
     }
 }
 
 // === impl Statement ===
 
 impl Statement {
-    fn is_signed(&self, keys: &[PublicKey]) -> bool {
-        split(&self.note)
-            .is_ok_and(|(body, signatures)| keys.iter().any(|key| key.signed(body, &signatures)))
+    fn signed_by(&self, keys: &[PublicKey]) -> Signed {
+        let Ok((body, signatures)) = split(&self.note) else {
+            return Signed::Otherwise;
+        };
+        if keys.iter().any(|key| key.signed(body, &signatures)) {
+            Signed::Trusted
+        } else if keys.iter().any(|key| key.is_named_by(&signatures)) {
+            Signed::Falsely
+        } else {
+            Signed::Otherwise
+        }
     }
 
     fn end_of(&self, entity: &EntityId) -> i64 {

@@ -69,7 +69,10 @@ impl Verifier {
         let stated = Hash::try_from(row.hash.as_slice()).ok();
         let whole = stated == Some(computed) && row.prev.len() == computed.len();
         line::stamp(&mut self.start, &row.entity, row.seq, row.at_ms);
-        let said = row.bytes.strip_prefix(&self.start[..]).and_then(Said::read);
+        let rest = row.bytes.strip_prefix(&self.start[..]);
+        let said = rest
+            .filter(|_| whole)
+            .and_then(|rest| Said::read(rest, &row.bytes));
         if !self.chains.contains_key(&row.entity) {
             self.chains.insert(row.entity.clone(), Walked::first());
         }
@@ -79,9 +82,14 @@ impl Verifier {
         if !whole {
             self.report.add(fault(row.seq, FaultKind::Changed));
         } else if said.is_none() {
-            let kind = misread(row);
+            let moved = rest.is_none() && row.bytes.starts_with(line::VERSION);
+            let kind = if moved {
+                FaultKind::Misplaced
+            } else {
+                FaultKind::Malformed
+            };
             self.report.add(fault(row.seq, kind));
-            if kind == FaultKind::Misplaced && !is_at_home(row) {
+            if moved && !is_at_home(row) {
                 // It belongs elsewhere; here it is as if it were not.
                 return;
             }
@@ -108,7 +116,7 @@ impl Verifier {
         self.compared.see(row, &computed);
         if let Some(said) = said {
             let outcome = walked.count(&mut self.report, &said, row.seq);
-            if outcome.is_err() && whole {
+            if outcome.is_err() {
                 self.report.add(fault(row.seq, FaultKind::Orphan));
             }
         }
@@ -180,13 +188,12 @@ impl Walked {
 
 impl<'a> Said<'a> {
     /// Reads what follows the stamp. The members stand in a fixed order and the
-    /// ledger's own words need no escaping, so that bytes can be compared.
-    fn read(rest: &'a [u8]) -> Option<Self> {
+    /// ledger's own words need no escaping, so that bytes can be compared; that
+    /// the whole is JSON is checked, but nothing is made of it.
+    fn read(rest: &'a [u8], whole: &[u8]) -> Option<Self> {
+        serde_json::from_slice::<IgnoredAny>(whole).ok()?;
         let rest = rest.strip_prefix(b"\"kind\":\"")?;
         let (kind, rest) = until_quote(rest)?;
-        if !rest.ends_with(b"}") || !matches!(kind, b"intent" | b"outcome" | b"refused" | b"note") {
-            return None;
-        }
         if kind == b"note" {
             return Some(Self {
                 kind,
@@ -210,17 +217,6 @@ impl<'a> Said<'a> {
 fn until_quote(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = bytes.iter().position(|byte| *byte == b'"')?;
     Some((&bytes[..end], &bytes[end + 1..]))
-}
-
-/// Why a record whose hash is right does not begin as its row demands.
-fn misread(row: &LedgerRow) -> FaultKind {
-    let json = serde_json::from_slice::<IgnoredAny>(&row.bytes).is_ok();
-    let stamped = json && row.bytes.starts_with(line::VERSION);
-    if stamped {
-        FaultKind::Misplaced
-    } else {
-        FaultKind::Malformed
-    }
 }
 
 /// Whether only the time differs between a record and its row.

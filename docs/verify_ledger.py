@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Checks the ledger of a Legation data directory with nothing but Python, signatures of checkpoints included."""
+import argparse, base64, contextlib, hashlib, json, pathlib, sqlite3, struct, sys, time
+P, Q = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493  # Ed25519: RFC 8032, section 5.1
+D, I = -121665 * pow(121666, P - 2, P) % P, pow(2, (P - 1) // 4, P)
+def point(data):
+    y, odd = int.from_bytes(data, "little") & (2**255 - 1), data[31] >> 7
+    square = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
+    x = next((x for x in (pow(square, (P + 3) // 8, P) * turn % P for turn in (1, I)) if x * x % P == square), 0)
+    return (P - x if x % 2 != odd else x, y, 1) if y < P and x * x % P == square else None
+def add(a, b):
+    zw, xu, yv = a[2] * b[2] % P, a[0] * b[0] % P, a[1] * b[1] % P
+    zz, e, cross = zw * zw % P, D * xu * yv % P, (a[0] + a[1]) * (b[0] + b[1]) - xu - yv
+    return zw * (zz - e) * cross % P, zw * (zz + e) * (yv + xu) % P, (zz - e) * (zz + e) % P
+def times(n, p): return add(times(n >> 1, add(p, p)), p if n & 1 else (0, 1, 1)) if n else (0, 1, 1)
+def signed(key, message, signature):
+    r, a, s = point(signature[:32]), point(key), int.from_bytes(signature[32:], "little")
+    h = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % Q
+    left, right = times(s, point(b"\x58" + b"\x66" * 31)), add(r, times(h, a)) if r and a else (0, 0, 0)
+    return s < Q and right[2] != 0 and all((left[i] * right[2] - right[i] * left[2]) % P == 0 for i in (0, 1))
+def b64(text): return base64.b64decode(text, validate=True)
+def quoted(text): return json.dumps(text, ensure_ascii=False)
+def key_id(name, key): return hashlib.sha256(name.encode() + b"\n\x01" + key).digest()[:4]
+def verifier_key(text):
+    name, number, key = text.split("+", 2)
+    assert b64(key)[:1] == b"\x01" and key_id(name, b64(key)[1:]).hex() == number, f"{text} is no verifier key"
+    return name, b64(key)[1:]
+def checkpoint(name, note):  # C2SP signed-note and tlog-checkpoint
+    body, signatures = note.rsplit("\n\n", 1)
+    lines, marks = body.split("\n"), [line.split(" ") for line in signatures.removesuffix("\n").split("\n")]
+    heads = [(json.loads(h[3]), int(h[1]), b64(h[2])) for h in (line.split(" ", 3) for line in lines[4:])]
+    text = "".join(f"head {seq} {base64.b64encode(end).decode()} {quoted(entity)}\n" for entity, seq, end in heads)
+    root = base64.b64encode(hashlib.sha256(b"legation heads\n" + text.encode()).digest()).decode()
+    size, same = sum(seq for _, seq, _ in heads), "\n".join(lines[4:]) + "\n" == text and heads == sorted(heads)
+    assert same and lines[1:4] == [str(size), root, "time " + lines[3][5:]]
+    return name, size, heads, body.encode() + b"\n", [(mark[1], b64(mark[2])) for mark in marks if mark[0] == "\u2014"]
+def verify(path, folder=None, pinned=()):
+    db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    notes = db.execute("SELECT size || ' of the store', CAST(note AS BLOB) FROM checkpoints ORDER BY origin, size").fetchall()
+    notes += [(file.name, file.read_bytes()) for file in sorted(pathlib.Path(folder).rglob("*.checkpoint"))] if folder else []
+    faults, bad, said, named, wanted, chains = [], [], [], [], {}, {}
+    for name, note in notes:
+        try:
+            said.append(checkpoint(name, note.decode()))
+            for entity, seq, end in said[-1][2]:
+                wanted.setdefault(entity, {}).setdefault(seq, []).append((name, end, said[-1][3].split(b"\n")[3]))
+        except Exception:  # whatever it is, it is no checkpoint
+            bad.append(("bad_checkpoint", "all", 0, name))
+    for entity, seq, at, prev, stated, data in db.execute("""SELECT coalesce(name, '#' || entity), seq, at_ms, prev, hash, bytes
+            FROM ledger LEFT JOIN ledger_entities ON number = entity ORDER BY position"""):
+        computed = hashlib.sha256(b"\0" + prev + struct.pack(">Q", len(data)) + data).digest()
+        c = chains.setdefault(entity, {"seq": 0, "ends": (bytes(32),), "open": {}, "bad": set(), "agreed": [], "new": []})
+        whole, clock = computed == stated and len(prev) == 32, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at // 1000))
+        place, record = f'{{"v":1,"entity":{quoted(entity)},"seq":{seq},"at":"'.encode(), {}
+        stamped = data.startswith(place + f'{clock}.{at % 1000:03}Z","kind":"'.encode())
+        with contextlib.suppress(ValueError):
+            record = json.loads(data) if whole and stamped else {}
+        misread = "misplaced" if not stamped and data.startswith(b'{"v":1,"entity":') else "malformed"
+        faults += [(misread if whole else "changed", entity, seq, None)] if not whole or not record else []
+        away = whole and not record and misread == "misplaced" and not data.startswith(place)  # it belongs elsewhere
+        faults += [("repeated", entity, seq, None)] if seq <= c["seq"] and not away else []
+        if away or seq <= c["seq"]:
+            continue
+        unlinked = [("unlinked", entity, seq, None)] if whole and prev not in c["ends"] else []
+        faults += [("missing", entity, c["seq"] + 1, None)] if seq > c["seq"] + 1 else unlinked
+        c["bad"].update(range(c["seq"] + 1, min(seq + (not whole), c["seq"] + 10**6)))
+        c["seq"], c["ends"], ends = seq, (computed, stated), wanted.get(entity, {}).get(seq, [])
+        for name, _, when in [end for end in ends if end[1] != computed and not c["new"]][:1]:
+            c["new"] = [("rewritten", entity, max([at for at, then in c["agreed"] if then <= when], default=0) + 1, name)]
+        c["agreed"] += [(seq, then) for _, end, then in ends if end == computed]
+        if record.get("kind") == "intent":
+            c["open"][seq] = record["call"]
+        elif record.get("kind") == "outcome" and c["open"].pop(record["intent"], None) != record["call"]:
+            faults += [("orphan", entity, seq, None)] if whole and record["intent"] not in c["bad"] else []
+        elif entity == "all" and record.get("topic") == "checkpoint_key":
+            named.append((seq, record["text"].split(" ")))
+    for entity in sorted(wanted, key=str.encode):
+        c = chains.get(entity, {"seq": 0, "new": []})
+        beyond = [ends[0][0] for seq, ends in sorted(wanted[entity].items()) if seq > c["seq"]]
+        bad += c["new"] + [("cut", entity, c["seq"] + 1, name) for name in beyond[:1]]
+    keys, unvouched = [verifier_key(key) for key in pinned], []
+    for seq, (text, *oath) in named:
+        new, words = verifier_key(text), f"legation checkpoint key\n{text}\n".encode()
+        vouched = not keys or new in keys or any(signed(key, words, b64(sign)) for sign in oath for _, key in keys)
+        (keys if vouched else unvouched).append(new if vouched else seq)
+    mine = lambda one: [(k, m[4:]) for name, m in one[4] for n, k in keys if name == n and m[:4] == key_id(n, k)]
+    trusted = [one for one in said if any(signed(key, one[3], signature) for key, signature in mine(one))]
+    bad += [("bad_checkpoint", "all", 0, one[0]) for one in said if one not in trusted and mine(one)]
+    covered = max((one[1] for one in trusted), default=0)
+    known = max((seq for one in trusted for entity, seq, _ in one[2] if entity == "all"), default=0)
+    bad += [("key_changed", "all", seq, None) for seq in unvouched if seq > known]
+    bad += [("key_changed", "all", one[1], one[0]) for one in said if one[1] > covered and not mine(one)]
+    return faults + bad, covered, {entity: c["seq"] for entity, c in chains.items()}
+if __name__ == "__main__":
+    args = argparse.ArgumentParser(description=__doc__)
+    args.add_argument("database"), args.add_argument("--checkpoints"), args.add_argument("--public-key", action="append", default=[])
+    found, covered, ends = verify(*vars(args.parse_args()).values())
+    print(*map(quoted, found) if found else [f"intact: {ends}, {covered} records under checkpoints"], sep="\n")
+    sys.exit(bool(found))
