@@ -9,6 +9,7 @@ mod error;
 mod keys;
 mod layers;
 mod place;
+mod store_url;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -22,6 +23,7 @@ use crate::servers::EnvMode;
 
 pub use error::SettingsError;
 pub use place::{Layer, Place};
+pub use store_url::StoreUrl;
 
 use layers::{Placed, Value, Values};
 
@@ -46,6 +48,9 @@ pub struct Settings {
     pub slow_start: Duration,
     /// `call_timeout_ms`: for calls of servers without a `timeout`.
     pub call_timeout: Duration,
+    /// `store.url`: the database server that holds the store; `None` for the
+    /// file in the data directory.
+    pub store_url: Option<StoreUrl>,
     /// `[limits]`.
     pub limits: Limits,
     /// `[views.NAME]`, by name.
@@ -157,7 +162,7 @@ impl Settings {
     fn from_values(values: Values) -> Result<Self, SettingsError> {
         let text = |key: &str| match &values[key].value {
             Value::Text(text) => text.as_str(),
-            Value::Number(_) | Value::Texts(_) => "",
+            Value::Number(_) | Value::Texts(_) | Value::Database(_) => "",
         };
         let listen: SocketAddr = text("listen")
             .parse()
@@ -182,6 +187,10 @@ impl Settings {
             load_parallelism: count(&values, "load_parallelism"),
             slow_start: millis(&values, "slow_start_ms"),
             call_timeout: millis(&values, "call_timeout_ms"),
+            store_url: match &values["store.url"].value {
+                Value::Database(url) if !url.is_empty() => Some(url.clone()),
+                _ => None,
+            },
             limits: Limits {
                 client_message_bytes: count(&values, "limits.client_message_bytes"),
                 upstream_message_bytes: count(&values, "limits.upstream_message_bytes"),
@@ -222,7 +231,7 @@ impl Settings {
 fn number(values: &Values, key: &str) -> u64 {
     match values[key].value {
         Value::Number(number) => u64::try_from(number).unwrap_or(0),
-        Value::Text(_) | Value::Texts(_) => 0,
+        Value::Text(_) | Value::Texts(_) | Value::Database(_) => 0,
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use legation_core::EntityId;
 use legation_core::id::hex;
-use legation_store::{LedgerRow, OpenError, Reader};
+use legation_store::{DatabaseUrl, LedgerRow, OpenError, Reader};
 
 use crate::error::LedgerError;
 use crate::stored::Record;
@@ -65,6 +65,14 @@ impl LedgerReader {
     /// See [`OpenError`].
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         Reader::open(path).map(|reader| Self { reader })
+    }
+
+    /// Opens the ledger in a database on a server.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn connect(url: &DatabaseUrl) -> Result<Self, OpenError> {
+        Reader::connect(url).map(|reader| Self { reader })
     }
 
     /// The last `count` records, oldest first.

@@ -5,12 +5,14 @@
 
 use clap::Subcommand;
 use legation_api::audit::{Fault, Record, Tail, TailAnswer, Verify, VerifyAnswer};
+use legation_core::Secret;
 use legation_core::home::HomeLock;
 use legation_ledger::{Entry, Evidence, LedgerReader, Report};
+use legation_store::DatabaseUrl;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::commands::hub;
+use crate::commands::{config, hub};
 use crate::table::Table;
 use crate::{CliError, Context, Exit};
 
@@ -154,7 +156,8 @@ pub fn records(entries: &[Entry]) -> Result<Vec<Record>, CliError> {
 
 fn offline(context: &Context) -> Result<(HomeLock, LedgerReader), CliError> {
     let path = context.home.state_db();
-    if !path.exists() {
+    let server = config::settings(context)?.store_url;
+    if server.is_none() && !path.exists() {
         return Err(CliError::new(
             Exit::Failed,
             format!(
@@ -177,7 +180,16 @@ fn offline(context: &Context) -> Result<(HomeLock, LedgerReader), CliError> {
         )
         .with_hint("wait until it has started or stopped, then try again"));
     };
-    let reader = LedgerReader::open(&path).map_err(|error| CliError::failed(&error))?;
+    let opened = match server {
+        None => LedgerReader::open(&path),
+        Some(url) => {
+            let variable = |name: &str| context.environment.get(name).map(Secret::new);
+            let url = DatabaseUrl::parse(url.reveal(), variable)
+                .map_err(|error| CliError::usage(&error).with_hint(error.hint()))?;
+            LedgerReader::connect(&url)
+        }
+    };
+    let reader = opened.map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
     Ok((lock, reader))
 }
 

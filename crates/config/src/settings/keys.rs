@@ -9,6 +9,8 @@ pub(super) enum Kind {
     Word(&'static [&'static str]),
     /// An IP address and a port.
     Address,
+    /// Where a database is; may hold a password.
+    Database,
 }
 
 #[derive(Debug)]
@@ -29,7 +31,7 @@ const fn number(name: &'static str, min: i64, max: i64) -> Key {
 pub(super) const LOG_LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 
 /// All keys but those of views, whose names are the owner's.
-pub(super) const KEYS: [Key; 12] = [
+pub(super) const KEYS: [Key; 13] = [
     Key {
         name: "listen",
         kind: Kind::Address,
@@ -46,6 +48,10 @@ pub(super) const KEYS: [Key; 12] = [
     number("load_parallelism", 1, 64),
     number("slow_start_ms", 1, DAY_MS),
     number("call_timeout_ms", 1, DAY_MS),
+    Key {
+        name: "store.url",
+        kind: Kind::Database,
+    },
     number("limits.client_message_bytes", 16 << 10, 1 << 30),
     number("limits.upstream_message_bytes", 64 << 10, 4 << 30),
     number("limits.connections", 1, 1 << 20),

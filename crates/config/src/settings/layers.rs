@@ -9,7 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::keys::{KEYS, Key, Kind, VIEW_KEYS, nearest};
-use super::{Place, SettingsError};
+use super::{Place, SettingsError, StoreUrl};
 use crate::environment::Environment;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +17,7 @@ pub(super) enum Value {
     Number(i64),
     Text(String),
     Texts(Vec<String>),
+    Database(StoreUrl),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +104,7 @@ fn add_text(values: &mut Values, key: &Key, text: &str, place: Place) -> Result<
             Ok(number) => Value::Number(number),
             Err(_) => Value::Text(text.to_owned()),
         },
-        Kind::Word(_) | Kind::Address => Value::Text(text.trim().to_owned()),
+        Kind::Word(_) | Kind::Address | Kind::Database => Value::Text(text.trim().to_owned()),
     };
     add_checked(values, key, value, place)
 }
@@ -114,7 +115,12 @@ fn add_checked(
     value: Value,
     place: Place,
 ) -> Result<(), SettingsError> {
+    let value = match (key.kind, value) {
+        (Kind::Database, Value::Text(text)) => Value::Database(StoreUrl::new(text)),
+        (_, value) => value,
+    };
     let fits = match (&key.kind, &value) {
+        (Kind::Database, Value::Database(url)) => url.is_empty() || url.is_postgres(),
         (Kind::Number { min, max }, Value::Number(number)) => (min..=max).contains(&number),
         (Kind::Word(words), Value::Text(text)) => words.contains(&text.as_str()),
         (Kind::Address, Value::Text(text)) => text.parse::<std::net::SocketAddr>().is_ok(),
@@ -168,9 +174,10 @@ impl Reader<'_> {
     fn root(&mut self, table: &DeTable<'_>) -> Result<(), SettingsError> {
         for (key, value) in table {
             match (key.get_ref().as_ref(), value.get_ref()) {
-                ("limits", DeValue::Table(limits)) => {
-                    for (key, value) in limits {
-                        self.setting("limits.", key.get_ref(), &key.span(), value)?;
+                (name @ ("limits" | "store"), DeValue::Table(members)) => {
+                    let prefix = format!("{name}.");
+                    for (key, value) in members {
+                        self.setting(&prefix, key.get_ref(), &key.span(), value)?;
                     }
                 }
                 ("views", DeValue::Table(views)) => {
@@ -178,7 +185,7 @@ impl Reader<'_> {
                         self.view(name.get_ref(), &name.span(), view)?;
                     }
                 }
-                (name @ ("limits" | "views"), _) => {
+                (name @ ("limits" | "store" | "views"), _) => {
                     return Err(SettingsError::BadValue {
                         place: self.place(&value.span()),
                         key: name.to_owned(),
@@ -306,6 +313,9 @@ impl Kind {
             Self::Number { min, max } => format!("a whole number from {min} to {max}"),
             Self::Word(words) => format!("one of {}", words.join(", ")),
             Self::Address => "an address and a port, like 127.0.0.1:48080".to_owned(),
+            Self::Database => {
+                "empty, or an address like postgres://legation@db.example.com/legation".to_owned()
+            }
         }
     }
 }
@@ -318,6 +328,7 @@ impl fmt::Display for Value {
             Self::Number(number) => write!(f, "{number}"),
             Self::Text(text) => write!(f, "{text:?}"),
             Self::Texts(texts) => write!(f, "{texts:?}"),
+            Self::Database(url) => write!(f, "{url:?}"),
         }
     }
 }

@@ -60,6 +60,7 @@ fn defaults_are_read_from_their_own_file() {
         load_parallelism = 5 # How many servers are started at once.
         log_level = "info" # How much is logged: error, warn, info, debug or trace.
         slow_start_ms = 10000 # After so many milliseconds a server that is still connecting is warned about.
+        store.url = "" # Where the hub keeps its records, approvals and the like: empty for the file state.db in the data directory, else a PostgreSQL database, like postgres://legation:${DB_PASSWORD}@db.example.com/legation. A password that is left out is taken from the variable PGPASSWORD. Beyond this machine the connection is encrypted and the server's certificate checked.
     "#]].assert_eq(&shown);
     assert_eq!(settings.keys().count(), KEYS.len());
     assert_eq!(settings.call_timeout.as_secs(), 60);
@@ -290,4 +291,40 @@ fn an_unknown_key_is_explained_by_its_neighbour() {
     let settings = Settings::defaults();
     assert_eq!(settings.explain("log_levle"), Err(Some("log_level")));
     assert_eq!(settings.explain("nothing like it"), Err(None));
+}
+
+#[test]
+fn the_address_of_the_store_is_never_printed_with_its_password() {
+    for (written, shown) in [
+        ("", ""),
+        ("postgres://u@h/d", "postgres://u@h/d"),
+        (
+            "postgres://u:${DB_PASSWORD}@h/d",
+            "postgres://u:${DB_PASSWORD}@h/d",
+        ),
+        (
+            "postgres://u:hunter2@h:5433/d",
+            "postgres://u:****@h:5433/d",
+        ),
+        ("postgres://u:${hunter2!}@h/d", "postgres://u:****@h/d"),
+        ("postgresql://u:a@hunter2@h/d", "postgresql://u:****@h/d"),
+        ("postgres://h/d?password=hunter2", "postgres://h/d?****"),
+    ] {
+        let text = format!("[store]\nurl = \"{written}\"");
+        let settings = load(&text, &[], &[]).expect(written);
+        let explained = settings.explain("store.url").expect("a key");
+        assert_eq!(explained.value, format!("{shown:?}"));
+        assert!(!format!("{settings:?}").contains("hunter2"), "{settings:?}");
+        let kept = settings.store_url.as_ref().map(|url| url.reveal());
+        assert_eq!(kept, (!written.is_empty()).then_some(written));
+    }
+    let error = load("[store]\nurl = \"host=h password=hunter2\"", &[], &[]);
+    let error = error.expect_err("no address");
+    let told = format!("{error} {error:?} {}", error.hint());
+    assert!(
+        !told.contains("hunter2") && told.contains("postgres://"),
+        "{told}"
+    );
+    let settings = load("", &[("LEGATION_STORE_URL", "postgres://u@h/d")], &[]);
+    assert!(settings.expect("set").store_url.is_some());
 }

@@ -12,13 +12,13 @@ use legation_config::{Environment, Settings};
 use legation_core::error::chain;
 use legation_core::home::HomeLock;
 use legation_core::process::GuardPath;
-use legation_core::{BootId, Cancel, Home, SharedClock, TaskSet};
+use legation_core::{BootId, Cancel, Home, Secret, SharedClock, TaskSet};
 use legation_front::{Front, FrontParts, FrontSettings, Workers};
 use legation_gate::Gate;
 use legation_host::{Host, HostParts};
 use legation_keystore::Keystore;
 use legation_ledger::{Ledger, LedgerKeys};
-use legation_store::{Store, StoreOptions};
+use legation_store::{DatabaseUrl, Store, StoreOptions};
 use tokio::net::TcpSocket;
 use tokio::sync::{Notify, watch as latest};
 
@@ -98,9 +98,7 @@ impl Hub {
         let failed = |error: &dyn std::error::Error| CliError::failed(error);
         let lock = take_lock(&options).await?;
         raise_file_limit();
-        let store = Store::open(&options.home.state_db(), StoreOptions::default())
-            .map_err(|error| failed(&error).with_hint(error.hint()))?;
-        let store = Arc::new(store);
+        let store = Arc::new(open_store(&options)?);
         let keystore = Keystore::open(&options.home.keys())
             .map_err(|error| failed(&error).with_hint(error.hint()))?;
         let keys = LedgerKeys::kept_in(Arc::new(keystore));
@@ -205,6 +203,20 @@ impl Hub {
         drop(self.store);
         drop(self.lock);
     }
+}
+
+/// Opens the store where the settings say it is.
+fn open_store(options: &HubOptions) -> Result<Store, CliError> {
+    let opened = match &options.settings.store_url {
+        None => Store::open(&options.home.state_db(), StoreOptions::default()),
+        Some(url) => {
+            let variable = |name: &str| options.environment.get(name).map(Secret::new);
+            let url = DatabaseUrl::parse(url.reveal(), variable)
+                .map_err(|error| CliError::usage(&error).with_hint(error.hint()))?;
+            Store::connect(&url)
+        }
+    };
+    opened.map_err(|error| CliError::failed(&error).with_hint(error.hint()))
 }
 
 // === impl Inner ===
