@@ -58,7 +58,10 @@ impl Inner {
             return Err(LedgerError::Busy { waiting });
         }
         let shard = my_shard();
-        if self.queues.push(shard, pending) {
+        if self.away.is_used() {
+            self.queues.push_quietly(shard, pending);
+            self.commit_away();
+        } else if self.queues.push(shard, pending) {
             let lead = Lead { inner: self, shard };
             // Whatever else is ready on this thread joins the commit. Giving
             // more turns away, for larger batches or while another thread

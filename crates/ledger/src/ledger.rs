@@ -9,6 +9,7 @@ use legation_core::{Cancel, EntityId, SharedClock};
 use legation_store::Store;
 use tokio::sync::{Notify, oneshot, watch};
 
+use crate::away::Away;
 use crate::chain::{Chain, ChainError};
 use crate::checkpoint::Maker;
 use crate::error::{LedgerError, LedgerOpenError};
@@ -49,6 +50,7 @@ pub(crate) struct Inner {
     pub(crate) keys: LedgerKeys,
     pub(crate) clock: SharedClock,
     pub(crate) syncs: Syncs,
+    pub(crate) away: Away,
     pub(crate) maker: Maker,
     pub(crate) publisher: OnceLock<Publisher>,
     pub(crate) chain: Mutex<Chain>,
@@ -76,6 +78,16 @@ impl Ledger {
         keys: LedgerKeys,
         clock: SharedClock,
     ) -> Result<Self, LedgerOpenError> {
+        let away = Away::new(store.is_remote());
+        Self::open_with(store, keys, clock, away)
+    }
+
+    pub(crate) fn open_with(
+        store: Arc<Store>,
+        keys: LedgerKeys,
+        clock: SharedClock,
+        away: Away,
+    ) -> Result<Self, LedgerOpenError> {
         let mut start = [0u8; 8];
         getrandom::fill(&mut start).map_err(|source| LedgerOpenError::Random { source })?;
         let mut chain = Chain::read(&store).map_err(|error| match error {
@@ -94,6 +106,7 @@ impl Ledger {
                 keys,
                 clock,
                 syncs: Syncs::default(),
+                away,
                 maker: Maker::default(),
                 publisher: OnceLock::new(),
                 chain: Mutex::new(chain),
@@ -262,10 +275,13 @@ impl Ledger {
         // Others of this runtime who are about to queue something come first.
         tokio::task::yield_now().await;
         let write = |source| LedgerError::Write { source };
-        self.inner.commit_all().map_err(write)?;
-        let last = self.inner.chain().last();
-        last.map_or(Ok(()), |commit| self.inner.store.sync(commit))
-            .map_err(|source| write(Arc::new(source)))
+        let flush = move |inner: &Arc<Inner>| {
+            inner.commit_all().map_err(write)?;
+            let last = inner.chain().last();
+            last.map_or(Ok(()), |commit| inner.store.sync(commit))
+                .map_err(|source| write(Arc::new(source)))
+        };
+        self.inner.aside(flush).await
     }
 
     /// Commits outcomes that nothing else follows, until cancelled; then once
@@ -282,10 +298,14 @@ impl Ledger {
                 () = tokio::time::sleep(pause) => {}
             }
             self.inner.dirty.store(false, Ordering::Release);
-            pause = match self.inner.commit_all() {
+            let commit = |inner: &Arc<Inner>| {
+                let done = inner.commit_all();
+                done.map_err(|source| LedgerError::Write { source })
+            };
+            pause = match self.inner.aside(commit).await {
                 Ok(()) => FLUSH_AFTER,
                 Err(error) => {
-                    tracing::error!(error = %legation_core::error::chain(&*error), "outcomes wait to be recorded");
+                    tracing::error!(error = %legation_core::error::chain(&error), "outcomes wait to be recorded");
                     self.inner.wake_flusher();
                     RETRY_AFTER
                 }

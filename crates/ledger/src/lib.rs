@@ -18,6 +18,7 @@
 //! Architecture invariant: this crate decides nothing. It does not know why a
 //! call was allowed, it only refuses to pretend that one was recorded.
 
+mod away;
 mod chain;
 mod checkpoint;
 mod commit;

@@ -52,6 +52,15 @@ impl Place {
         (store, ledger)
     }
 
+    /// As if the store were on another machine.
+    fn open_away(&self) -> (Arc<Store>, Ledger) {
+        let store = Arc::new(Store::open(&self.path, StoreOptions::default()).expect("a store"));
+        let (shared, clock) = (Arc::clone(&store), SystemClock::shared());
+        let away = crate::away::Away::new(true);
+        let ledger = Ledger::open_with(shared, keys(), clock, away).expect("a ledger");
+        (store, ledger)
+    }
+
     fn verify(&self) -> Report {
         LedgerReader::open(&self.path)
             .expect("a reader")

@@ -12,8 +12,7 @@ fn slow_sync(file: &File) -> io::Result<()> {
     file.sync_data()
 }
 
-fn three_runtimes(place: &Place, sync: fn(&File) -> io::Result<()>, calls: usize) {
-    let (store, ledger) = place.open_with(sync);
+fn three_runtimes(place: &Place, (store, ledger): (Arc<Store>, Ledger), calls: usize) {
     let threads: Vec<_> = (0..3)
         .map(|runtime| {
             let ledger = ledger.clone();
@@ -46,12 +45,48 @@ fn three_runtimes(place: &Place, sync: fn(&File) -> io::Result<()>, calls: usize
 
 #[test]
 fn three_runtimes_with_two_hundred_calls_each_leave_only_pairs() {
-    three_runtimes(&place(), File::sync_data, 200);
+    let place = place();
+    three_runtimes(&place, place.open(), 200);
 }
 
 #[test]
 fn a_slow_disk_serves_three_runtimes_just_the_same() {
-    three_runtimes(&place(), slow_sync, 40);
+    let place = place();
+    three_runtimes(&place, place.open_with(slow_sync), 40);
+}
+
+#[test]
+fn a_store_on_another_machine_serves_three_runtimes_just_the_same() {
+    let place = place();
+    three_runtimes(&place, place.open_away(), 200);
+}
+
+#[test]
+fn a_runtime_that_ends_while_it_commits_for_others_lets_no_one_wait() {
+    let place = place();
+    let (_store, ledger) = place.open_away();
+    for _ in 0..20 {
+        let other = ledger.clone();
+        let short = std::thread::spawn(move || {
+            block_on(async {
+                let asked = asked("a");
+                let intent = other.intent(&asked.intent(&other), Durability::PageCache);
+                let patience = tokio::task::yield_now();
+                tokio::select! {
+                    biased;
+                    ticket = intent => drop(ticket),
+                    () = patience => {}
+                }
+            });
+        });
+        block_on(one_call(&ledger, &asked("b"), Durability::Disk));
+        short.join().expect("no panic");
+    }
+    block_on(ledger.flush()).expect("flushed");
+    block_on(ledger.flush()).expect("flushed");
+    let report = place.verify();
+    assert!(report.is_intact(), "{report:?}");
+    assert!(report.pairs >= 20 && report.open == 0, "{report:?}");
 }
 
 #[test]
