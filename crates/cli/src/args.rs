@@ -57,6 +57,9 @@ pub enum Command {
     /// The record of every call.
     #[command(subcommand)]
     Audit(commands::audit::AuditCommand),
+    /// The rule files: entities, roles, bans, rungs, models, contracts.
+    #[command(subcommand)]
+    Governance(commands::governance::GovernanceCommand),
     /// The hub's settings.
     #[command(subcommand)]
     Config(commands::config::ConfigCommand),

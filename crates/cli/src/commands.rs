@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod connect;
 pub(crate) mod doctor;
+pub(crate) mod governance;
 pub(crate) mod hub;
 pub(crate) mod man;
 pub(crate) mod mcp;
@@ -35,6 +36,7 @@ pub(crate) fn run(
         Command::Connect(args) => connect::cmd_connect(context, &args),
         Command::Trust(args) => trust::cmd_trust(context, &args),
         Command::Audit(command) => audit::cmd_audit(context, &command),
+        Command::Governance(command) => governance::cmd_governance(context, &command),
         Command::Config(command) => config::cmd_config(context, &command),
         Command::Completions(args) => completions::cmd_completions(context, &args),
         Command::Man(args) => man::cmd_man(context, &args),

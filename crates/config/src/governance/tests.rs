@@ -8,6 +8,9 @@ use legation_core::home::write_private;
 use super::{Found, NAMES, read, read_one, template, watched};
 use crate::Environment;
 
+/// What it is called, what is done to the file, and what is said then.
+type Case = (&'static str, fn(&Path), Option<&'static str>);
+
 struct Folder {
     _folder: tempfile::TempDir,
     home: Home,
@@ -36,7 +39,7 @@ fn one(home: &Home, name: &str) -> Found {
 fn a_file_is_believed_only_when_nobody_else_could_have_written_it() {
     let at = folder();
     let file = at.home.governance().join("hard_bans.json");
-    let cases: [(&str, fn(&Path), Option<&str>); 9] = [
+    let cases: [Case; 9] = [
         ("private", |_| (), None),
         ("readable", |file| mode(file, 0o644), None),
         (

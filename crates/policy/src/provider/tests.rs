@@ -140,151 +140,86 @@ fn every_row_of_the_risk_matrix() {
     }
 }
 
+/// One line a case: what it shows; the providers, `-` in front of one that is
+/// off; who prefers which; whose data; what comes of it. `azure_openai` and
+/// `local_model` are cleared.
+const BRANCHES: &str = "
+a job's wish                       | openai_direct azure_openai              | default=openai_direct job=azure_openai | harbor | azure_openai via per_job_override
+a job's wish that is off           | openai_direct -azure_openai             | default=openai_direct job=azure_openai | harbor | openai_direct via default
+a job's wish that is cleared       | openai_direct azure_openai local_model  | default=openai_direct meadow=azure_openai! job=local_model | meadow | local_model via per_job_override
+a job's wish that is not cleared   | openai_direct azure_openai              | default=openai_direct meadow=azure_openai! job=openai_direct | meadow | azure_openai via entity_override
+an entity's wish                   | openai_direct azure_openai              | default=openai_direct meadow=azure_openai! | meadow | azure_openai via entity_override
+an entity's wish that is off       | openai_direct -azure_openai             | default=openai_direct meadow=azure_openai! | meadow | LLM_PROVIDER_UNAVAILABLE
+it binds, whatever else is cleared | local_model -azure_openai               | default=local_model meadow=azure_openai! | meadow | LLM_PROVIDER_UNAVAILABLE
+a wish that does not bind          | openai_direct -azure_openai             | default=openai_direct harbor=azure_openai | harbor | openai_direct via default
+no wish of the entity              | openai_direct                           | default=openai_direct harbor= | harbor | openai_direct via default
+the default is off                 | -openai_direct                          | default=openai_direct | harbor | LLM_PROVIDER_UNAVAILABLE
+no default                         | openai_direct                           | default=disabled | harbor | LLM_PROVIDER_UNAVAILABLE
+nobody's data                      | openai_direct                           | default=openai_direct | | openai_direct via default
+an unknown default                 | openai_direct                           | default=open_ai | harbor | UNKNOWN_PROVIDER
+an unknown wish of a job           | openai_direct                           | default=openai_direct job=nobody | harbor | UNKNOWN_PROVIDER
+an unknown wish of an entity       | openai_direct                           | default=openai_direct meadow=nobody! | meadow | UNKNOWN_PROVIDER
+a provider of no kind              | mystery                                 | default=mystery | harbor | UNKNOWN_PROVIDER
+an entity there is none of         | openai_direct                           | default=openai_direct | medow | UNKNOWN_ENTITY
+Copilot, with a token              | copilot_extension                       | default=copilot_extension | harbor | copilot_extension via default
+Copilot, for health information    | copilot_extension                       | default=copilot_extension | meadow | LLM_PROVIDER_UNAVAILABLE
+";
+
+/// The files of one line of [`BRANCHES`].
+fn branch(providers: &str, wishes: &str) -> Governance {
+    let entry = |name: &str| {
+        let (name, is_off) = name
+            .strip_prefix('-')
+            .map_or((name, false), |name| (name, true));
+        let entry = match name {
+            "azure_openai" => cleared(name),
+            "local_model" => provider(name, "\"hipaa_cleared\": true"),
+            _ => uncleared(name),
+        };
+        if is_off { off(&entry) } else { entry }
+    };
+    let providers: Vec<String> = providers.split_whitespace().map(entry).collect();
+    let (mut default, mut overrides, mut jobs) = ("", Vec::new(), Vec::new());
+    for wish in wishes.split_whitespace() {
+        let (whose, wanted) = wish.split_once('=').expect("a wish");
+        let (wanted, binds) = wanted
+            .strip_suffix('!')
+            .map_or((wanted, false), |name| (name, true));
+        match whose {
+            "default" => default = wanted,
+            "job" => jobs.push(format!("\"nightly\": {{ \"provider\": \"{wanted}\" }}")),
+            entity => {
+                let named = if wanted.is_empty() {
+                    "null".to_owned()
+                } else {
+                    format!("\"{wanted}\"")
+                };
+                overrides.push(format!(
+                    "\"{entity}\": {{ \"provider\": {named}, \"required_hipaa_cleared\": {binds} }}"
+                ));
+            }
+        }
+    }
+    let rest = format!(
+        "\"default_provider\": \"{default}\", \"entity_overrides\": {{ {} }}, \"per_job_overrides\": {{ {} }}",
+        overrides.join(", "),
+        jobs.join(", ")
+    );
+    governed(&providers.join(", "), &rest)
+}
+
 #[test]
 fn every_branch_of_the_choice() {
-    let openai = uncleared("openai_direct");
-    let azure = cleared("azure_openai");
-    let local = provider("local_model", "\"hipaa_cleared\": true");
-    let copilot = uncleared("copilot_extension");
-    let default = "\"default_provider\": \"openai_direct\"";
-    let meadow = "\"entity_overrides\": { \"meadow\": { \"provider\": \"azure_openai\", \"required_hipaa_cleared\": true } }";
-    let job = |provider: &str| {
-        format!("\"per_job_overrides\": {{ \"nightly\": {{ \"provider\": \"{provider}\" }} }}")
-    };
-    let join = |parts: &[&str]| parts.join(", ");
-    let gone = "LLM_PROVIDER_UNAVAILABLE";
-    let table: Vec<(&str, String, String, &[&str], &str)> = vec![
-        (
-            "a job's wish",
-            join(&[&openai, &azure]),
-            join(&[default, &job("azure_openai")]),
-            &["harbor"],
-            "azure_openai via per_job_override",
-        ),
-        (
-            "a job's wish that is off",
-            join(&[&openai, &off(&azure)]),
-            join(&[default, &job("azure_openai")]),
-            &["harbor"],
-            "openai_direct via default",
-        ),
-        (
-            "a job's wish for the entity, allowed",
-            join(&[&openai, &azure, &local]),
-            join(&[default, meadow, &job("local_model")]),
-            &["meadow"],
-            "local_model via per_job_override",
-        ),
-        (
-            "an entity's wish",
-            join(&[&openai, &azure]),
-            join(&[default, meadow]),
-            &["meadow"],
-            "azure_openai via entity_override",
-        ),
-        (
-            "an entity's wish that is off",
-            join(&[&openai, &off(&azure)]),
-            join(&[default, meadow]),
-            &["meadow"],
-            gone,
-        ),
-        (
-            "and binds, whatever else is cleared",
-            join(&[&local, &off(&azure)]),
-            join(&["\"default_provider\": \"local_model\"", meadow]),
-            &["meadow"],
-            gone,
-        ),
-        (
-            "a wish that does not bind",
-            join(&[&openai, &off(&azure)]),
-            join(&[
-                default,
-                "\"entity_overrides\": { \"harbor\": { \"provider\": \"azure_openai\" } }",
-            ]),
-            &["harbor"],
-            "openai_direct via default",
-        ),
-        (
-            "no wish",
-            openai.clone(),
-            join(&[
-                default,
-                "\"entity_overrides\": { \"harbor\": { \"provider\": null } }",
-            ]),
-            &["harbor"],
-            "openai_direct via default",
-        ),
-        (
-            "the default is off",
-            off(&openai),
-            default.to_owned(),
-            &["harbor"],
-            gone,
-        ),
-        (
-            "no default",
-            openai.clone(),
-            "\"default_provider\": \"disabled\"".to_owned(),
-            &["harbor"],
-            gone,
-        ),
-        (
-            "nobody's data",
-            openai.clone(),
-            default.to_owned(),
-            &[],
-            "openai_direct via default",
-        ),
-        (
-            "an unknown default",
-            openai.clone(),
-            "\"default_provider\": \"open_ai\"".to_owned(),
-            &["harbor"],
-            "UNKNOWN_PROVIDER",
-        ),
-        (
-            "an unknown wish of a job",
-            openai.clone(),
-            join(&[default, &job("nobody")]),
-            &["harbor"],
-            "UNKNOWN_PROVIDER",
-        ),
-        (
-            "an unknown wish of an entity",
-            openai.clone(),
-            join(&[default, meadow]),
-            &["meadow"],
-            "UNKNOWN_PROVIDER",
-        ),
-        (
-            "a provider of no kind",
-            uncleared("mystery"),
-            "\"default_provider\": \"mystery\"".to_owned(),
-            &["harbor"],
-            "UNKNOWN_PROVIDER",
-        ),
-        (
-            "an entity there is none of",
-            openai.clone(),
-            default.to_owned(),
-            &["medow"],
-            "UNKNOWN_ENTITY",
-        ),
-        (
-            "copilot with a token",
-            copilot.clone(),
-            "\"default_provider\": \"copilot_extension\"".to_owned(),
-            &["harbor"],
-            "copilot_extension via default",
-        ),
-    ];
-    for (what, providers, rest, names, expected) in table {
-        let decision = ask(&governed(&providers, &rest), names, Some("nightly"));
+    for line in BRANCHES.lines().filter(|line| !line.is_empty()) {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [what, providers, wishes, whose, expected] = cells[..] else {
+            panic!("{line}");
+        };
+        let whose: Vec<&str> = whose.split_whitespace().collect();
+        let decision = ask(&branch(providers, wishes), &whose, Some("nightly"));
         assert_eq!(said(&decision), expected, "{what}");
     }
-    let governance = governed(&copilot, "\"default_provider\": \"copilot_extension\"");
+    let governance = branch("copilot_extension", "default=copilot_extension");
     let harbor = labels(&["harbor"]);
     let decision = ask_with(&governance, Whose::Labels(&harbor), None, false, NOW_MS);
     assert_eq!(said(&decision), "COPILOT_TOKEN_MISSING");

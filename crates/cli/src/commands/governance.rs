@@ -1,0 +1,124 @@
+//! `legation governance`: the owner's rule files.
+
+mod check;
+mod diff;
+mod explain;
+mod hipaa;
+mod init;
+
+use clap::{Subcommand, ValueEnum};
+use legation_api::mcp::Tools;
+use legation_config::governance;
+use legation_policy::governance::{Governance, Problem, Sources, Template, ToolName};
+
+use crate::commands::hub;
+use crate::{CliError, Context};
+
+/// The commands of `legation governance`.
+#[derive(Debug, Subcommand)]
+pub enum GovernanceCommand {
+    /// Write a template's files.
+    Init(init::InitArgs),
+    /// Say what is wrong with the files.
+    Check(check::CheckArgs),
+    /// Say what the files mean for a model, a tool or a client.
+    Explain(explain::ExplainArgs),
+    /// Show how the files differ from a template.
+    Diff(diff::DiffArgs),
+    /// Show the checklist of the entities with health information.
+    Hipaa(hipaa::HipaaArgs),
+}
+
+/// A template, as an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TemplateName {
+    /// One person and their own servers.
+    Personal,
+    /// Several companies, one of them under HIPAA; begins with denying.
+    Business,
+}
+
+/// What governs now, as far as files say.
+pub(crate) struct Found {
+    pub(crate) sources: Sources,
+    pub(crate) governance: Governance,
+    pub(crate) problems: Vec<Problem>,
+}
+
+pub(crate) fn cmd_governance(
+    context: &Context,
+    command: &GovernanceCommand,
+) -> Result<(), CliError> {
+    match command {
+        GovernanceCommand::Init(args) => init::cmd_init(context, args),
+        GovernanceCommand::Check(args) => check::cmd_check(context, args),
+        GovernanceCommand::Explain(args) => explain::cmd_explain(context, args),
+        GovernanceCommand::Diff(args) => diff::cmd_diff(context, args),
+        GovernanceCommand::Hipaa(args) => hipaa::cmd_hipaa(context, args),
+    }
+}
+
+/// Reads the files. A running hub says which tools there are; without one the
+/// hub's own are known.
+pub(crate) fn find(context: &Context) -> Found {
+    let folders: Vec<_> = std::env::current_dir().into_iter().collect();
+    let sources = crate::sources(&context.home, &context.environment, &folders);
+    let listed = tools(context);
+    let named: Vec<ToolName<'_>> = listed
+        .iter()
+        .map(|(server, tool)| ToolName {
+            server,
+            tool,
+            native_change: false,
+        })
+        .collect();
+    let (governance, problems) = Governance::load(&sources, &named);
+    Found {
+        sources,
+        governance,
+        problems,
+    }
+}
+
+/// Server and tool of everything a running hub lists. What the hub does not
+/// say is only not known, so nothing fails here.
+fn tools(context: &Context) -> Vec<(String, String)> {
+    let Ok(Some(mut client)) = hub(context) else {
+        return Vec::new();
+    };
+    let answer = client.call(&Tools {
+        server: None,
+        workspace: super::workspace(),
+    });
+    answer.map_or_else(
+        |_| Vec::new(),
+        |answer| {
+            let tools = answer.tools.into_iter();
+            tools.map(|tool| (tool.server, tool.tool)).collect()
+        },
+    )
+}
+
+/// The template to compare with: the one that was named, else the one the
+/// folder began with.
+fn template(context: &Context, named: Option<TemplateName>) -> Template {
+    let began = || governance::template(&context.home).and_then(|name| Template::parse(&name));
+    named
+        .map(TemplateName::template)
+        .or_else(began)
+        .unwrap_or(Template::Personal)
+}
+
+// === impl TemplateName ===
+
+impl TemplateName {
+    fn template(self) -> Template {
+        match self {
+            Self::Personal => Template::Personal,
+            Self::Business => Template::Business,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+//! `legation governance explain`.
+
+mod provider;
+mod subject;
+
+use clap::{Args, Subcommand};
+use legation_policy::governance::{Broken, file};
+use serde::Serialize;
+
+use super::Found;
+use crate::table::Table;
+use crate::{CliError, Context};
+
+/// Arguments of `legation governance explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+/// What to explain.
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Which files hold, and why the others do not.
+    Files,
+    /// Which model may have a request, and why.
+    Provider(provider::ProviderArgs),
+    /// How far a tool may go, who may call it, and what is demanded of it.
+    Tool {
+        /// The tool, as server/tool.
+        tool: String,
+    },
+    /// What a client may do and see.
+    Client {
+        /// The client, as `legation connect` named it.
+        client: String,
+    },
+}
+
+#[derive(Debug, Serialize)]
+struct FileState {
+    file: String,
+    state: &'static str,
+    says: String,
+}
+
+pub(super) fn cmd_explain(context: &Context, args: &ExplainArgs) -> Result<(), CliError> {
+    let found = super::find(context);
+    match &args.what {
+        What::Files => files(context, &found),
+        What::Provider(args) => provider::explain(context, &found, args),
+        What::Tool { tool } => subject::tool(context, &found, tool),
+        What::Client { client } => subject::client(context, &found, client),
+    }
+}
+
+fn files(context: &Context, found: &Found) -> Result<(), CliError> {
+    let states = states(found);
+    context.output.result(&states, |states| {
+        let mut table = Table::new(&["FILE", "STATE", "SAYS"]);
+        for one in states {
+            table.row([one.file.clone(), one.state.to_owned(), one.says.clone()]);
+        }
+        table.render()
+    })
+}
+
+fn states(found: &Found) -> Vec<FileState> {
+    let all = &found.governance;
+    let counted = |count: usize, what: &str| crate::table::counted(count, what);
+    let mut states = vec![
+        state(
+            file::OPERATOR_PROFILE,
+            all.profile.get().map(|profile| {
+                let names: Vec<&str> = profile.entities.keys().map(|id| id.as_str()).collect();
+                format!("entities {}", names.join(", "))
+            }),
+        ),
+        state(
+            file::ROLE_CARDS,
+            all.roles
+                .get()
+                .map(|roles| counted(roles.roles.len(), "role")),
+        ),
+        state(
+            file::HARD_BANS,
+            all.bans.get().map(|bans| counted(bans.bans.len(), "ban")),
+        ),
+        state(
+            file::AUTONOMY_LADDER,
+            all.ladder.get().map(|ladder| {
+                let mode = ladder.default_mode.as_str();
+                format!(
+                    "{}, {mode} for the rest",
+                    counted(ladder.action_categories.len(), "action")
+                )
+            }),
+        ),
+        state(
+            file::LLM_PROVIDER,
+            all.providers.get().map(|providers| {
+                format!(
+                    "{}, {} by default",
+                    counted(providers.providers.len(), "provider"),
+                    providers.default_provider
+                )
+            }),
+        ),
+        state(
+            file::OUTPUT_CONTRACTS,
+            all.contracts
+                .get()
+                .map(|contracts| counted(contracts.contracts.len(), "contract")),
+        ),
+        state(
+            file::ENTERPRISE,
+            all.enterprise
+                .get()
+                .map(|policy| match policy.parts().len() {
+                    0 => "there is no enterprise policy".to_owned(),
+                    count => counted(count, "file"),
+                }),
+        ),
+    ];
+    for (name, roster) in &all.rosters {
+        let people = roster
+            .get()
+            .map(|roster| format!("people: {}", roster.people.len()));
+        states.push(state(name, people));
+    }
+    states
+}
+
+fn state(file: &str, says: Result<String, &Broken>) -> FileState {
+    FileState {
+        file: file.to_owned(),
+        state: if says.is_ok() { "holds" } else { "denies" },
+        says: says.unwrap_or_else(|broken| broken.reason.clone()),
+    }
+}

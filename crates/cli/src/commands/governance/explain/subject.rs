@@ -1,0 +1,134 @@
+//! `legation governance explain tool` and `client`.
+
+use legation_core::ClientId;
+use legation_policy::governance::{Broken, ToolPattern};
+use serde::Serialize;
+
+use super::Found;
+use crate::table::printable;
+use crate::{CliError, Context, Exit};
+
+/// Pairs of a name and what the files say.
+#[derive(Debug, Serialize)]
+struct Answer {
+    subject: String,
+    says: Vec<Says>,
+}
+
+#[derive(Debug, Serialize)]
+struct Says {
+    file: &'static str,
+    says: String,
+}
+
+pub(super) fn tool(context: &Context, found: &Found, tool: &str) -> Result<(), CliError> {
+    let is_tool = ToolPattern::parse(tool).is_ok_and(|pattern| pattern.is_literal());
+    if !is_tool {
+        return Err(CliError::new(
+            Exit::Usage,
+            format!("`{}` is not of the form server/tool", printable(tool)),
+        ));
+    }
+    let all = &found.governance;
+    let roles = all.roles.get().map(|cards| {
+        let may = cards.roles.iter().filter(|(_, card)| card.may(tool));
+        listed(may.map(|(name, _)| name.as_str()), "no role may call it")
+    });
+    let ladder = all
+        .ladder
+        .get()
+        .map(|ladder| match ladder.category_of(tool) {
+            Some(category) => format!("{} ({})", category.mode.as_str(), category.action),
+            None => format!("{} (no category lists it)", ladder.default_mode.as_str()),
+        });
+    let bans = all.bans.get().map(|bans| {
+        let may_strike = bans.bans.iter().filter(|ban| {
+            let tools = ban.when.tools.as_ref();
+            tools.is_none_or(|tools| tools.iter().any(|pattern| pattern.matches(tool)))
+        });
+        listed(may_strike.map(|ban| ban.id.as_str()), "no ban is about it")
+    });
+    let contracts = all.contracts.get().map(|contracts| {
+        let of = contracts
+            .contracts
+            .iter()
+            .filter(|one| one.tools.iter().any(|pattern| pattern.matches(tool)));
+        listed(of.map(|one| one.id.as_str()), "no contract is about it")
+    });
+    let enterprise = all.enterprise.get().map(|policy| match policy.tool(tool) {
+        Ok(()) => "allows it".to_owned(),
+        Err(block) => block.to_string(),
+    });
+    let says = vec![
+        said("role_cards.json", roles),
+        said("autonomy_ladder.json", ladder),
+        said("hard_bans.json", bans),
+        said("output_contracts.json", contracts),
+        said("policy.toml", enterprise),
+    ];
+    show(context, tool, says)
+}
+
+pub(super) fn client(context: &Context, found: &Found, client: &str) -> Result<(), CliError> {
+    let all = &found.governance;
+    let id = ClientId::new(client);
+    let role = all.roles.get().map(|cards| match cards.role_of(&id) {
+        Some((name, card)) => {
+            let entities = card.entities.as_ref();
+            let entities = entities.map_or_else(|| "all".to_owned(), ToString::to_string);
+            format!(
+                "{name}: {} for the entities {entities}",
+                crate::table::counted(card.operations.len(), "operation")
+            )
+        }
+        None => "has no role, so it may do nothing".to_owned(),
+    });
+    let clearance = all.profile.get().map(|profile| {
+        let clearance = profile.clearance_of(&id);
+        let phi = if clearance.phi {
+            "health information included"
+        } else {
+            "health information redacted"
+        };
+        format!("sees the data of {}, {phi}", clearance.entities)
+    });
+    let audiences = all
+        .contracts
+        .get()
+        .map(|contracts| format!("reads for {}", contracts.audiences_of(&id).join(", ")));
+    let says = vec![
+        said("role_cards.json", role),
+        said("operator_profile.json", clearance),
+        said("output_contracts.json", audiences),
+    ];
+    show(context, client, says)
+}
+
+fn listed<'n>(names: impl Iterator<Item = &'n str>, none: &str) -> String {
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() {
+        none.to_owned()
+    } else {
+        names.join(", ")
+    }
+}
+
+fn said(file: &'static str, says: Result<String, &Broken>) -> Says {
+    Says {
+        file,
+        says: says.unwrap_or_else(|broken| format!("denies: {}", broken.reason)),
+    }
+}
+
+fn show(context: &Context, subject: &str, says: Vec<Says>) -> Result<(), CliError> {
+    let answer = Answer {
+        subject: subject.to_owned(),
+        says,
+    };
+    context.output.result(&answer, |answer| {
+        let lines = answer.says.iter();
+        lines
+            .map(|one| format!("{:<24}{}\n", one.file, printable(&one.says)))
+            .collect()
+    })
+}
