@@ -99,7 +99,17 @@ pub(crate) fn prepare(context: &Context) -> Result<(), CliError> {
         &legation_cli::template(legation_policy::governance::Template::Personal),
     )
     .map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
-    for path in &first.created {
+    let folder = context.home.governance();
+    let (rules, others): (Vec<_>, Vec<_>) = first
+        .created
+        .iter()
+        .partition(|path| path.starts_with(&folder));
+    if !rules.is_empty() {
+        let count = rules.len();
+        let say = format!("wrote {} ({count} files)", folder.display());
+        context.output.say(&say);
+    }
+    for path in others {
         context.output.say(&format!("wrote {}", path.display()));
     }
     Ok(())

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use legation_core::{ClientId, EntityId};
 
 use super::super::{
-    EntitySet, FileText, Governance, Mode, Sources, Template, file, native_tools, schemas,
+    AutonomyLadder, EnterprisePolicy, EntitySet, FileText, Governance, HardBans, LlmProviders,
+    Mode, OperatorProfile, OutputContracts, RoleCards, Roster, Sources, Template, file,
+    native_tools, schemas,
 };
 use super::broken;
 
@@ -145,4 +147,40 @@ fn nothing_of_a_file_is_in_what_debug_shows() {
         format!("{:?}", FileText::Text("abc".to_owned())),
         "Text(3 bytes)"
     );
+}
+
+/// The examples of docs/governance.md, each read as the file whose section it
+/// stands in.
+#[test]
+fn the_examples_of_the_documentation_are_understood() {
+    let text = include_str!("../../../../../docs/governance.md");
+    let mut read = Vec::new();
+    for section in text.split("\n##").skip(1) {
+        let title = section.lines().next().unwrap_or_default();
+        let title = title.trim_start_matches('#').trim();
+        for fence in section.split("\n```").skip(1).step_by(2) {
+            let (language, body) = fence.split_once('\n').expect("a block");
+            let refused = match (title, language) {
+                ("operator_profile.json", "json") => refusal::<OperatorProfile>(body),
+                ("Rosters", "json") => refusal::<Roster>(body),
+                ("role_cards.json", "json") => refusal::<RoleCards>(body),
+                ("hard_bans.json", "json") => refusal::<HardBans>(body),
+                ("autonomy_ladder.json", "json") => refusal::<AutonomyLadder>(body),
+                ("llm_provider.json", "json") => refusal::<LlmProviders>(body),
+                ("output_contracts.json", "json") => refusal::<OutputContracts>(body),
+                ("The organisation's policy", "toml") => toml::from_str::<EnterprisePolicy>(body)
+                    .err()
+                    .map(|error| error.to_string()),
+                other => panic!("{other:?} holds an example that nothing reads"),
+            };
+            assert_eq!(refused, None, "{title}");
+            read.push(title);
+        }
+    }
+    assert_eq!(read.len(), 8, "{read:?}");
+}
+
+fn refusal<T: serde::de::DeserializeOwned>(text: &str) -> Option<String> {
+    let refused = super::super::json::read::<T>(text).err()?;
+    Some(format!("{}: {}", refused.place, refused.message))
 }
