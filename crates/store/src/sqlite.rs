@@ -26,9 +26,9 @@ pub(crate) use self::session::FileSession;
 use crate::store::{Committed, Generation, StoreOptions, SyncFile};
 use crate::{DatabaseError, OpenError, StoreError};
 
-/// Log pages after which the checkpoint thread is told, as estimated from
-/// commits and rows: 8 MiB.
-const CHECKPOINT_PAGES: u64 = 2_048;
+/// The checkpoint thread is told when the log has grown by this part of the
+/// pages at which it starts over, as estimated from commits and rows.
+const CHECKPOINT_PART: u64 = 8;
 
 /// How long, and how often, the store waits for its own checkpoint thread when
 /// it is opened anew: a second in all.
@@ -46,6 +46,8 @@ pub(crate) struct Sqlite {
     commits: AtomicU64,
     path: PathBuf,
     sync: SyncFile,
+    /// Estimated pages after which the checkpoint thread is told.
+    checkpoint_pages: u64,
 }
 
 /// The connection that writes.
@@ -92,9 +94,13 @@ impl Sqlite {
             pages: 0,
             generation: 0,
         }));
-        let checkpointer =
-            Checkpointer::start(open_writing(path)?, Arc::clone(&writer), path.to_owned())
-                .map_err(OpenError::file("starting the checkpoint thread of", path))?;
+        let checkpointer = Checkpointer::start(
+            open_writing(path)?,
+            Arc::clone(&writer),
+            path.to_owned(),
+            i64::from(options.log_pages),
+        )
+        .map_err(OpenError::file("starting the checkpoint thread of", path))?;
         Ok(Self {
             checkpointer,
             writer,
@@ -106,6 +112,7 @@ impl Sqlite {
             commits: AtomicU64::new(0),
             path: path.to_owned(),
             sync: options.sync,
+            checkpoint_pages: u64::from(options.log_pages) / CHECKPOINT_PART,
         })
     }
 
@@ -228,7 +235,7 @@ impl Sqlite {
         let commit = Committed(self.commits.fetch_add(1, Ordering::AcqRel) + 1);
         // A commit writes the table's last page, and a new one for every few rows.
         writer.pages += 1 + rows as u64 / 8;
-        if writer.pages >= CHECKPOINT_PAGES {
+        if writer.pages >= self.checkpoint_pages {
             writer.pages = 0;
             self.checkpointer.nudge();
         }

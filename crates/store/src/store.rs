@@ -22,6 +22,11 @@ pub struct StoreOptions {
     /// The most pages of 4 KiB the database may have; `None` for no limit but
     /// the disk. Beyond it writes fail with [`StoreError::Full`].
     pub max_pages: Option<u32>,
+    /// Pages of 4 KiB in the write-ahead log beyond which it starts over. Each
+    /// time commits are held for two or three syncs, so it must be rare enough
+    /// not to show in the slowest hundredth of calls even when a sync takes
+    /// tens of milliseconds: 64 MiB unless a test says otherwise.
+    pub log_pages: u32,
     /// Forces the log to disk; [`File::sync_data`] unless a test says otherwise.
     pub sync: SyncFile,
 }
@@ -58,6 +63,7 @@ impl Default for StoreOptions {
     fn default() -> Self {
         Self {
             max_pages: None,
+            log_pages: 16 * 1024,
             sync: File::sync_data,
         }
     }
@@ -67,6 +73,7 @@ impl fmt::Debug for StoreOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoreOptions")
             .field("max_pages", &self.max_pages)
+            .field("log_pages", &self.log_pages)
             .finish_non_exhaustive()
     }
 }

@@ -1,9 +1,11 @@
 //! `cargo xtask soak`: campaigns too long for `test`.
 //!
-//! Two of them: the hub killed and started again under load, and random input against its faces.
-//! Both print their seed, and end after so many cycles or minutes, whichever comes first.
+//! Three of them: the hub killed and started again under load, random input against its faces, and
+//! the store on disks that lost power. All print their seed; the first two end after so many cycles
+//! or minutes, whichever comes first, the third after so many crash points.
 
 mod crash;
+mod crash_points;
 mod fuzz;
 mod random;
 
@@ -22,6 +24,9 @@ pub(crate) struct Args {
     /// How often the hub is killed.
     #[arg(long, default_value_t = 50)]
     cycles: usize,
+    /// How many disks that lost power the store is opened on.
+    #[arg(long, default_value_t = 100_000)]
+    points: usize,
     /// How long each campaign may take, in minutes.
     #[arg(long, default_value_t = 5.0)]
     minutes: f64,
@@ -43,18 +48,26 @@ enum Campaign {
     Crash,
     /// Send random input to the HTTP and socket faces.
     Fuzz,
+    /// Open the store on what a power failure may leave, at every moment of a run.
+    CrashPoints,
 }
 
 /// Runs the campaigns.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let programs = match &args.programs {
-        Some(folder) => Programs::in_folder(folder)?,
-        None => Programs::build()?,
-    };
     let seed = args.seed.unwrap_or_else(random::fresh_seed);
     let limit = Duration::try_from_secs_f64(args.minutes * 60.0)?;
     sys::say(&format!("seed {seed}; repeat with --seed {seed}"));
     let wanted = |campaign| args.only.is_none_or(|only| only == campaign);
+    if wanted(Campaign::CrashPoints) {
+        crash_points::run(seed, args.points)?;
+    }
+    if args.only == Some(Campaign::CrashPoints) {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let programs = match &args.programs {
+        Some(folder) => Programs::in_folder(folder)?,
+        None => Programs::build()?,
+    };
     if wanted(Campaign::Crash) {
         crash::run(&programs, seed, args.cycles, deadline(limit))
             .with_context(|| format!("crash campaign, seed {seed}"))?;

@@ -12,6 +12,25 @@ use anyhow::{Context, Result, bail};
 
 use crate::sys;
 
+/// A package of Debian's, and where it puts what is needed of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Debian {
+    name: &'static str,
+    folder: &'static str,
+}
+
+/// The database server that the store's contract runs over.
+pub(crate) const POSTGRESQL: Debian = Debian {
+    name: "postgresql",
+    folder: "/usr/lib/postgresql",
+};
+
+/// What records the store's writes.
+pub(crate) const STRACE: Debian = Debian {
+    name: "strace",
+    folder: "/usr/bin/strace",
+};
+
 /// One group of programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tool {
@@ -82,6 +101,36 @@ pub(crate) fn ensure(tools: &[Tool]) -> Result<PathBuf> {
         ensure_one(&folder, *tool)?;
     }
     Ok(folder)
+}
+
+/// Installs packages that are missing, which only root may.
+pub(crate) fn debian(packages: &[Debian]) -> Result<()> {
+    let missing: Vec<&str> = packages
+        .iter()
+        .filter(|package| !Path::new(package.folder).exists())
+        .map(|package| package.name)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let names = missing.join(" ");
+    let hint = format!("install it yourself: apt-get install {names}");
+    sys::say(&format!("installing {names}"));
+    let apt = |arguments: &[&str]| {
+        let mut command = sys::command("apt-get");
+        command
+            .args(arguments)
+            .env("DEBIAN_FRONTEND", "noninteractive");
+        finish(&mut command, "apt-get", &hint)
+    };
+    let mut install = vec!["install", "--yes", "--no-install-recommends"];
+    install.extend(&missing);
+    if apt(&install).is_err() {
+        // Its lists may be old or absent.
+        apt(&["update"])?;
+        apt(&install)?;
+    }
+    Ok(())
 }
 
 /// The folder that holds `node`, to be put first on PATH.

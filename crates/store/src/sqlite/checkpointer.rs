@@ -15,13 +15,9 @@ use rusqlite::Connection;
 use super::Writer;
 use super::connection::{checkpoint_passive, checkpoint_truncate};
 
-/// Pages in the log beyond which it shall start over: 64 MiB. Each time commits
-/// are held for two or three syncs, so it must be rare enough not to show in the
-/// slowest hundredth of calls even when a sync takes tens of milliseconds.
-const LARGE_PAGES: i64 = 16 * 1024;
-
-/// Pages in the log beyond which it is cut off: 256 MiB.
-const HUGE_PAGES: i64 = 64 * 1024;
+/// The log is cut off when it has so many times the pages at which it shall
+/// start over.
+const HUGE: i64 = 4;
 
 /// So few pages are moved while commits wait.
 const FEW_PAGES: i64 = 64;
@@ -49,11 +45,13 @@ struct State {
 }
 
 impl Checkpointer {
-    /// Starts the thread; it owns `connection`.
+    /// Starts the thread; it owns `connection`. The log starts over beyond
+    /// `log_pages`.
     pub(crate) fn start(
         connection: Connection,
         writer: Arc<Mutex<Writer>>,
         path: PathBuf,
+        log_pages: i64,
     ) -> std::io::Result<Self> {
         let signal = Arc::new(Signal::default());
         let told = Arc::clone(&signal);
@@ -61,7 +59,7 @@ impl Checkpointer {
             .name("checkpoint".to_owned())
             .spawn(move || {
                 while told.wait() {
-                    if let Err(error) = run(&connection, &writer) {
+                    if let Err(error) = run(&connection, &writer, log_pages) {
                         tracing::warn!(
                             path = %path.display(),
                             error = %error,
@@ -93,9 +91,9 @@ impl Drop for Checkpointer {
     }
 }
 
-fn run(connection: &Connection, writer: &Mutex<Writer>) -> rusqlite::Result<()> {
+fn run(connection: &Connection, writer: &Mutex<Writer>, log_pages: i64) -> rusqlite::Result<()> {
     let mut done = checkpoint_passive(connection)?;
-    if done.log_pages <= LARGE_PAGES {
+    if done.log_pages <= log_pages {
         return Ok(());
     }
     for _ in 0..ROUNDS {
@@ -107,7 +105,7 @@ fn run(connection: &Connection, writer: &Mutex<Writer>) -> rusqlite::Result<()> 
     // Holding the writer keeps commits from adding pages, and from meeting
     // SQLite's own lock, for which they would sleep in milliseconds.
     let held = writer.lock().unwrap_or_else(PoisonError::into_inner);
-    if done.log_pages > HUGE_PAGES {
+    if done.log_pages > log_pages * HUGE {
         checkpoint_truncate(connection)?;
     } else {
         checkpoint_passive(connection)?;

@@ -134,6 +134,7 @@ fn build() -> Result<bool> {
 }
 
 fn unit() -> Result<Tally> {
+    tools::debian(&[tools::POSTGRESQL, tools::STRACE])?;
     if !build()? {
         return Ok(Tally::FAILED);
     }
