@@ -9,13 +9,19 @@
 //! Whether two entities may meet at all is the boundary's business, not
 //! this module's.
 
-use std::fmt;
+mod blocked;
+mod clearance;
 
 use legation_core::{EntityId, EntityLabels};
 
+pub use blocked::ProviderBlocked;
+pub use clearance::Exclusion;
+pub(crate) use clearance::{is_protected, no_clearance};
+
+use clearance::Demand;
+
 use crate::governance::{
-    DISABLED, EntityOverride, Governance, LlmProviders, Loaded, OperatorProfile, Provider,
-    ProviderKind,
+    DISABLED, EntityOverride, Governance, LlmProviders, Loaded, OperatorProfile, ProviderKind,
 };
 use crate::registry::{EventName, ReasonCode};
 
@@ -70,17 +76,6 @@ pub struct Selected {
     pub source: ChoiceSource,
 }
 
-/// No provider.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProviderBlocked {
-    /// The code for programs.
-    pub reason_code: ReasonCode,
-    /// Why. Names no entity.
-    pub reason: String,
-    /// What to do next.
-    pub next_safe_step: String,
-}
-
 /// One provider, before any preference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Considered {
@@ -110,39 +105,6 @@ pub enum ChoiceSource {
     EntityOverride(EntityId),
     /// Nobody's in particular.
     Default,
-}
-
-/// Why a provider may not have a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Exclusion {
-    /// It is switched off.
-    Disabled,
-    /// It has no endpoint.
-    NoEndpoint,
-    /// Neither its name nor `kind` says how it is spoken to.
-    NoKind,
-    /// The owner did not say that health information may go there.
-    NotCleared,
-    /// Copilot, for which there is no agreement to be had.
-    NeverCleared,
-    /// No agreement is named.
-    NoAgreement,
-    /// The agreement ended on this day.
-    AgreementExpired(String),
-    /// It is not for the data of this entity.
-    NotForEntity(EntityId),
-    /// The organisation's policy forbids it.
-    Enterprise,
-    /// The organisation's policy cannot be read.
-    EnterpriseUnavailable,
-}
-
-/// What a request demands of a provider.
-struct Demand<'a> {
-    labels: EntityLabels,
-    needs_clearance: bool,
-    now_ms: i64,
-    governance: &'a Governance,
 }
 
 /// Chooses the provider of a request.
@@ -267,24 +229,6 @@ fn prefer(
     Err(ProviderBlocked::nobody(demand, decision))
 }
 
-/// Whether an entity's data is for cleared providers only. Either file can
-/// say so; the stricter one counts.
-pub(crate) fn is_protected(
-    providers: &LlmProviders,
-    profile: &OperatorProfile,
-    id: &EntityId,
-) -> bool {
-    let by_override = providers
-        .entity_overrides
-        .get(id)
-        .is_some_and(|one| one.required_hipaa_cleared);
-    by_override
-        || profile
-            .entities
-            .get(id)
-            .is_none_or(|entity| entity.phi_auto_redact)
-}
-
 fn redacted(profile: &OperatorProfile, labels: &EntityLabels) -> EntityLabels {
     let redacts = |id: &&EntityId| {
         profile
@@ -347,62 +291,6 @@ fn wishes<'a>(
     wishes
 }
 
-// === impl Demand ===
-
-impl Demand<'_> {
-    fn exclusions(&self, name: &str, provider: &Provider) -> Vec<Exclusion> {
-        let mut out = Vec::new();
-        if !provider.enabled {
-            out.push(Exclusion::Disabled);
-        }
-        if provider.endpoint().is_none() {
-            out.push(Exclusion::NoEndpoint);
-        }
-        let kind = provider.kind_as(name);
-        if kind.is_none() {
-            out.push(Exclusion::NoKind);
-        }
-        if self.needs_clearance {
-            out.extend(no_clearance(provider, kind, self.now_ms));
-        }
-        if let Some(entities) = &provider.entities {
-            let foreign = self.labels.iter().find(|label| !entities.contains(label));
-            out.extend(foreign.cloned().map(Exclusion::NotForEntity));
-        }
-        match &self.governance.enterprise {
-            Loaded::Good(enterprise) if enterprise.provider(name).is_err() => {
-                out.push(Exclusion::Enterprise);
-            }
-            Loaded::Good(_) => {}
-            Loaded::Broken(_) => out.push(Exclusion::EnterpriseUnavailable),
-        }
-        out
-    }
-}
-
-/// Why a provider is not cleared for health information; `None` when it is.
-pub(crate) fn no_clearance(
-    provider: &Provider,
-    kind: Option<ProviderKind>,
-    now_ms: i64,
-) -> Option<Exclusion> {
-    if kind == Some(ProviderKind::CopilotExtension) {
-        return Some(Exclusion::NeverCleared);
-    }
-    if !provider.hipaa_cleared {
-        return Some(Exclusion::NotCleared);
-    }
-    match provider.baa.as_ref().filter(|baa| baa.is_named()) {
-        Some(baa) if now_ms >= baa.expires.end_ms() => {
-            Some(Exclusion::AgreementExpired(baa.expires.to_string()))
-        }
-        Some(_) => None,
-        // Nothing leaves the owner's machine, so there is nobody to agree with.
-        None if kind == Some(ProviderKind::LocalModel) => None,
-        None => Some(Exclusion::NoAgreement),
-    }
-}
-
 // === impl ProviderDecision ===
 
 impl ProviderDecision {
@@ -428,96 +316,6 @@ impl Considered {
     }
 }
 
-// === impl ProviderBlocked ===
-
-impl ProviderBlocked {
-    fn nothing() -> Self {
-        Self::unavailable(
-            "no provider may have this".to_owned(),
-            "Ask again, or ask the owner to look at llm_provider.json.",
-        )
-    }
-
-    fn unavailable(reason: String, step: &str) -> Self {
-        Self {
-            reason_code: ReasonCode::LlmProviderUnavailable,
-            reason,
-            next_safe_step: step.to_owned(),
-        }
-    }
-
-    fn unknown_entity() -> Self {
-        Self {
-            reason_code: ReasonCode::UnknownEntity,
-            reason: "the data is of an entity that operator_profile.json does not have".to_owned(),
-            next_safe_step: "The owner must add the entity or correct its name.".to_owned(),
-        }
-    }
-
-    fn unknown_provider(name: &str) -> Self {
-        Self {
-            reason_code: ReasonCode::UnknownProvider,
-            reason: format!(
-                "provider {name:?} is preferred, and llm_provider.json does not say what it is"
-            ),
-            next_safe_step: "The owner must correct the name in llm_provider.json, or give the \
-                             provider a `kind`."
-                .to_owned(),
-        }
-    }
-
-    fn no_copilot_token() -> Self {
-        Self {
-            reason_code: ReasonCode::CopilotTokenMissing,
-            reason: "Copilot is the chosen provider, and no Copilot user's token came with this \
-                     request"
-                .to_owned(),
-            next_safe_step: "Ask through Copilot, or have the owner choose another provider."
-                .to_owned(),
-        }
-    }
-
-    /// Providers there may be, but none of them is both preferred and in.
-    fn nobody(demand: &Demand<'_>, decision: &ProviderDecision) -> Self {
-        let left: Vec<&str> = decision
-            .considered
-            .iter()
-            .filter(|one| one.is_in())
-            .map(|one| one.provider.as_str())
-            .collect();
-        let what = if demand.needs_clearance {
-            "this data may go to a provider that is cleared for health information only, and "
-        } else {
-            ""
-        };
-        if left.is_empty() {
-            let step = if demand.needs_clearance {
-                "The owner must enable a provider with `hipaa_cleared`, an endpoint and an \
-                 agreement in force in llm_provider.json; `legation governance hipaa` lists what \
-                 is missing."
-            } else {
-                "The owner must enable a provider with an endpoint in llm_provider.json."
-            };
-            return Self::unavailable(format!("{what}no provider that may have it is left"), step);
-        }
-        Self::unavailable(
-            format!("{what}no provider that is preferred may have it"),
-            &format!(
-                "The owner can prefer one that may, in llm_provider.json: {}.",
-                left.join(", ")
-            ),
-        )
-    }
-}
-
-impl fmt::Display for ProviderBlocked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.reason_code, self.reason)
-    }
-}
-
-impl std::error::Error for ProviderBlocked {}
-
 // === impl ChoiceSource ===
 
 impl ChoiceSource {
@@ -527,27 +325,6 @@ impl ChoiceSource {
             Self::PerJobOverride => "per_job_override",
             Self::EntityOverride(_) => "entity_override",
             Self::Default => "default",
-        }
-    }
-}
-
-// === impl Exclusion ===
-
-impl fmt::Display for Exclusion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Disabled => f.write_str("it is not enabled"),
-            Self::NoEndpoint => f.write_str("it has no endpoint"),
-            Self::NoKind => f.write_str("neither its name nor `kind` says how it is spoken to"),
-            Self::NotCleared => f.write_str("it is not declared cleared for health information"),
-            Self::NeverCleared => {
-                f.write_str("Copilot cannot be cleared: there is no agreement to be had for it")
-            }
-            Self::NoAgreement => f.write_str("no business associate agreement is named"),
-            Self::AgreementExpired(day) => write!(f, "its agreement ended on {day}"),
-            Self::NotForEntity(entity) => write!(f, "it is not for the data of {entity}"),
-            Self::Enterprise => f.write_str("the organisation's policy does not allow it"),
-            Self::EnterpriseUnavailable => f.write_str("the organisation's policy cannot be read"),
         }
     }
 }

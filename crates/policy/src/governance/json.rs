@@ -9,9 +9,12 @@
 
 use std::fmt;
 
+use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor,
+    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess,
+    SeqAccess, Unexpected, Visitor,
 };
+use serde::forward_to_deserialize_any;
 use serde_json::{Map, Number, Value};
 
 use super::problem::Place;
@@ -50,7 +53,7 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<Read<T>, Refused> 
     let whole = parse(text)?;
     let mut notes = Vec::new();
     let clean = without_notes(whole, &mut String::new(), &mut notes);
-    match serde_path_to_error::deserialize(clean) {
+    match serde_path_to_error::deserialize(Objects(clean)) {
         Ok(value) => Ok(Read { value, notes }),
         Err(error) => {
             let pointer = pointer_of(error.path());
@@ -151,6 +154,10 @@ fn pointer_of(path: &serde_path_to_error::Path) -> String {
 
 struct Strict;
 
+/// A value in which an object is an object: types would take a list of their
+/// members without names for one as well, and no name would then be checked.
+struct Objects(Value);
+
 /// Walks a document that is known to be JSON, to find where a value begins.
 struct Scanner<'a> {
     text: &'a str,
@@ -222,6 +229,75 @@ impl<'de> Visitor<'de> for Strict {
             all.insert(key, value);
         }
         Ok(Value::Object(all))
+    }
+}
+
+// === impl Objects ===
+
+impl<'de> Deserializer<'de> for Objects {
+    type Error = serde_json::Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        match self.0 {
+            Value::Array(items) => {
+                visitor.visit_seq(SeqDeserializer::new(items.into_iter().map(Objects)))
+            }
+            Value::Object(members) => {
+                let members = members.into_iter().map(|(key, value)| (key, Self(value)));
+                visitor.visit_map(MapDeserializer::new(members))
+            }
+            plain => plain.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        if self.0.is_array() {
+            return Err(Self::Error::invalid_type(Unexpected::Seq, &visitor));
+        }
+        self.deserialize_any(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        if self.0.is_null() {
+            visitor.visit_none()
+        } else {
+            visitor.visit_some(self)
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Self::Error> {
+        self.0.deserialize_enum(name, variants, visitor)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        unit_struct seq tuple tuple_struct map identifier ignored_any
+    }
+}
+
+impl IntoDeserializer<'_, serde_json::Error> for Objects {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
     }
 }
 

@@ -6,6 +6,7 @@ use legation_core::{ClientId, EntityId, EntityLabels};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::contracts::TextPattern;
 use super::name::{self, ALL, EntityName, EntitySet, Meant};
 use super::pattern::NamePattern;
 
@@ -87,6 +88,13 @@ pub struct Entity {
     /// Names of fields and columns whose values are always redacted.
     #[serde(default)]
     pub redaction_fields: Vec<String>,
+    /// Regular expressions of its own numbers: contracts, residents, wards.
+    #[serde(default)]
+    pub redaction_patterns: Vec<TextPattern>,
+    /// Words of its own that point at nobody: products, wards, brands. They
+    /// stay where redaction takes out every word that it does not know.
+    #[serde(default)]
+    pub safe_words: Vec<String>,
     /// Files below `governance/` with the people whose names are redacted.
     #[serde(default)]
     pub roster_files: Vec<String>,

@@ -112,6 +112,7 @@ fn addresses(id: &EntityId, entity: &Entity, found: &mut Findings<'_>) {
     for (field, texts) in [
         ("keywords", &entity.keywords),
         ("redaction_fields", &entity.redaction_fields),
+        ("safe_words", &entity.safe_words),
         ("profile_ids", &entity.profile_ids),
     ] {
         for (index, text) in texts.iter().enumerate() {

@@ -47,6 +47,16 @@ fn a_key_that_nobody_knows_breaks_a_file() {
 }
 
 #[test]
+fn a_list_does_not_stand_for_an_object() {
+    check(
+        "operator_profile.json",
+        "\"personal\": {\n      \"name\": \"Personal\",",
+        "\"personal\": [\"Personal\"], \"other\": {\n      \"name\": \"Other\",",
+        "operator_profile.json, line 38, at /entities/personal: invalid type: sequence, expected struct Entity",
+    );
+}
+
+#[test]
 fn a_word_outside_its_list_breaks_a_file() {
     check(
         "autonomy_ladder.json",
@@ -223,7 +233,7 @@ fn what_cannot_be_believed_is_broken_and_the_rest_holds_on() {
             ),
             (FileText::Text(String::new()), "EOF while parsing"),
             (FileText::Text("\u{feff}{}".to_owned()), "byte-order mark"),
-            (FileText::Text("[]".to_owned()), "invalid length"),
+            (FileText::Text("[]".to_owned()), "invalid type: sequence"),
             (FileText::Text("{} {}".to_owned()), "trailing characters"),
             (FileText::Text("[".repeat(100_000)), "recursion limit"),
         ] {
