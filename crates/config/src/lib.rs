@@ -27,5 +27,5 @@ pub use servers::{
     EnvMode, EraChoice, Instance, Loaded, Problem, ProblemKind, ResolveError, Resolved,
     ResolvedHttp, ResolvedStdio, ServerSpec, Severity, Source, Transport,
 };
-pub use settings::{Limits, Settings, StoreUrl, View};
+pub use settings::{LedgerSettings, Limits, Settings, StoreUrl, View};
 pub use watch::Watch;

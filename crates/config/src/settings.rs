@@ -13,6 +13,7 @@ mod store_url;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use legation_core::Home;
@@ -51,11 +52,28 @@ pub struct Settings {
     /// `store.url`: the database server that holds the store; `None` for the
     /// file in the data directory.
     pub store_url: Option<StoreUrl>,
+    /// `[ledger]`.
+    pub ledger: LedgerSettings,
     /// `[limits]`.
     pub limits: Limits,
     /// `[views.NAME]`, by name.
     pub views: BTreeMap<Box<str>, View>,
     values: Values,
+}
+
+/// Checkpoints of the ledger, and where they are exported to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LedgerSettings {
+    /// `checkpoint_records`: one after so many records.
+    pub checkpoint_records: u32,
+    /// `checkpoint_ms`: one after so long, when there is something new.
+    pub checkpoint: Duration,
+    /// `export_folder`.
+    pub export_folder: Option<PathBuf>,
+    /// `export_git`: a remote.
+    pub export_git: Option<Box<str>>,
+    /// `export_command`: a program and its arguments; empty for none.
+    pub export_command: Vec<String>,
 }
 
 /// Bounds on what others may send.
@@ -190,6 +208,21 @@ impl Settings {
             store_url: match &values["store.url"].value {
                 Value::Database(url) if !url.is_empty() => Some(url.clone()),
                 _ => None,
+            },
+            ledger: LedgerSettings {
+                checkpoint_records: u32::try_from(number(&values, "ledger.checkpoint_records"))
+                    .unwrap_or(u32::MAX),
+                checkpoint: millis(&values, "ledger.checkpoint_ms"),
+                export_folder: Some(text("ledger.export_folder"))
+                    .filter(|path| !path.is_empty())
+                    .map(PathBuf::from),
+                export_git: Some(text("ledger.export_git"))
+                    .filter(|remote| !remote.is_empty())
+                    .map(Into::into),
+                export_command: match &values["ledger.export_command"].value {
+                    Value::Texts(words) => words.clone(),
+                    _ => Vec::new(),
+                },
             },
             limits: Limits {
                 client_message_bytes: count(&values, "limits.client_message_bytes"),

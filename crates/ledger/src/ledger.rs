@@ -16,6 +16,7 @@ use crate::error::{LedgerError, LedgerOpenError};
 use crate::follow::Follow;
 use crate::keys::LedgerKeys;
 use crate::publish::Publisher;
+use crate::query::{self, Bounds, Filter, Page};
 use crate::queue::{ClaimKind, Claimed, Duty, Pending, Queues};
 use crate::read::{self, Entry};
 use crate::record::{CallId, Claim, Intent, Note, OutcomeRecord, Refused};
@@ -322,6 +323,55 @@ impl Ledger {
     /// [`LedgerError::Read`].
     pub fn tail(&self, count: usize) -> Result<Vec<Entry>, LedgerError> {
         read::tail(self.inner.store.reader(), count)
+    }
+
+    /// The records that a filter wants before a position, or of all, newest
+    /// first. Blocks: run it off the runtime.
+    ///
+    /// # Errors
+    /// [`LedgerError::Read`].
+    pub fn query(
+        &self,
+        filter: &Filter,
+        before: Option<i64>,
+        bounds: Bounds,
+    ) -> Result<Page, LedgerError> {
+        query::backward(self.inner.store.reader(), filter, before, bounds)
+    }
+
+    /// The records that a filter wants after a position, oldest first. Blocks.
+    ///
+    /// # Errors
+    /// [`LedgerError::Read`].
+    pub fn scan(&self, filter: &Filter, after: i64, bounds: Bounds) -> Result<Page, LedgerError> {
+        query::forward(self.inner.store.reader(), filter, after, bounds)
+    }
+
+    /// Everything about one call, oldest first. Blocks.
+    ///
+    /// # Errors
+    /// [`LedgerError::Read`].
+    pub fn find_call(&self, call: &str) -> Result<Vec<Entry>, LedgerError> {
+        query::call(self.inner.store.reader(), call)
+    }
+
+    /// Whether a record's commitment is to these bytes; `None` when it has none,
+    /// or its key was destroyed.
+    ///
+    /// # Errors
+    /// [`LedgerError::Key`].
+    pub fn is_commitment_to(
+        &self,
+        entry: &Entry,
+        bytes: &[u8],
+    ) -> Result<Option<bool>, LedgerError> {
+        let keys = &self.inner.keys;
+        let commitment = keys.commitment(&entry.entity, entry.at_ms, bytes);
+        let commitment = commitment.map_err(LedgerError::key)?;
+        let stated = entry
+            .record()
+            .and_then(|record| record.args.or(record.result));
+        Ok(commitment.zip(stated).map(|(ours, stated)| ours == stated))
     }
 
     /// Every record after the last `back` ones, as they are made.

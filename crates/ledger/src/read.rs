@@ -7,6 +7,7 @@ use legation_core::id::hex;
 use legation_store::{DatabaseUrl, LedgerRow, OpenError, Reader};
 
 use crate::error::LedgerError;
+use crate::query::{self, Bounds, Filter, Page};
 use crate::stored::Record;
 use crate::verify::{self, Evidence, Report};
 
@@ -81,6 +82,35 @@ impl LedgerReader {
     /// [`LedgerError::Read`].
     pub fn tail(&self, count: usize) -> Result<Vec<Entry>, LedgerError> {
         tail(&self.reader, count)
+    }
+
+    /// See [`Ledger::query`](crate::Ledger::query).
+    ///
+    /// # Errors
+    /// [`LedgerError::Read`].
+    pub fn query(
+        &self,
+        filter: &Filter,
+        before: Option<i64>,
+        bounds: Bounds,
+    ) -> Result<Page, LedgerError> {
+        query::backward(&self.reader, filter, before, bounds)
+    }
+
+    /// See [`Ledger::scan`](crate::Ledger::scan).
+    ///
+    /// # Errors
+    /// [`LedgerError::Read`].
+    pub fn scan(&self, filter: &Filter, after: i64, bounds: Bounds) -> Result<Page, LedgerError> {
+        query::forward(&self.reader, filter, after, bounds)
+    }
+
+    /// See [`Ledger::find_call`](crate::Ledger::find_call).
+    ///
+    /// # Errors
+    /// [`LedgerError::Read`].
+    pub fn find_call(&self, call: &str) -> Result<Vec<Entry>, LedgerError> {
+        query::call(&self.reader, call)
     }
 
     /// Checks every chain from its start, and against `evidence`.

@@ -13,12 +13,15 @@ use crate::publish::{PublishSettings, Publisher};
 /// How often a checkpoint is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
-    /// After so many records.
+    /// After so many records, but not more often than once a second.
     pub records: u32,
     /// After so long, when there is something new.
     pub every: Duration,
 }
 
+/// Checkpoints that the number of records asks for are made this far apart at
+/// least: each waits for the disk, and so do calls meanwhile.
+const APART: Duration = Duration::from_secs(1);
 /// How long a program may take that exports a checkpoint.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(20);
 /// The same while the hub ends; what is missing is exported by the next start.
@@ -67,6 +70,10 @@ impl Ledger {
                 Ok(true) => pace.every,
                 Ok(false) | Err(_) => RETRY_AFTER.min(pace.every),
             };
+            tokio::select! {
+                _ = cancel.cancelled() => return,
+                () = tokio::time::sleep(APART) => {}
+            }
             let position = inner.chain().position();
             inner.maker.due_at(position + i64::from(pace.records));
         }

@@ -1,6 +1,7 @@
 //! `legation serve`: the hub in the foreground.
 
 mod admin;
+mod checkpoints;
 mod credentials;
 mod hub;
 mod log;

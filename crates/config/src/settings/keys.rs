@@ -11,6 +11,12 @@ pub(super) enum Kind {
     Address,
     /// Where a database is; may hold a password.
     Database,
+    /// An absolute path, or nothing.
+    Folder,
+    /// A Git remote without a password, or nothing.
+    Remote,
+    /// A program and its arguments.
+    Command,
 }
 
 #[derive(Debug)]
@@ -31,7 +37,7 @@ const fn number(name: &'static str, min: i64, max: i64) -> Key {
 pub(super) const LOG_LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 
 /// All keys but those of views, whose names are the owner's.
-pub(super) const KEYS: [Key; 13] = [
+pub(super) const KEYS: [Key; 18] = [
     Key {
         name: "listen",
         kind: Kind::Address,
@@ -51,6 +57,20 @@ pub(super) const KEYS: [Key; 13] = [
     Key {
         name: "store.url",
         kind: Kind::Database,
+    },
+    number("ledger.checkpoint_records", 1, 1_000_000),
+    number("ledger.checkpoint_ms", 100, DAY_MS),
+    Key {
+        name: "ledger.export_folder",
+        kind: Kind::Folder,
+    },
+    Key {
+        name: "ledger.export_git",
+        kind: Kind::Remote,
+    },
+    Key {
+        name: "ledger.export_command",
+        kind: Kind::Command,
     },
     number("limits.client_message_bytes", 16 << 10, 1 << 30),
     number("limits.upstream_message_bytes", 64 << 10, 4 << 30),

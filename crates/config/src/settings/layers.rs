@@ -104,7 +104,10 @@ fn add_text(values: &mut Values, key: &Key, text: &str, place: Place) -> Result<
             Ok(number) => Value::Number(number),
             Err(_) => Value::Text(text.to_owned()),
         },
-        Kind::Word(_) | Kind::Address | Kind::Database => Value::Text(text.trim().to_owned()),
+        Kind::Command => Value::Texts(text.split_whitespace().map(str::to_owned).collect()),
+        Kind::Word(_) | Kind::Address | Kind::Database | Kind::Folder | Kind::Remote => {
+            Value::Text(text.trim().to_owned())
+        }
     };
     add_checked(values, key, value, place)
 }
@@ -124,18 +127,33 @@ fn add_checked(
         (Kind::Number { min, max }, Value::Number(number)) => (min..=max).contains(&number),
         (Kind::Word(words), Value::Text(text)) => words.contains(&text.as_str()),
         (Kind::Address, Value::Text(text)) => text.parse::<std::net::SocketAddr>().is_ok(),
+        (Kind::Folder, Value::Text(text)) => text.is_empty() || Path::new(text).is_absolute(),
+        (Kind::Remote, Value::Text(text)) => !text.starts_with('-') && !has_password(text),
+        (Kind::Command, Value::Texts(_)) => true,
         _ => false,
     };
     if !fits {
         return Err(SettingsError::BadValue {
             place,
             key: key.name.to_owned(),
-            found: value.to_string(),
+            found: match key.kind {
+                // It may be the password that is wrong with it.
+                Kind::Remote => "something else".to_owned(),
+                _ => value.to_string(),
+            },
             wanted: key.kind.wanted(),
         });
     }
     values.insert(key.name.to_owned(), Placed { value, place });
     Ok(())
+}
+
+/// Whether an address has a password before its host.
+fn has_password(remote: &str) -> bool {
+    let rest = remote.split_once("://").map_or("", |(_, rest)| rest);
+    let host = rest.split('/').next().unwrap_or_default();
+    host.rsplit_once('@')
+        .is_some_and(|(user, _)| user.contains(':'))
 }
 
 fn unknown(place: Place, key: &str, prefix: &str) -> SettingsError {
@@ -174,7 +192,7 @@ impl Reader<'_> {
     fn root(&mut self, table: &DeTable<'_>) -> Result<(), SettingsError> {
         for (key, value) in table {
             match (key.get_ref().as_ref(), value.get_ref()) {
-                (name @ ("limits" | "store"), DeValue::Table(members)) => {
+                (name @ ("ledger" | "limits" | "store"), DeValue::Table(members)) => {
                     let prefix = format!("{name}.");
                     for (key, value) in members {
                         self.setting(&prefix, key.get_ref(), &key.span(), value)?;
@@ -185,7 +203,7 @@ impl Reader<'_> {
                         self.view(name.get_ref(), &name.span(), view)?;
                     }
                 }
-                (name @ ("limits" | "store" | "views"), _) => {
+                (name @ ("ledger" | "limits" | "store" | "views"), _) => {
                     return Err(SettingsError::BadValue {
                         place: self.place(&value.span()),
                         key: name.to_owned(),
@@ -313,6 +331,11 @@ impl Kind {
             Self::Number { min, max } => format!("a whole number from {min} to {max}"),
             Self::Word(words) => format!("one of {}", words.join(", ")),
             Self::Address => "an address and a port, like 127.0.0.1:48080".to_owned(),
+            Self::Folder => "an absolute path, or nothing".to_owned(),
+            Self::Remote => {
+                "a Git remote without a password in it: use a key or a credential helper".to_owned()
+            }
+            Self::Command => "a list: a program and its arguments".to_owned(),
             Self::Database => {
                 "empty, or an address like postgres://legation@db.example.com/legation".to_owned()
             }

@@ -51,6 +51,11 @@ fn defaults_are_read_from_their_own_file() {
         call_timeout_ms = 60000 # How long a call may take where a server's entry has no `timeout`.
         env_value_mode = "direct" # How values of `env` in mcp.json are read: `direct` takes them as the values, `indirect` as names of variables that hold the values.
         idle_exit_ms = 0 # A hub that was started by a bridge ends after so long without a client, in milliseconds; 0 means never.
+        ledger.checkpoint_ms = 300000 # And after so many milliseconds, when there is something new.
+        ledger.checkpoint_records = 10000 # A signed checkpoint of the ledger is made after so many records, at most one a second, and when the hub ends.
+        ledger.export_command = [] # And handed to this program, as a file whose path is its last argument.
+        ledger.export_folder = "" # Checkpoints are exported to this folder, a file each: choose one that is copied elsewhere, since whoever can change the ledger can change it too.
+        ledger.export_git = "" # And committed to the branch main of this Git remote; git must be installed and need no password.
         limits.client_message_bytes = 4194304 # The largest message a client may send, in bytes.
         limits.connections = 16384 # How many client connections may be open at once.
         limits.request_read_ms = 30000 # How long a client may take to send one request's headers and body, in milliseconds.
@@ -327,4 +332,38 @@ fn the_address_of_the_store_is_never_printed_with_its_password() {
     );
     let settings = load("", &[("LEGATION_STORE_URL", "postgres://u@h/d")], &[]);
     assert!(settings.expect("set").store_url.is_some());
+}
+
+#[test]
+fn where_checkpoints_go_is_checked() {
+    let load = |line: &str| {
+        let dir = tempfile::tempdir().expect("a folder");
+        let home = Home::at(dir.path());
+        std::fs::write(home.settings(), format!("[ledger]\n{line}\n")).expect("written");
+        let environment = Environment::from_pairs::<&str, &str>([]);
+        Settings::load(&home, &environment, &[]).map(|settings| settings.ledger)
+    };
+    let ledger = load("export_folder = \"/srv/checkpoints\"").expect("a folder");
+    assert_eq!(
+        ledger.export_folder.as_deref(),
+        Some(std::path::Path::new("/srv/checkpoints"))
+    );
+    let ledger = load("export_git = \"ssh://git@example.com/ledger.git\"").expect("a remote");
+    assert_eq!(
+        ledger.export_git.as_deref(),
+        Some("ssh://git@example.com/ledger.git")
+    );
+    let ledger = load("export_command = [\"lpr\", \"-P\", \"vault\"]").expect("a command");
+    assert_eq!(ledger.export_command, ["lpr", "-P", "vault"]);
+    for bad in [
+        "export_folder = \"checkpoints\"",
+        "export_git = \"--upload-pack=x\"",
+        "export_git = \"https://user:password@example.com/ledger.git\"",
+        "export_command = \"lpr\"",
+        "checkpoint_records = 0",
+        "export = true",
+    ] {
+        let error = load(bad).expect_err(bad).to_string();
+        assert!(!error.contains("user:password"), "{error}");
+    }
 }

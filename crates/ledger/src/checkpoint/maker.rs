@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use legation_core::EntityId;
 use legation_core::id::hex;
 use legation_keystore::Signer;
 use legation_store::{CheckpointRow, StoreError};
@@ -128,7 +129,7 @@ impl Inner {
             name: signing.origin.clone(),
             key: signer.public(),
         };
-        self.note_now(&Announced::text(&new, Some(&signing.signer)))?;
+        self.announced(&Announced::text(&new, Some(&signing.signer)))?;
         let old = std::mem::replace(&mut signing.number, number);
         signing.signer = signer;
         self.sign_off(signing)?;
@@ -221,17 +222,26 @@ impl Inner {
             .and_then(|number| self.keys.existing_signer(number).transpose())
             .transpose()
             .map_err(LedgerError::key)?;
-        self.note_now(&Announced::text(&signing.public(), before.as_ref()))?;
+        self.announced(&Announced::text(&signing.public(), before.as_ref()))?;
         signing.announced = true;
         Ok(())
     }
 
-    fn note_now(self: &Arc<Self>, text: &str) -> Result<(), LedgerError> {
-        let entity = hub_entity();
+    fn announced(self: &Arc<Self>, text: &str) -> Result<(), LedgerError> {
+        self.note_now(&hub_entity(), KEY_TOPIC, text)
+    }
+
+    /// Records a note at once, in this thread; on disk on return.
+    pub(crate) fn note_now(
+        self: &Arc<Self>,
+        entity: &EntityId,
+        topic: &str,
+        text: &str,
+    ) -> Result<(), LedgerError> {
         let (waiter, mut told) = oneshot::channel();
         let pending = Pending {
-            members: Note::new(&entity, KEY_TOPIC, text).members(),
-            entity,
+            members: Note::new(entity, topic, text).members(),
+            entity: entity.clone(),
             at_ms: self.clock.wall().0,
             duty: Duty::Plain {
                 durability: Durability::PageCache,
@@ -240,7 +250,12 @@ impl Inner {
         };
         self.commit(vec![pending])
             .map_err(|source| LedgerError::Write { source })?;
-        told.try_recv().unwrap_or(Err(LedgerError::Stopped))
+        told.try_recv().unwrap_or(Err(LedgerError::Stopped))?;
+        let last = self.chain().last();
+        last.map_or(Ok(()), |commit| self.store.sync(commit))
+            .map_err(|source| LedgerError::Write {
+                source: Arc::new(source),
+            })
     }
 }
 

@@ -23,6 +23,7 @@ use tokio::net::TcpSocket;
 use tokio::sync::{Notify, watch as latest};
 
 use super::admin::Admin;
+use super::checkpoints;
 use super::credentials::Keys;
 use super::natives;
 use super::reload;
@@ -143,6 +144,8 @@ impl Hub {
             served.serve_socket(socket).await
         });
         run_flusher(&tasks, &inner.ledger);
+        let (home, environment) = (&options.home, &options.environment);
+        checkpoints::run(&tasks, &inner.ledger, &settings, home, environment);
         let watch = watch_files(&inner);
         run_reloads(&tasks, &inner, watch);
         if let Some(limit) = settings.idle_exit.filter(|_| options.detached) {
@@ -198,6 +201,7 @@ impl Hub {
         if let Err(error) = self.inner.ledger.flush().await {
             tracing::error!(error = %chain(&error), "the last records could not be written");
         }
+        checkpoints::close(&self.inner.ledger).await;
         tracing::info!("the hub has stopped");
         drop(self.inner);
         drop(self.store);
@@ -292,10 +296,10 @@ impl Inner {
 
     /// What is wrong at the moment.
     pub(crate) fn problems(&self) -> Vec<String> {
-        self.problems
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        let problems = self.problems.lock();
+        let mut problems = problems.unwrap_or_else(PoisonError::into_inner).clone();
+        problems.extend(self.ledger.problems());
+        problems
     }
 
     pub(crate) fn set_problems(&self, problems: Vec<String>) {

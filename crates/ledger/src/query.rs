@@ -1,0 +1,221 @@
+//! Finding records.
+//!
+//! There is no index: it would be a second page to write at every commit, for
+//! questions that are asked a few times a day. A member of a record is looked
+//! for as the bytes it is written as; inside a text the same bytes cannot
+//! stand, because quotation marks are escaped there, so nothing is parsed.
+
+use legation_core::EntityId;
+use legation_store::{LedgerRow, Reader};
+use memchr::memmem::Finder;
+
+use crate::error::LedgerError;
+use crate::line;
+use crate::read::Entry;
+
+/// Which records are wanted. What is `None` does not matter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Recorded at this time or later, in milliseconds since 1970.
+    pub from_ms: Option<i64>,
+    /// Recorded before this time.
+    pub until_ms: Option<i64>,
+    /// In this entity's chain.
+    pub entity: Option<String>,
+    /// At this place in its chain.
+    pub seq: Option<i64>,
+    /// `intent`, `outcome`, `refused` or `note`.
+    pub kind: Option<String>,
+    /// About this call.
+    pub call: Option<String>,
+    /// By this client.
+    pub client: Option<String>,
+    /// To this server.
+    pub server: Option<String>,
+    /// Of this tool, resource or prompt, by its own name.
+    pub item: Option<String>,
+    /// Decided by this rule.
+    pub rule: Option<String>,
+    /// That ended so: see [`Status`](crate::Status).
+    pub status: Option<String>,
+    /// Refused for this reason.
+    pub reason_code: Option<String>,
+    /// About this: the topic of a note.
+    pub topic: Option<String>,
+}
+
+/// How much is looked at and returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Most records returned.
+    pub limit: usize,
+    /// Most records looked at; the rest is taken up from [`Page::next`].
+    pub scan: usize,
+}
+
+/// Records that were found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The records, in the order they were asked for.
+    pub entries: Vec<Entry>,
+    /// From where to look on; `None` when everything was looked at.
+    pub next: Option<i64>,
+}
+
+/// A filter made ready for many rows.
+struct Search {
+    from_ms: i64,
+    until_ms: i64,
+    entity: Option<EntityId>,
+    seq: Option<i64>,
+    members: Vec<Finder<'static>>,
+}
+
+/// Rows read at a time.
+const CHUNK: usize = 1_024;
+
+/// The wanted records before a position, newest first.
+pub(crate) fn backward(
+    reader: &Reader,
+    filter: &Filter,
+    before: Option<i64>,
+    bounds: Bounds,
+) -> Result<Page, LedgerError> {
+    let search = Search::new(filter);
+    let last = reader.ledger_last(1).map_err(LedgerError::read)?;
+    let end = last.first().map_or(0, |row| row.position);
+    let mut high = before.map_or(end, |before| before.saturating_sub(1).min(end));
+    let (mut entries, mut seen) = (Vec::new(), 0);
+    while high > 0 && seen < bounds.scan {
+        let low = high
+            .saturating_sub(i64::try_from(CHUNK).unwrap_or(i64::MAX))
+            .max(0);
+        let rows = reader.ledger_after(low, CHUNK).map_err(LedgerError::read)?;
+        for row in rows.into_iter().rev().filter(|row| row.position <= high) {
+            seen += 1;
+            if search.wants(&row) {
+                let position = row.position;
+                entries.push(Entry::from_row(row));
+                if entries.len() >= bounds.limit {
+                    let next = Some(position).filter(|position| *position > 1);
+                    return Ok(Page { entries, next });
+                }
+            }
+        }
+        high = low;
+    }
+    let next = (high > 0).then_some(high + 1);
+    Ok(Page { entries, next })
+}
+
+/// The wanted records after a position, oldest first.
+pub(crate) fn forward(
+    reader: &Reader,
+    filter: &Filter,
+    after: i64,
+    bounds: Bounds,
+) -> Result<Page, LedgerError> {
+    let search = Search::new(filter);
+    let (mut entries, mut seen, mut position) = (Vec::new(), 0, after);
+    while seen < bounds.scan {
+        let rows = reader
+            .ledger_after(position, CHUNK)
+            .map_err(LedgerError::read)?;
+        if rows.is_empty() {
+            return Ok(Page {
+                entries,
+                next: None,
+            });
+        }
+        for row in rows {
+            seen += 1;
+            position = row.position;
+            if search.wants(&row) {
+                entries.push(Entry::from_row(row));
+                if entries.len() >= bounds.limit {
+                    break;
+                }
+            }
+        }
+        if entries.len() >= bounds.limit {
+            break;
+        }
+    }
+    Ok(Page {
+        entries,
+        next: Some(position),
+    })
+}
+
+/// Everything about one call, oldest first.
+pub(crate) fn call(reader: &Reader, call: &str) -> Result<Vec<Entry>, LedgerError> {
+    let filter = Filter {
+        call: Some(call.to_owned()),
+        ..Filter::default()
+    };
+    let mut found = Vec::new();
+    let mut before = None;
+    let one = Bounds {
+        limit: 1,
+        scan: usize::MAX,
+    };
+    loop {
+        let mut page = backward(reader, &filter, before, one)?;
+        let Some(entry) = page.entries.pop() else {
+            break;
+        };
+        // Nothing of a call is older than this.
+        let first =
+            entry.text.contains(r#""kind":"intent""#) || entry.text.contains(r#""kind":"refused""#);
+        found.push(entry);
+        if first || page.next.is_none() {
+            break;
+        }
+        before = page.next;
+    }
+    found.reverse();
+    Ok(found)
+}
+
+// === impl Search ===
+
+impl Search {
+    fn new(filter: &Filter) -> Self {
+        let members = [
+            ("kind", &filter.kind),
+            ("call", &filter.call),
+            ("client", &filter.client),
+            ("server", &filter.server),
+            ("item", &filter.item),
+            ("rule", &filter.rule),
+            ("status", &filter.status),
+            ("reason_code", &filter.reason_code),
+            ("topic", &filter.topic),
+        ];
+        let finder = |(name, value): (&str, &Option<String>)| {
+            let mut member = format!("\"{name}\":").into_bytes();
+            line::string(&mut member, value.as_ref()?);
+            Some(Finder::new(&member).into_owned())
+        };
+        Self {
+            from_ms: filter.from_ms.unwrap_or(i64::MIN),
+            until_ms: filter.until_ms.unwrap_or(i64::MAX),
+            entity: filter.entity.as_deref().map(EntityId::new),
+            seq: filter.seq,
+            members: members.into_iter().filter_map(finder).collect(),
+        }
+    }
+
+    fn wants(&self, row: &LedgerRow) -> bool {
+        (self.from_ms..self.until_ms).contains(&row.at_ms)
+            && self
+                .entity
+                .as_ref()
+                .is_none_or(|entity| row.entity == *entity)
+            && self.seq.is_none_or(|seq| row.seq == seq)
+            && self
+                .members
+                .iter()
+                .all(|member| member.find(&row.bytes).is_some())
+    }
+}
