@@ -9,6 +9,7 @@ use legation_config::trust::Trust;
 use legation_config::{clients, first_run, settings};
 use legation_core::error::chain;
 use legation_policy::Rules;
+use legation_policy::governance::Severity;
 use serde::Serialize;
 
 use crate::commands::hub;
@@ -45,6 +46,7 @@ pub(crate) fn cmd_doctor(context: &Context, _args: &DoctorArgs) -> Result<(), Cl
         check_home(context),
         check_settings(context),
         check_rules(context),
+        check_governance(context),
         check_credentials(context),
         check_trust(context),
     ];
@@ -183,6 +185,34 @@ fn check_rules(context: &Context) -> Check {
             detail: format!("everything is refused: {}", chain(&error)),
             hint: Some(error.hint()),
         },
+    }
+}
+
+fn check_governance(context: &Context) -> Check {
+    if is_before_first_start(context) {
+        return good("governance", "written at the first start");
+    }
+    let problems = super::governance::find(context).problems;
+    let errors = problems
+        .iter()
+        .filter(|problem| problem.severity == Severity::Error);
+    let worst = errors.clone().next().or(problems.first());
+    let Some(worst) = worst else {
+        return good("governance", "every file holds");
+    };
+    let state = match worst.severity {
+        Severity::Error => State::Bad,
+        Severity::Warning => State::Warning,
+    };
+    let more = match problems.len() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more: `legation governance check`)"),
+    };
+    Check {
+        what: "governance",
+        state,
+        detail: format!("{worst}{more}"),
+        hint: Some(worst.hint.clone()),
     }
 }
 

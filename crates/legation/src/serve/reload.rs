@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use legation_config::{first_run, servers, watch};
+use legation_config::{first_run, governance, servers, watch};
 use legation_core::Home;
 use legation_core::error::chain;
 use legation_policy::Rules;
@@ -43,7 +43,14 @@ pub(crate) async fn everything(hub: &Arc<Inner>) {
 /// The files whose change matters now.
 pub(crate) fn files(hub: &Inner) -> Vec<PathBuf> {
     let mut files = watch::home_files(&hub.home);
-    for folder in hub.host.folders().borrow().iter() {
+    let folders = hub.host.folders();
+    let folders: Vec<PathBuf> = folders
+        .borrow()
+        .iter()
+        .map(|one| one.to_path_buf())
+        .collect();
+    files.extend(governance::watched(&hub.home, &hub.environment, &folders));
+    for folder in &folders {
         files.extend(watch::workspace_files(folder));
     }
     files

@@ -103,3 +103,29 @@ fn an_agent_whose_program_is_gone() {
     "#]]
     .assert_eq(&lines(folder.path(), checks, "agents"));
 }
+
+#[test]
+fn a_governance_file_that_broke_is_bad_with_its_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let context = context(folder.path());
+    let checks = || vec![check_governance(&context)];
+    expect![[r#"
+        ok    governance   written at the first start
+    "#]]
+    .assert_eq(&lines(folder.path(), checks(), "governance"));
+    let template = crate::template(legation_policy::governance::Template::Personal);
+    first_run::first_run(&context.home, &template).expect("started");
+    expect![[r#"
+        ok    governance   every file holds
+    "#]]
+    .assert_eq(&lines(folder.path(), checks(), "governance"));
+    let ladder = context.home.governance().join("autonomy_ladder.json");
+    legation_core::home::write_private(&ladder, b"{\n  \"default_mode\": \"free\"\n}\n")
+        .expect("written");
+    fs::remove_file(context.home.governance().join("role_cards.json")).expect("removed");
+    expect![[r#"
+        BAD   governance   role_cards.json: is missing (and 1 more: `legation governance check`)
+                           hint: Repair the file; until then it denies what it governs.
+    "#]]
+    .assert_eq(&lines(folder.path(), checks(), "governance"));
+}
