@@ -1,0 +1,203 @@
+//! Finding identifiers in a folded text.
+//!
+//! The text is split into words and numbers once; each stage marks those it takes for part of an
+//! identifier. The order matters: what has a form or a label is marked first, so that the stages
+//! that guess see it as context.
+
+mod contact;
+mod dates;
+mod labels;
+mod names;
+mod numbers;
+mod places;
+mod unknown;
+
+use crate::class::{Certainty, Class};
+use crate::lex::{Lexeme, lex};
+use crate::words::Flag;
+
+/// An identifier in the folded text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hit {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) class: Class,
+    pub(crate) certainty: Certainty,
+}
+
+/// How to look.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Manner<'a> {
+    /// Whether the built-in names count.
+    pub(crate) names: bool,
+    /// Whether unknown words and numbers are taken out.
+    pub(crate) safe: bool,
+    /// Words of the entity that are harmless, in small letters.
+    pub(crate) safe_words: &'a std::collections::HashSet<String>,
+}
+
+/// What was found, and what was seen and left.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) hits: Vec<Hit>,
+    /// What may still identify somebody, from 0 to 1.
+    pub(crate) doubt: f32,
+}
+
+/// Finds identifiers; `known` are hits that were found by other means.
+pub(crate) fn find(text: &str, known: Vec<Hit>, manner: Manner<'_>) -> Found {
+    let lexemes = lex(text);
+    let count = lexemes.len();
+    let mut finder = Finder {
+        text,
+        lexemes,
+        marks: vec![None; count],
+        joined: vec![false; count],
+        manner,
+        doubt: 0.0,
+    };
+    finder.known(&known);
+    finder.contacts();
+    finder.labels();
+    finder.dates();
+    finder.numbers();
+    finder.places();
+    finder.names();
+    finder.unknown();
+    finder.neighbours();
+    let hits = finder.hits();
+    Found {
+        hits,
+        doubt: finder.doubt.min(1.0),
+    }
+}
+
+/// That a word or number is part of an identifier.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    class: Class,
+    certainty: Certainty,
+}
+
+#[derive(Debug)]
+struct Finder<'a> {
+    text: &'a str,
+    lexemes: Vec<Lexeme>,
+    marks: Vec<Option<Mark>>,
+    /// Whether a word and the next one are of one identifier.
+    joined: Vec<bool>,
+    manner: Manner<'a>,
+    doubt: f32,
+}
+
+// === impl Hit ===
+
+impl Hit {
+    pub(crate) fn new(start: usize, end: usize, class: Class, certainty: Certainty) -> Self {
+        Self {
+            start,
+            end,
+            class,
+            certainty,
+        }
+    }
+}
+
+// === impl Finder ===
+
+impl<'a> Finder<'a> {
+    fn len(&self) -> usize {
+        self.lexemes.len()
+    }
+
+    fn word(&self, at: usize) -> &'a str {
+        let lexeme = &self.lexemes[at];
+        &self.text[lexeme.start..lexeme.end]
+    }
+
+    /// The text between a word and the next one, or the rest behind the last.
+    fn gap(&self, at: usize) -> &'a str {
+        let end = self
+            .lexemes
+            .get(at + 1)
+            .map_or(self.text.len(), |next| next.start);
+        &self.text[self.lexemes[at].end..end]
+    }
+
+    /// The text before a word.
+    fn before(&self, at: usize) -> &'a str {
+        let start = at
+            .checked_sub(1)
+            .map_or(0, |previous| self.lexemes[previous].end);
+        &self.text[start..self.lexemes[at].start]
+    }
+
+    fn is(&self, at: usize, flags: Flag) -> bool {
+        self.lexemes
+            .get(at)
+            .is_some_and(|lexeme| lexeme.word.is(flags))
+    }
+
+    fn marked(&self, at: usize) -> bool {
+        self.marks.get(at).is_some_and(Option::is_some)
+    }
+
+    fn class(&self, at: usize) -> Option<Class> {
+        self.marks.get(at).copied().flatten().map(|mark| mark.class)
+    }
+
+    /// Marks words as one identifier; what is marked more certainly stays.
+    fn mark(&mut self, from: usize, to: usize, class: Class, certainty: Certainty) {
+        for at in from..=to.min(self.len().saturating_sub(1)) {
+            let mark = &mut self.marks[at];
+            if mark.is_none_or(|known| known.certainty < certainty) {
+                *mark = Some(Mark { class, certainty });
+            }
+            self.joined[at] |= at < to;
+        }
+    }
+
+    /// Marks the words that lie in these ranges of the text.
+    fn known(&mut self, hits: &[Hit]) {
+        for hit in hits {
+            let from = self
+                .lexemes
+                .partition_point(|lexeme| lexeme.end <= hit.start);
+            let behind = self
+                .lexemes
+                .partition_point(|lexeme| lexeme.start < hit.end);
+            if from < behind {
+                self.mark(from, behind - 1, hit.class, hit.certainty);
+            }
+        }
+    }
+
+    /// The marks as ranges of the text; parts of one name are one range.
+    fn hits(&self) -> Vec<Hit> {
+        let mut hits: Vec<Hit> = Vec::new();
+        let mut goes_on = false;
+        for (at, mark) in self.marks.iter().enumerate() {
+            let Some(mark) = mark else {
+                goes_on = false;
+                continue;
+            };
+            let lexeme = &self.lexemes[at];
+            match hits.last_mut() {
+                Some(last) if goes_on => {
+                    last.end = lexeme.end;
+                    last.certainty = last.certainty.max(mark.certainty);
+                }
+                _ => hits.push(Hit::new(
+                    lexeme.start,
+                    lexeme.end,
+                    mark.class,
+                    mark.certainty,
+                )),
+            }
+            let near = matches!(self.gap(at), " " | "-" | "'" | ". " | ".");
+            let same = self.class(at + 1) == Some(mark.class);
+            goes_on = self.joined[at] || (near && same && mark.class == Class::Name);
+        }
+        hits
+    }
+}

@@ -1,0 +1,227 @@
+//! Numbers by their form: telephone, social security, cards, vehicles, accounts, spelled digits;
+//! and in the safe mode every number that nothing explains.
+
+mod checks;
+
+use super::Finder;
+use crate::class::{Certainty, Class};
+use crate::lex::Kind;
+use crate::words::{ABBREVIATION, DIGIT_WORD, NUMBER_WORD, UNIT};
+
+impl Finder<'_> {
+    pub(super) fn numbers(&mut self) {
+        let mut at = 0;
+        while at < self.len() {
+            let last = match self.lexemes[at].kind {
+                _ if self.marked(at) => at,
+                Kind::Number => self.group(at),
+                Kind::Mixed => self.mixed(at),
+                Kind::Word if self.is(at, DIGIT_WORD) => self.spelled(at),
+                Kind::Word => at,
+            };
+            at = last + 1;
+        }
+    }
+
+    /// Judges a number with the groups that go on with it; the last of them.
+    fn group(&mut self, first: usize) -> usize {
+        let mut last = first;
+        let mut dots = 0;
+        while last + 1 < self.len()
+            && self.lexemes[last + 1].kind == Kind::Number
+            && !self.marked(last + 1)
+        {
+            match self.gap(last) {
+                "-" | " " | ") " | " (" | "(" | ")" | ")-" | " - " | "- " | " -" => {}
+                "." => dots += 1,
+                "/" if last == first && self.lexemes[last + 1].len() >= 5 => {}
+                _ => break,
+            }
+            last += 1;
+        }
+        let groups = last - first + 1;
+        let digits: String = (first..=last).map(|at| self.word(at)).collect();
+        if groups > 1 && (self.reading(first, last, dots) || digits.len() < 7) {
+            return self.single(first);
+        }
+        if groups == 1 {
+            return self.single(first);
+        }
+        let shape: Vec<usize> = (first..=last).map(|at| self.lexemes[at].len()).collect();
+        let plus = self.before(first).ends_with(['+', '(']) || digits.starts_with("00");
+        let class = match shape[..] {
+            [3, 2, 4] if checks::social_security(&digits) => Class::Ssn,
+            [6, 4] => Class::Ssn,
+            _ if digits.len() >= 13 && !plus && checks::luhn(&digits) => Class::Account,
+            _ if digits.len() <= 15 => Class::Phone,
+            _ => Class::Other,
+        };
+        self.mark(first, last, class, Certainty::Likely);
+        last
+    }
+
+    /// Whether numbers in a row are measures: decimals, pressures, or small values with spaces.
+    fn reading(&self, first: usize, last: usize, dots: usize) -> bool {
+        let decimal = dots == 1 && last == first + 1 && self.lexemes[first].len() <= 4;
+        let spaced = (first..last).all(|at| self.gap(at) == " ");
+        let small = (first..=last).all(|at| self.lexemes[at].len() <= 3);
+        let few = last - first < 2;
+        decimal || (spaced && small && few) || (self.is(last + 1, UNIT) && few && dots < 2)
+    }
+
+    /// Judges a number of one group.
+    fn single(&mut self, at: usize) -> usize {
+        let word = self.word(at);
+        let plus = self.before(at).ends_with('+');
+        let grouped = self.gap(at) == ","
+            && self
+                .lexemes
+                .get(at + 1)
+                .is_some_and(|next| next.kind == Kind::Number && next.len() == 3)
+            || self.before(at) == "," && word.len() == 3;
+        let measured = self.measured(at);
+        let class = match word.len() {
+            0..=3 => return at,
+            _ if grouped => return at,
+            4 if plain_year(word) || measured || !self.manner.safe => return at,
+            4 if self.gap(at) == "." || self.before(at) == "." || self.clock(at) => return at,
+            4 => Class::Other,
+            5..=6 if measured => return at,
+            5..=6 => Class::Other,
+            8 if checks::compact_date(word) => Class::Date,
+            9 if checks::social_security(word) => Class::Ssn,
+            10..=12 if plus => Class::Phone,
+            10 if checks::npi(word) => Class::Licence,
+            13..=19 if checks::luhn(word) => Class::Account,
+            10..=12 => Class::Phone,
+            _ => Class::Other,
+        };
+        let certainty = if word.len() < 7 {
+            Certainty::Guessed
+        } else {
+            Certainty::Likely
+        };
+        if self.manner.safe || word.len() >= 7 {
+            self.mark(at, at, class, certainty);
+        }
+        at
+    }
+
+    /// Whether a unit follows a number.
+    fn measured(&self, at: usize) -> bool {
+        let gap = self.gap(at);
+        gap.starts_with('%')
+            || gap.starts_with(" %")
+            || gap.starts_with('°')
+            || (matches!(gap, " " | "" | "-")
+                && self.is(at + 1, UNIT)
+                && self.lexemes[at + 1].case != crate::lex::Case::Title)
+    }
+
+    /// `at 0830`, `0830 hours`.
+    fn clock(&self, at: usize) -> bool {
+        let word = self.word(at);
+        let time = word.get(..2).is_some_and(|hour| hour < "24")
+            && word.get(2..).is_some_and(|minute| minute < "60");
+        let cued = at > 0 && ["at", "by", "until", "around", "time"].contains(&self.word(at - 1));
+        time && cued
+    }
+
+    /// Judges a run of letters and digits.
+    fn mixed(&mut self, at: usize) -> usize {
+        let word = self.word(at);
+        if self.lexemes[at].word.is(crate::words::SAFE)
+            || self.manner.safe_words.contains(&word.to_lowercase())
+        {
+            return at;
+        }
+        if checks::vehicle(word) {
+            self.mark(at, at, Class::Vehicle, Certainty::Certain);
+            return at;
+        }
+        let mut last = at;
+        while last + 1 < self.len()
+            && self.lexemes[last + 1].has_digit()
+            && matches!(self.gap(last), " " | "-")
+            && !self.marked(last + 1)
+        {
+            last += 1;
+        }
+        let joined: String = (at..=last).map(|part| self.word(part)).collect();
+        if checks::iban(&joined) {
+            self.mark(at, last, Class::Account, Certainty::Certain);
+            return last;
+        }
+        if !harmless(word) && (self.manner.safe || word.len() >= 8) {
+            self.mark(at, at, Class::Other, Certainty::Guessed);
+        }
+        at
+    }
+
+    /// "five five five, oh one two three": at least four digits spoken in a row.
+    fn spelled(&mut self, first: usize) -> usize {
+        let mut last = first;
+        let mut count = 1;
+        while last + 1 < self.len()
+            && self.is(last + 1, DIGIT_WORD | NUMBER_WORD)
+            && matches!(self.gap(last), " " | "-" | ", " | " - ")
+        {
+            last += 1;
+            count += 1;
+        }
+        if count >= 4 {
+            self.mark(first, last, Class::Other, Certainty::Likely);
+        }
+        last
+    }
+
+    /// Codes of letters and digits in groups: `AB-1234-X`, `SW1A 1AA`, `1234 AB`.
+    pub(super) fn codes(&mut self) {
+        for at in 0..self.len().saturating_sub(1) {
+            let (one, two) = (&self.lexemes[at], &self.lexemes[at + 1]);
+            let capitals = |lexeme: &crate::lex::Lexeme| {
+                lexeme.is_word()
+                    && self.text[lexeme.start..lexeme.end]
+                        .bytes()
+                        .all(|b| b.is_ascii_uppercase())
+            };
+            let gap = self.gap(at);
+            let dutch = one.kind == Kind::Number
+                && one.len() == 4
+                && gap == " "
+                && capitals(two)
+                && two.len() == 2
+                && !self.is(at + 1, UNIT);
+            let dashed = gap == "-"
+                && (capitals(one) && one.len() <= 5 && two.has_digit() && two.len() >= 3
+                    || one.has_digit() && one.len() >= 3 && capitals(two) && two.len() <= 5);
+            let spaced = gap == " "
+                && capitals(one)
+                && one.len() <= 3
+                && two.kind == Kind::Number
+                && two.len() >= 4;
+            if dutch {
+                self.mark(at, at + 1, Class::Place, Certainty::Likely);
+            } else if (dashed && !self.is(at, ABBREVIATION)) || (spaced && self.marked(at + 1)) {
+                self.mark(at, at + 1, Class::Other, Certainty::Likely);
+            }
+        }
+    }
+}
+
+/// A year that may stand by itself.
+fn plain_year(word: &str) -> bool {
+    matches!(word.get(..2), Some("18" | "19" | "20"))
+}
+
+/// Whether letters and digits together are of medicine: doses, vertebrae, codes of diseases.
+fn harmless(word: &str) -> bool {
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    let lead = word.bytes().take_while(u8::is_ascii_digit).count();
+    let tail = &word[lead..];
+    if lead > 0 && tail.bytes().all(|b| b.is_ascii_alphabetic()) {
+        let unit = crate::words::look_up(tail).is(UNIT) && lead <= 5;
+        return unit || (lead <= 2 && tail.len() <= 2);
+    }
+    word.len() <= 3 || (digits <= 2 && word.len() <= 5)
+}

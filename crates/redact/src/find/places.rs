@@ -1,0 +1,360 @@
+//! Places smaller than a state: streets, rooms, towns, postal codes.
+
+use super::Finder;
+use crate::class::{Certainty, Class};
+use crate::lex::Kind;
+use crate::words::{
+    ABBREVIATION, CLINICAL, FUNCTION, INSTITUTION, MONTH, PLACE_CUE, ROOM, SAFE, STATE, STREET,
+    STREET_FIRST, TOWN_FIRST, UNIT, WEEKDAY,
+};
+
+/// Endings of a street's name in one word, with the languages' own.
+const STREET_ENDINGS: &[&str] = &[
+    "strasse", "str", "weg", "gasse", "platz", "allee", "ring", "damm", "ufer", "straat", "laan",
+    "plein", "kade", "gracht", "dreef", "singel", "hof", "pad", "steeg", "gatan", "vagen", "grand",
+    "torget", "gata", "vag", "gade", "vej", "katu", "tie", "utca", "stigen", "backen", "bulevar",
+];
+
+impl Finder<'_> {
+    pub(super) fn places(&mut self) {
+        for at in 0..self.len() {
+            if self.is(at, ROOM) {
+                self.room(at);
+            }
+            if self.is(at, STREET_FIRST) {
+                self.street_first(at);
+            }
+            if self.is(at, STREET) {
+                self.street(at);
+            }
+            if self.lexemes[at].is_word() {
+                self.compound(at);
+            }
+            if self.is(at, STATE) || self.state_letters(at) {
+                self.state(at);
+            }
+            if self.is(at, PLACE_CUE) {
+                self.cued(at);
+            }
+        }
+    }
+
+    /// Whether a word could be part of a place's name.
+    fn proper(&self, at: usize) -> bool {
+        self.lexemes.get(at).is_some_and(|lexeme| {
+            (lexeme.is_word() && lexeme.capital() || !lexeme.word.is(SAFE) && lexeme.is_word())
+                && !lexeme.word.is(WEEKDAY | MONTH)
+        })
+    }
+
+    /// `room 12`, `Apt. 4B`, `bed C`.
+    fn room(&mut self, at: usize) {
+        let next = at + 1;
+        if next >= self.len()
+            || !matches!(
+                self.gap(at),
+                " " | ". " | " #" | ": " | " no. " | "-" | " # "
+            )
+        {
+            return;
+        }
+        let mut last = next;
+        if ["number", "no", "nr"].contains(&self.word(next)) {
+            last += 1;
+        }
+        let Some(lexeme) = self.lexemes.get(last) else {
+            return;
+        };
+        let letter = lexeme.len() == 1 && lexeme.capital() && !self.is(last + 1, SAFE);
+        if (!lexeme.has_digit() && !letter)
+            || (self.is(last + 1, UNIT) && self.gap(last) == " ")
+            || self.word(at).eq_ignore_ascii_case("unit") && self.is(last + 1, UNIT)
+        {
+            return;
+        }
+        while last + 1 < self.len()
+            && matches!(self.gap(last), "-" | "/" | "")
+            && self.lexemes[last + 1].len() <= 4
+        {
+            last += 1;
+        }
+        self.mark(at + 1, last, Class::Place, Certainty::Likely);
+        if last + 1 < self.len() && self.is(last + 1, ROOM) {
+            self.room(last + 1);
+        }
+    }
+
+    /// `123 Old Mill Road`, `4 High St`.
+    fn street(&mut self, end: usize) {
+        let mut first = end;
+        let mut names = 0;
+        while first > 0
+            && names < 5
+            && matches!(self.gap(first - 1), " " | "-" | "'" | ". " | "\n" | ", ")
+        {
+            let before = first - 1;
+            let lexeme = &self.lexemes[before];
+            if lexeme.has_digit() {
+                if lexeme.len() > 6 || names == 0 && !self.lexemes[end].capital() {
+                    return;
+                }
+                let mut number = before;
+                while number > 0
+                    && matches!(self.gap(number - 1), "-" | "/")
+                    && self.lexemes[number - 1].has_digit()
+                {
+                    number -= 1;
+                }
+                let last = self.tail(end);
+                self.mark(number, last, Class::Place, Certainty::Likely);
+                return;
+            }
+            if !self.proper(before) && !(names > 0 && self.is(before, crate::words::PARTICLE)) {
+                break;
+            }
+            names += 1;
+            first = before;
+        }
+        // Without a number only what is plainly a street's name.
+        let plain = [
+            "street",
+            "avenue",
+            "road",
+            "boulevard",
+            "lane",
+            "ave",
+            "blvd",
+            "rd",
+            "highway",
+        ];
+        if names > 0
+            && self.lexemes[end].capital()
+            && plain.iter().any(|w| self.word(end).eq_ignore_ascii_case(w))
+        {
+            let last = self.tail(end);
+            self.mark(first, last, Class::Place, Certainty::Likely);
+        }
+    }
+
+    /// `Calle de Alcalá 12`, `12, rue Monge`, `ul. Polna 5/10`.
+    fn street_first(&mut self, first: usize) {
+        let mut last = first;
+        let mut names = 0;
+        while last + 1 < self.len()
+            && names < 7
+            && matches!(self.gap(last), " " | ". " | "-" | "'" | ", " | " #" | ".")
+        {
+            let next = last + 1;
+            if self.lexemes[next].has_digit() && names > 0 {
+                if self.is(next + 1, UNIT) && self.gap(next) == " " {
+                    return;
+                }
+                let last = self.tail(next);
+                self.mark(first, last, Class::Place, Certainty::Likely);
+                return;
+            }
+            let particle = self.is(next, crate::words::PARTICLE) && !self.lexemes[next].capital();
+            if !self.proper(next) && !particle && !self.is(next, STREET_FIRST | ROOM) {
+                break;
+            }
+            last = next;
+            names += 1;
+        }
+        let numbered = first > 0
+            && self.lexemes[first - 1].has_digit()
+            && self.lexemes[first - 1].len() <= 5
+            && matches!(self.gap(first - 1), " " | ", ");
+        if names > 0 && numbered && self.lexemes[last].capital() {
+            let last = self.tail(last);
+            self.mark(first - 1, last, Class::Place, Certainty::Likely);
+        }
+    }
+
+    /// `Hauptstraße 12`, `Kerkstraat 5-a`.
+    fn compound(&mut self, at: usize) {
+        let word = self.word(at);
+        if word.len() < 6 || !self.lexemes[at].ascii || self.is(at, SAFE) {
+            return;
+        }
+        let street = STREET_ENDINGS.iter().any(|ending| {
+            word.len() > ending.len() + 2
+                && word.as_bytes()[word.len() - ending.len()..]
+                    .eq_ignore_ascii_case(ending.as_bytes())
+        });
+        if !street {
+            return;
+        }
+        let number = self
+            .lexemes
+            .get(at + 1)
+            .is_some_and(|next| next.has_digit() && next.len() <= 5);
+        let last = if number && matches!(self.gap(at), " " | ". " | ".") {
+            self.tail(at + 1)
+        } else {
+            at
+        };
+        let mut first = at;
+        while first > 0 && self.gap(first - 1) == "-" && self.proper(first - 1) {
+            first -= 1;
+        }
+        self.mark(first, last, Class::Place, Certainty::Likely);
+    }
+
+    /// What goes on with an address: numbers, flats, towns, postal codes; the last word of it.
+    fn tail(&self, from: usize) -> usize {
+        let mut last = from;
+        let mut lines = 0;
+        while last + 1 < self.len() && last - from < 14 {
+            let gap = self.gap(last);
+            let next = last + 1;
+            lines += usize::from(gap.contains('\n'));
+            if gap.len() > 4
+                || lines > 2
+                || self.gap(next).starts_with(':')
+                || gap.contains(['(', ';', '"', '|'])
+            {
+                break;
+            }
+            let lexeme = &self.lexemes[next];
+            let sentence = gap.starts_with('.')
+                && gap.len() > 1
+                && lexeme.word.is(SAFE)
+                && !self.lexemes[last].word.is(STREET | ROOM);
+            let joined = matches!(gap, "-" | "/" | "" | "." | "'");
+            let number = lexeme.has_digit()
+                && lexeme.len() <= 8
+                && !(self.is(next + 1, UNIT) && matches!(self.gap(next), " " | "-"));
+            let unknown =
+                lexeme.is_word() && lexeme.capital() && !lexeme.word.is(SAFE | ABBREVIATION);
+            let part = lexeme.is_word()
+                && lexeme.capital()
+                && gap.len() <= 2
+                && !gap.starts_with('.')
+                && !lexeme.word.is(FUNCTION | CLINICAL | MONTH | WEEKDAY)
+                && (lexeme.word.is(STREET | ROOM | STATE | TOWN_FIRST) || gap == " ")
+                && !gap.contains('\n');
+            let town = lexeme.word.is(crate::words::PARTICLE)
+                && !lexeme.capital()
+                && self.proper(next + 1)
+                && !self.is(next + 1, SAFE);
+            let room = lexeme.word.is(ROOM)
+                && self
+                    .lexemes
+                    .get(next + 1)
+                    .is_some_and(|n| n.has_digit() || n.len() == 1);
+            let letter = lexeme.is_word()
+                && lexeme.len() == 1
+                && self.lexemes[last].has_digit()
+                && (joined || gap == " " && lexeme.capital());
+            if sentence
+                || !(number
+                    || unknown
+                    || part
+                    || town
+                    || room
+                    || letter
+                    || self.state_letters(next))
+            {
+                break;
+            }
+            last = next;
+        }
+        last
+    }
+
+    /// Two capitals that are followed by a postal code or follow a town.
+    fn state_letters(&self, at: usize) -> bool {
+        let Some(lexeme) = self.lexemes.get(at) else {
+            return false;
+        };
+        let code = self
+            .lexemes
+            .get(at + 1)
+            .is_some_and(|next| next.kind == Kind::Number && (next.len() == 5 || next.len() == 4));
+        lexeme.is_word()
+            && (2..=3).contains(&lexeme.len())
+            && self.word(at).bytes().all(|byte| byte.is_ascii_uppercase())
+            && code
+            && matches!(self.gap(at), " " | ", " | "  ")
+            && self.before(at).contains([',', ' '])
+    }
+
+    /// `Springfield, Ohio`, `Springfield, OH 12345`.
+    fn state(&mut self, at: usize) {
+        let code = self
+            .lexemes
+            .get(at + 1)
+            .is_some_and(|next| next.kind == Kind::Number && next.len() == 5);
+        if code && matches!(self.gap(at), " " | ", " | "  ") {
+            self.mark(at + 1, at + 1, Class::Place, Certainty::Certain);
+            if self.gap(at + 1) == "-"
+                && self
+                    .lexemes
+                    .get(at + 2)
+                    .is_some_and(|next| next.kind == Kind::Number && next.len() == 4)
+            {
+                self.mark(at + 1, at + 2, Class::Place, Certainty::Certain);
+            }
+        }
+        let mut first = at;
+        let mut steps = 0;
+        while first > 0
+            && steps < 3
+            && matches!(self.gap(first - 1), ", " | " " | "-" | "' " | "'" | ". ")
+            && (steps > 0 || self.gap(first - 1).starts_with(','))
+        {
+            let before = first - 1;
+            if !self.proper(before)
+                || self.is(before, FUNCTION)
+                || steps > 0 && self.gap(before) == ", "
+            {
+                break;
+            }
+            first = before;
+            steps += 1;
+        }
+        if first < at {
+            self.mark(first, at - 1, Class::Place, Certainty::Likely);
+        }
+    }
+
+    /// `lives in Bath`, `City: Reading`.
+    fn cued(&mut self, cue: usize) {
+        let gap = self.gap(cue);
+        let preposition = self.is(cue, FUNCTION);
+        let living = cue > 0 && self.is(cue - 1, PLACE_CUE) && self.before(cue) == " ";
+        let label = gap.starts_with(':');
+        if !(matches!(gap, " ") && (!preposition || living) || label && !preposition)
+            || cue + 1 >= self.len()
+        {
+            return;
+        }
+        let mut last = cue;
+        let mut names = 0;
+        while last + 1 < self.len()
+            && names < 6
+            && (last == cue || matches!(self.gap(last), " " | "-" | "'" | ". "))
+        {
+            let next = last + 1;
+            let lexeme = &self.lexemes[next];
+            let capital = lexeme.is_word()
+                && lexeme.capital()
+                && !lexeme.word.is(CLINICAL | WEEKDAY | MONTH | INSTITUTION);
+            let inner =
+                names > 0 && lexeme.word.is(crate::words::PARTICLE) && self.proper(next + 1);
+            let number = names == 0 && label && lexeme.has_digit();
+            if !capital && !inner && !number
+                || lexeme.word.is(STATE) && names == 0
+                || names > 0 && self.gap(last).starts_with('.') && lexeme.word.is(SAFE)
+            {
+                break;
+            }
+            last = next;
+            names += 1;
+        }
+        if names > 0 && !(names == 1 && self.is(last, FUNCTION | PLACE_CUE)) {
+            let last = if label { self.tail(last) } else { last };
+            self.mark(cue + 1, last, Class::Place, Certainty::Likely);
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! What nothing explains, and what stands beside an identifier.
+
+use super::Finder;
+use crate::class::{Certainty, Class};
+use crate::lex::{Case, Kind};
+use crate::words::{
+    ABBREVIATION, CLINICAL, CREDENTIAL, FUNCTION, GIVEN, INSTITUTION, MONTH, PARTICLE, PERSON,
+    RELATION, SAFE, SURNAME, TITLE, TOWN_FIRST, UNIT, WEEKDAY,
+};
+
+/// Endings that make a long word one of medicine, whether a list has it or not.
+const CLINICAL_ENDINGS: &[&str] = &[
+    "itis",
+    "osis",
+    "emia",
+    "aemia",
+    "ectomy",
+    "otomy",
+    "ostomy",
+    "plasty",
+    "scopy",
+    "pathy",
+    "uria",
+    "algia",
+    "oma",
+    "omas",
+    "gram",
+    "graphy",
+    "metry",
+    "megaly",
+    "penia",
+    "cytosis",
+    "plegia",
+    "paresis",
+    "phasia",
+    "pril",
+    "sartan",
+    "olol",
+    "statin",
+    "azole",
+    "prazole",
+    "mycin",
+    "cillin",
+    "floxacin",
+    "cycline",
+    "pam",
+    "zepam",
+    "zolam",
+    "tidine",
+    "setron",
+    "triptan",
+    "gliptin",
+    "gliflozin",
+    "glutide",
+    "mab",
+    "tinib",
+    "parin",
+    "xaban",
+    "gatran",
+    "dipine",
+    "thiazide",
+    "semide",
+    "lukast",
+    "terol",
+    "sone",
+    "solone",
+    "caine",
+    "barbital",
+    "vir",
+    "navir",
+    "citabine",
+    "platin",
+    "taxel",
+    "rubicin",
+    "trexate",
+    "dronate",
+    "formin",
+    "glitazone",
+    "oxetine",
+    "azepine",
+    "apine",
+    "idone",
+    "triptyline",
+    "profen",
+    "oxicam",
+    "codone",
+    "morphone",
+    "afil",
+    "tropium",
+    "nidazole",
+    "conazole",
+    "quine",
+    "cef",
+    "cardia",
+    "cardiac",
+    "logical",
+    "logist",
+    "logy",
+    "ectasis",
+    "stenosis",
+    "lysis",
+    "trophy",
+    "trophic",
+    "genic",
+    "opsy",
+    "iatric",
+    "iatrist",
+    "edema",
+    "tension",
+    "tensive",
+    "therapy",
+    "ological",
+    "oscopic",
+    "ectomies",
+    "globin",
+    "philia",
+    "cyte",
+    "cytes",
+];
+
+impl Finder<'_> {
+    /// In the safe mode, marks what no list has.
+    pub(super) fn unknown(&mut self) {
+        self.codes();
+        for at in 0..self.len() {
+            if self.marked(at) || self.lexemes[at].kind != Kind::Word || self.is(at, SAFE) {
+                continue;
+            }
+            if !self.manner.safe {
+                let listed = self.is(at, GIVEN | SURNAME) && self.lexemes[at].capital();
+                self.doubt += if listed || !self.lexemes[at].capital() {
+                    0.0
+                } else {
+                    0.02
+                };
+                continue;
+            }
+            if !self.explained(at) {
+                self.mark(at, at, Class::Name, Certainty::Guessed);
+            }
+        }
+    }
+
+    fn explained(&self, at: usize) -> bool {
+        let lexeme = &self.lexemes[at];
+        let word = self.word(at);
+        if !lexeme.ascii {
+            return false;
+        }
+        let upper = lexeme.case == Case::Upper;
+        let vowel = |byte: u8| b"aeiouyAEIOUY".contains(&byte);
+        if word.len() == 1 || (upper && lexeme.word.is(ABBREVIATION)) {
+            return true;
+        }
+        if word.len() <= 2 && lexeme.case == Case::Lower && !lexeme.word.is(GIVEN | SURNAME) {
+            return true;
+        }
+        if upper && word.len() <= 5 && !word.bytes().any(vowel) && !lexeme.word.is(SURNAME) {
+            return true;
+        }
+        let lower = word.to_ascii_lowercase();
+        if upper && roman(word) || self.manner.safe_words.contains(&lower) {
+            return true;
+        }
+        let opens = lexeme.case == Case::Lower
+            || upper
+            || self.opens(at)
+            || self.gap(at).starts_with([' '])
+                && self
+                    .lexemes
+                    .get(at + 1)
+                    .is_some_and(|next| next.has_digit());
+        let listed = lexeme.word.is(GIVEN | SURNAME);
+        opens
+            && !listed
+            && lower.len() >= 7
+            && CLINICAL_ENDINGS
+                .iter()
+                .any(|ending| lower.ends_with(ending))
+    }
+
+    /// Lets identifiers grow over the words beside them that belong to them.
+    pub(super) fn neighbours(&mut self) {
+        for at in 0..self.len() {
+            if matches!(self.class(at), Some(Class::Name | Class::Place)) {
+                self.grow_right(at);
+            }
+        }
+        for at in (0..self.len()).rev() {
+            if matches!(self.class(at), Some(Class::Name | Class::Place)) {
+                self.grow_left(at);
+            }
+        }
+    }
+
+    fn grow_right(&mut self, at: usize) {
+        let next = at + 1;
+        if next >= self.len() || self.marked(next) {
+            return;
+        }
+        let gap = self.gap(at);
+        let class = self.class(at).unwrap_or(Class::Name);
+        let lexeme = &self.lexemes[next];
+        if lexeme.has_digit() {
+            let near = matches!(gap, " " | ", " | "-" | "/" | " #" | "\n" | ",");
+            let measured = self.is(next + 1, UNIT) && matches!(self.gap(next), " " | "-" | "")
+                || self.gap(next).starts_with(['%', ':']);
+            if near && class == Class::Place && lexeme.len() <= 6 && !measured
+                || gap == "-" && !measured
+            {
+                self.mark(at, next, Class::Place, Certainty::Guessed);
+            }
+            return;
+        }
+        if self.fits(next, gap)
+            || (gap == " " || gap == "-")
+                && self.is(next, PARTICLE)
+                && self.marked(next + 1)
+                && matches!(self.gap(next), " " | "-" | "'")
+        {
+            self.mark(next, next, class, Certainty::Guessed);
+            self.joined[at] = true;
+        }
+    }
+
+    fn grow_left(&mut self, at: usize) {
+        let Some(before) = at.checked_sub(1) else {
+            return;
+        };
+        if self.marked(before) {
+            return;
+        }
+        let gap = self.gap(before);
+        let class = self.class(at).unwrap_or(Class::Name);
+        let lexeme = &self.lexemes[before];
+        if lexeme.has_digit() {
+            let number = lexeme.len() <= 6
+                && matches!(gap, " " | "-" | ", ")
+                && lexeme.kind == Kind::Number
+                && self.lexemes[at].capital();
+            let guess = self.marks[at].is_some_and(|mark| {
+                mark.certainty == Certainty::Guessed || mark.class == Class::Place
+            });
+            if number && guess && lexeme.len() >= 3 && !self.before(before).ends_with(['.', '/'])
+                || gap == "-" && lexeme.len() >= 3
+            {
+                self.mark(before, at, Class::Place, Certainty::Guessed);
+            }
+            return;
+        }
+        let town =
+            self.is(before, TOWN_FIRST) && lexeme.capital() && matches!(gap, " " | "-" | ". ");
+        let particle = self.is(before, PARTICLE)
+            && gap == " "
+            && !self.is(before, FUNCTION)
+            && self.lexemes[at].capital();
+        if town
+            || particle
+            || self.fits(before, gap)
+                && (!self.opens(before) || lexeme.len() == 1 || self.is(before, GIVEN))
+        {
+            self.mark(before, before, class, Certainty::Guessed);
+            self.joined[before] = true;
+        }
+    }
+
+    /// Whether a word beside a name or place is part of it.
+    fn fits(&self, at: usize, gap: &str) -> bool {
+        let lexeme = &self.lexemes[at];
+        let word = lexeme.word;
+        if !lexeme.is_word() {
+            return false;
+        }
+        let single =
+            lexeme.len() == 1 && lexeme.capital() && matches!(gap, " " | "." | ". " | "-" | "'");
+        if single {
+            return !(lexeme.word.is(FUNCTION)
+                && gap != "."
+                && self.gap(at) != "."
+                && !self.gap(at).starts_with('.'));
+        }
+        if !matches!(gap, " " | "-" | "'") {
+            return false;
+        }
+        let named = word.is(GIVEN | SURNAME) && !word.is(CLINICAL | FUNCTION | TITLE | RELATION);
+        let stop = FUNCTION
+            | CLINICAL
+            | CREDENTIAL
+            | TITLE
+            | WEEKDAY
+            | MONTH
+            | PERSON
+            | RELATION
+            | INSTITUTION
+            | ABBREVIATION;
+        let plain = lexeme.case == Case::Title && !word.is(stop) && !self.gap(at).starts_with(':');
+        named || (plain && gap != "'")
+    }
+}
+
+fn roman(word: &str) -> bool {
+    word.len() <= 5 && word.bytes().all(|byte| b"IVXLC".contains(&byte))
+}

@@ -1,0 +1,178 @@
+//! A text as it is compared: one plain spelling for everything that looks or reads alike.
+//!
+//! Compatibility forms, accents, digits of other scripts, characters without width, HTML
+//! entities, percent escapes and backslash escapes all come down to the plain character they
+//! stand for. Every byte remembers where in the source it came from, so that what is found here
+//! can be cut out there.
+
+mod escape;
+
+use std::borrow::Cow;
+
+use unicode_normalization::char::{decompose_compatible, is_combining_mark};
+
+/// A folded text and the way back to its source.
+#[derive(Debug)]
+pub(crate) struct Folded<'a> {
+    /// The plain spelling.
+    pub(crate) text: Cow<'a, str>,
+    /// For each byte of the plain spelling, and for its end, where its source character begins.
+    /// Absent where source and spelling are the same.
+    origin: Option<Vec<usize>>,
+}
+
+/// Folds a text.
+pub(crate) fn fold(source: &str) -> Folded<'_> {
+    let plain = source.is_ascii() && memchr_any(source.as_bytes());
+    if plain {
+        return Folded {
+            text: Cow::Borrowed(source),
+            origin: None,
+        };
+    }
+    let mut folder = Folder {
+        text: String::with_capacity(source.len()),
+        origin: Vec::with_capacity(source.len() + 1),
+    };
+    let mut at = 0;
+    let mut escaped = false;
+    while let Some(character) = source[at..].chars().next() {
+        let here = at;
+        if matches!(character, '&' | '%' | '\\')
+            && let Some((meant, length)) = escape::read(source, at, escaped)
+        {
+            folder.put(meant, here);
+            at += length;
+            escaped = true;
+            continue;
+        }
+        escaped = false;
+        folder.put(character, here);
+        at += character.len_utf8();
+    }
+    folder.origin.push(source.len());
+    Folded {
+        text: Cow::Owned(folder.text),
+        origin: Some(folder.origin),
+    }
+}
+
+/// Whether nothing in an ASCII text could begin an escape.
+fn memchr_any(bytes: &[u8]) -> bool {
+    !bytes.iter().any(|byte| matches!(byte, b'&' | b'%' | b'\\'))
+}
+
+/// Characters that are not seen: they join, split, hide or turn text around.
+pub(crate) fn is_invisible(character: char) -> bool {
+    matches!(character,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+struct Folder {
+    text: String,
+    origin: Vec<usize>,
+}
+
+// === impl Folded ===
+
+impl Folded<'_> {
+    /// Where a range of the plain spelling lies in the source. It covers whole characters, with
+    /// the marks and invisible characters that follow them.
+    pub(crate) fn source(&self, start: usize, end: usize) -> (usize, usize) {
+        let Some(origin) = &self.origin else {
+            return (start, end);
+        };
+        let first = origin[start];
+        if end <= start {
+            return (first, first);
+        }
+        let last = origin[end - 1];
+        let behind = origin[end..].iter().copied().find(|&at| at > last);
+        (first, behind.unwrap_or(last))
+    }
+}
+
+// === impl Folder ===
+
+impl Folder {
+    fn put(&mut self, character: char, from: usize) {
+        if character.is_ascii() {
+            self.push(character, from);
+        } else if let Some(letters) = spelled(character) {
+            letters.chars().for_each(|letter| self.push(letter, from));
+        } else if !is_invisible(character) {
+            decompose_compatible(character, |part| {
+                if is_combining_mark(part) || is_invisible(part) {
+                    return;
+                }
+                match spelled(part) {
+                    Some(letters) => letters.chars().for_each(|letter| self.push(letter, from)),
+                    None => self.push(digit(part).unwrap_or(part), from),
+                }
+            });
+        }
+    }
+
+    fn push(&mut self, character: char, from: usize) {
+        self.text.push(character);
+        self.origin
+            .extend(std::iter::repeat_n(from, character.len_utf8()));
+    }
+}
+
+/// Letters without a decomposition, and punctuation, in ASCII.
+fn spelled(character: char) -> Option<&'static str> {
+    Some(match character {
+        'ß' => "ss",
+        'ẞ' => "SS",
+        'ø' => "o",
+        'Ø' => "O",
+        'ł' => "l",
+        'Ł' => "L",
+        'đ' | 'ð' => "d",
+        'Đ' | 'Ð' => "D",
+        'ħ' => "h",
+        'Ħ' => "H",
+        'ı' => "i",
+        'æ' => "ae",
+        'Æ' => "Ae",
+        'œ' => "oe",
+        'Œ' => "Oe",
+        'þ' => "th",
+        'Þ' => "Th",
+        'ŧ' => "t",
+        'Ŧ' => "T",
+        'ŋ' => "n",
+        'Ŋ' => "N",
+        'ə' => "e",
+        'Ə' => "E",
+        '‐' | '‑' | '‒' | '–' | '—' | '―' | '−' | '﹣' | '－' | '\u{2043}' => "-",
+        '‘' | '’' | '‚' | '‛' | '′' | 'ʼ' | 'ʹ' | '`' | '´' | '＇' => "'",
+        '“' | '”' | '„' | '‟' | '″' | '«' | '»' => "\"",
+        '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => " ",
+        '\u{2028}' | '\u{2029}' | '\u{85}' => "\n",
+        '⁄' | '∕' => "/",
+        '·' | '•' | '․' | '。' => ".",
+        _ => return None,
+    })
+}
+
+/// The zeros of the scripts' decimal digits; nine more follow each.
+const ZEROS: &[u32] = &[
+    0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6,
+    0xe50, 0xed0, 0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50,
+    0x1bb0, 0x1c40, 0x1c50, 0xa620, 0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0x104a0,
+    0x10d30, 0x11066, 0x110f0, 0x11136, 0x111d0, 0x112f0, 0x11450, 0x114d0, 0x11650, 0x116c0,
+    0x11730, 0x118e0, 0x11950, 0x11c50, 0x11d50, 0x11da0, 0x16a60, 0x16b50, 0x1e140, 0x1e2f0,
+    0x1e4f0, 0x1e950, 0x1fbf0,
+];
+
+/// A decimal digit of any script.
+fn digit(character: char) -> Option<char> {
+    let code = u32::from(character);
+    let at = ZEROS.partition_point(|&zero| zero <= code).checked_sub(1)?;
+    char::from_digit(code - ZEROS[at], 10)
+}

@@ -1,0 +1,152 @@
+//! Words and numbers of a folded text.
+
+use crate::words::{self, Word};
+
+/// What a run of letters and digits is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Letters only.
+    Word,
+    /// Digits only.
+    Number,
+    /// Both.
+    Mixed,
+}
+
+/// How a word's letters are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Case {
+    /// `word`.
+    Lower,
+    /// `Word`, or a single capital.
+    Title,
+    /// `WORD`.
+    Upper,
+    /// `woRD`, or a script without case.
+    Other,
+}
+
+/// A run of letters and digits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lexeme {
+    /// First byte in the folded text.
+    pub(crate) start: usize,
+    /// The byte behind its last.
+    pub(crate) end: usize,
+    pub(crate) kind: Kind,
+    pub(crate) case: Case,
+    /// Whether all of it is ASCII.
+    pub(crate) ascii: bool,
+    /// What the lists say about it.
+    pub(crate) word: Word,
+}
+
+/// Splits a folded text.
+pub(crate) fn lex(text: &str) -> Vec<Lexeme> {
+    let bytes = text.as_bytes();
+    let mut lexemes = Vec::with_capacity(text.len() / 5);
+    let mut at = 0;
+    while at < bytes.len() {
+        if !is_part(text, at) {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        let (mut letters, mut digits, mut upper, mut lower, mut ascii) = (0, 0, 0, 0, true);
+        let first_upper = bytes[at].is_ascii_uppercase() || wide_upper(text, at);
+        while at < bytes.len() && is_part(text, at) {
+            let byte = bytes[at];
+            match byte {
+                b'0'..=b'9' => digits += 1,
+                b'a'..=b'z' => {
+                    letters += 1;
+                    lower += 1;
+                }
+                b'A'..=b'Z' => {
+                    letters += 1;
+                    upper += 1;
+                }
+                _ => {
+                    letters += 1;
+                    ascii = false;
+                }
+            }
+            at += width(byte);
+        }
+        at = at.min(bytes.len());
+        let kind = match (letters, digits) {
+            (0, _) => Kind::Number,
+            (_, 0) => Kind::Word,
+            _ => Kind::Mixed,
+        };
+        let case = match (first_upper, upper, lower) {
+            (true, 0 | 1, _) => Case::Title,
+            (true, _, 0) => Case::Upper,
+            (false, 0, _) if ascii || lower > 0 => Case::Lower,
+            _ if !ascii && first_upper => Case::Title,
+            _ => Case::Other,
+        };
+        let word = if kind == Kind::Number {
+            Word::default()
+        } else {
+            words::look_up(&text[start..at])
+        };
+        lexemes.push(Lexeme {
+            start,
+            end: at,
+            kind,
+            case,
+            ascii,
+            word,
+        });
+    }
+    lexemes
+}
+
+/// Whether a letter or digit begins at a byte that begins a character.
+fn is_part(text: &str, at: usize) -> bool {
+    let byte = text.as_bytes()[at];
+    if byte < 0x80 {
+        return byte.is_ascii_alphanumeric();
+    }
+    byte >= 0xc0
+        && text
+            .get(at..)
+            .and_then(|rest| rest.chars().next())
+            .is_some_and(char::is_alphanumeric)
+}
+
+fn wide_upper(text: &str, at: usize) -> bool {
+    !text.as_bytes()[at].is_ascii() && text[at..].chars().next().is_some_and(char::is_uppercase)
+}
+
+/// How many bytes a character has, by its first.
+fn width(byte: u8) -> usize {
+    match byte {
+        0xf0.. => 4,
+        0xe0..=0xef => 3,
+        0xc0..=0xdf => 2,
+        _ => 1,
+    }
+}
+
+// === impl Lexeme ===
+
+impl Lexeme {
+    pub(crate) fn len(&self) -> usize {
+        self.end - self.start
+    }
+
+    /// Whether it is written as names are.
+    pub(crate) fn capital(&self) -> bool {
+        matches!(self.case, Case::Title | Case::Upper)
+    }
+
+    pub(crate) fn is_word(&self) -> bool {
+        self.kind == Kind::Word
+    }
+
+    pub(crate) fn has_digit(&self) -> bool {
+        self.kind != Kind::Word
+    }
+}

@@ -1,0 +1,178 @@
+//! Which token stands for what.
+//!
+//! A vault is one entity's, within one conversation; who may open it is the caller's to decide. It
+//! is plain memory here: callers seal its rows before they store them.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use crate::class::Class;
+use crate::token::Token;
+
+/// Gives tokens for values and values for tokens.
+pub trait Vault {
+    /// The token for a value; the same value has the same token for as long as the vault lives.
+    fn token(&mut self, class: Class, value: &str) -> Token;
+
+    /// The token for a value that is a number in JSON.
+    fn number_token(&mut self, class: Class, value: &str) -> Token;
+
+    /// The value of a token of this vault, written as [`Token`] writes it.
+    fn value(&self, token: &str) -> Option<String>;
+
+    /// Never gives out this id: it stands in a text already and is not ours.
+    fn avoid(&mut self, id: &str);
+}
+
+/// One value and its token, as the caller stores it (sealed). `Debug` shows no value.
+#[derive(Clone, PartialEq, Eq)]
+pub struct VaultRow {
+    /// The token as text.
+    pub token: String,
+    /// What it stands for.
+    pub value: String,
+}
+
+/// A vault in memory.
+#[derive(Default)]
+pub struct MemoryVault {
+    /// By what the token stands for, and whether that is a JSON number.
+    tokens: HashMap<(bool, Box<str>), Token>,
+    values: HashMap<Token, Box<str>>,
+    ids: HashSet<Box<str>>,
+    fresh: Vec<Token>,
+}
+
+/// The most values of one vault. Beyond it values still go out of a text, but not back in: a
+/// conversation must not fill the hub's memory.
+const MAX_VALUES: usize = 200_000;
+/// The most foreign ids that are kept from being given out.
+const MAX_AVOIDED: usize = 100_000;
+
+// === impl MemoryVault ===
+
+impl MemoryVault {
+    /// An empty vault.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The vault that these rows were taken from; rows that hold no token are left out.
+    #[must_use]
+    pub fn from_rows(rows: impl IntoIterator<Item = VaultRow>) -> Self {
+        let mut vault = Self::default();
+        for row in rows {
+            if let Some(token) = Token::parse(&row.token).filter(|token| !token.is_blank()) {
+                vault.keep(token, &row.value);
+            }
+        }
+        vault.fresh.clear();
+        vault
+    }
+
+    /// All rows, for the caller to seal, in no order.
+    #[must_use]
+    pub fn to_rows(&self) -> Vec<VaultRow> {
+        let rows = self.values.iter();
+        rows.map(|(token, value)| VaultRow {
+            token: token.to_string(),
+            value: value.to_string(),
+        })
+        .collect()
+    }
+
+    /// The rows that came since this was last asked.
+    pub fn take_fresh(&mut self) -> Vec<VaultRow> {
+        let fresh = std::mem::take(&mut self.fresh);
+        let rows = fresh.into_iter().filter_map(|token| {
+            let value = self.values.get(&token)?.to_string();
+            Some(VaultRow {
+                token: token.to_string(),
+                value,
+            })
+        });
+        rows.collect()
+    }
+
+    /// How many values it holds.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether it holds nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    fn keep(&mut self, token: Token, value: &str) {
+        self.ids.insert(token.id().into());
+        self.tokens
+            .insert((token.is_number(), value.into()), token.clone());
+        self.values.insert(token.clone(), value.into());
+        self.fresh.push(token);
+    }
+
+    fn given(&mut self, class: Class, number: bool, value: &str) -> Token {
+        if let Some(token) = self.tokens.get(&(number, Box::from(value))) {
+            return token.clone();
+        }
+        if self.values.len() >= MAX_VALUES {
+            return Token::blank(class);
+        }
+        loop {
+            let Some(token) = Token::random(class, number) else {
+                return Token::blank(class);
+            };
+            if !token.is_blank() && !self.ids.contains(token.id()) {
+                self.keep(token.clone(), value);
+                return token;
+            }
+        }
+    }
+}
+
+impl Vault for MemoryVault {
+    fn token(&mut self, class: Class, value: &str) -> Token {
+        self.given(class, false, value)
+    }
+
+    fn number_token(&mut self, class: Class, value: &str) -> Token {
+        self.given(class, true, value)
+    }
+
+    fn value(&self, token: &str) -> Option<String> {
+        self.values
+            .get(&Token::parse(token)?)
+            .map(ToString::to_string)
+    }
+
+    fn avoid(&mut self, id: &str) {
+        if self.ids.len() < MAX_VALUES + MAX_AVOIDED {
+            self.ids.insert(id.into());
+        }
+    }
+}
+
+impl fmt::Debug for MemoryVault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("MemoryVault")
+            .field("values", &self.values.len())
+            .finish_non_exhaustive()
+    }
+}
+
+// === impl VaultRow ===
+
+impl fmt::Debug for VaultRow {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("VaultRow")
+            .field("token", &self.token)
+            .field("value", &"****")
+            .finish()
+    }
+}

@@ -1,0 +1,187 @@
+//! What is known about words: one table, made from the lists at first use.
+
+mod cues;
+
+use std::sync::LazyLock;
+
+/// What the lists say about a word, as a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Word(u32);
+
+/// One thing that can be said about a word.
+pub(crate) type Flag = u32;
+
+/// A word of the language or of medicine.
+pub(crate) const SAFE: Flag = 1;
+/// A given name.
+pub(crate) const GIVEN: Flag = 1 << 1;
+/// A surname.
+pub(crate) const SURNAME: Flag = 1 << 2;
+/// "the", "will", "can": never a name in small letters.
+pub(crate) const FUNCTION: Flag = 1 << 3;
+/// A month, in any language that is known.
+pub(crate) const MONTH: Flag = 1 << 4;
+/// A day of the week.
+pub(crate) const WEEKDAY: Flag = 1 << 5;
+/// "Dr", "Mrs": a name follows.
+pub(crate) const TITLE: Flag = 1 << 6;
+/// "van", "de la": inside names.
+pub(crate) const PARTICLE: Flag = 1 << 7;
+/// "wife", "son": a name may follow.
+pub(crate) const RELATION: Flag = 1 << 8;
+/// "Street", "Road": ends an address.
+pub(crate) const STREET: Flag = 1 << 9;
+/// "Rue", "Calle": begins an address.
+pub(crate) const STREET_FIRST: Flag = 1 << 10;
+/// "mg", "weeks": a measure, so the number before it is one.
+pub(crate) const UNIT: Flag = 1 << 11;
+/// "seven", "oh".
+pub(crate) const DIGIT_WORD: Flag = 1 << 12;
+/// "room", "bed", "apt": a number that follows is a place.
+pub(crate) const ROOM: Flag = 1 << 13;
+/// A state's name or letters.
+pub(crate) const STATE: Flag = 1 << 14;
+/// "New", "Port", "San": a town's name may follow.
+pub(crate) const TOWN_FIRST: Flag = 1 << 15;
+/// Harmless in capitals.
+pub(crate) const ABBREVIATION: Flag = 1 << 16;
+/// Never a name, although the list of names has it.
+pub(crate) const CLINICAL: Flag = 1 << 17;
+/// "patient", "provider": with a colon a name follows.
+pub(crate) const PERSON: Flag = 1 << 18;
+/// "reports", "denies": a person stands before it.
+pub(crate) const PERSON_VERB: Flag = 1 << 19;
+/// "number", "no", "is": may stand between a label and its value.
+pub(crate) const FILLER: Flag = 1 << 20;
+/// "lives", "from": a place may follow.
+pub(crate) const PLACE_CUE: Flag = 1 << 21;
+/// "Clinic", "Hospital": the words before it are its name.
+pub(crate) const INSTITUTION: Flag = 1 << 22;
+/// "twenty", "fifth": of numbers larger than a digit.
+pub(crate) const NUMBER_WORD: Flag = 1 << 23;
+/// "on", "since": a date may follow.
+pub(crate) const DATE_CUE: Flag = 1 << 24;
+/// "MD", "RN": stands behind a name.
+pub(crate) const CREDENTIAL: Flag = 1 << 25;
+
+const SAFE_WORDS: &str = include_str!("../lists/safe.txt");
+const CLINICAL_WORDS: &str = include_str!("../lists/clinical.txt");
+const NOT_NAMES: &str = include_str!("../lists/not_names.txt");
+const GIVEN_NAMES: &str = include_str!("../lists/given.txt");
+const SURNAMES: &str = include_str!("../lists/surnames.txt");
+
+static TABLE: LazyLock<Table> = LazyLock::new(Table::build);
+
+/// Longer words are in no list.
+const LONGEST: usize = 32;
+
+/// What the lists say about a word in any case.
+pub(crate) fn look_up(word: &str) -> Word {
+    let mut lower = [0_u8; LONGEST];
+    let Some(lower) = lower.get_mut(..word.len()) else {
+        return Word::default();
+    };
+    for (to, from) in lower.iter_mut().zip(word.bytes()) {
+        if from >= 0x80 {
+            return Word::default();
+        }
+        *to = from.to_ascii_lowercase();
+    }
+    TABLE.get(lower)
+}
+
+/// Whether it is a word of the language.
+pub(crate) fn is_common(lower: &str) -> bool {
+    look_up(lower).is(SAFE)
+}
+
+/// Whether it stands before a name.
+pub(crate) fn is_title(lower: &str) -> bool {
+    look_up(lower).is(TITLE)
+}
+
+/// Whether it stands inside names.
+pub(crate) fn is_particle(lower: &str) -> bool {
+    look_up(lower).is(PARTICLE)
+}
+
+/// A table with open addressing over the lists' own text: no word is copied.
+#[derive(Debug)]
+struct Table {
+    slots: Vec<Slot>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Slot {
+    word: &'static str,
+    flags: Flag,
+}
+
+/// Twice as many slots as words, so that a miss is found out at once.
+const SLOTS: usize = 1 << 18;
+
+// === impl Word ===
+
+impl Word {
+    /// Whether one of these is said about it.
+    pub(crate) fn is(self, flags: Flag) -> bool {
+        self.0 & flags != 0
+    }
+}
+
+// === impl Table ===
+
+impl Table {
+    fn build() -> Self {
+        let mut table = Self {
+            slots: vec![Slot::default(); SLOTS],
+        };
+        for (list, flags) in [
+            (SAFE_WORDS, SAFE),
+            (GIVEN_NAMES, GIVEN),
+            (SURNAMES, SURNAME),
+        ] {
+            list.lines().for_each(|word| table.add(word, flags));
+        }
+        for (list, flags) in [
+            (CLINICAL_WORDS, SAFE | CLINICAL | ABBREVIATION),
+            (NOT_NAMES, SAFE | CLINICAL),
+        ] {
+            let lines = list.lines().filter(|line| !line.starts_with('#'));
+            for word in lines.flat_map(str::split_ascii_whitespace) {
+                table.add(word, flags);
+            }
+        }
+        for (list, flags) in cues::CUES {
+            for word in list.split_ascii_whitespace() {
+                table.add(word, *flags);
+            }
+        }
+        table
+    }
+
+    fn add(&mut self, word: &'static str, flags: Flag) {
+        let at = self.place(word.as_bytes());
+        self.slots[at].word = word;
+        self.slots[at].flags |= flags;
+    }
+
+    fn get(&self, lower: &[u8]) -> Word {
+        Word(self.slots[self.place(lower)].flags)
+    }
+
+    /// The slot that holds a word, or the free one where it belongs.
+    fn place(&self, lower: &[u8]) -> usize {
+        let hash = lower.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        let mut at = usize::try_from(hash >> 46).unwrap_or(0) & (SLOTS - 1);
+        loop {
+            let held = self.slots[at].word.as_bytes();
+            if held.is_empty() || held == lower {
+                return at;
+            }
+            at = (at + 1) & (SLOTS - 1);
+        }
+    }
+}
