@@ -129,12 +129,13 @@ pub enum Loaded<T> {
     Broken(Broken),
 }
 
-/// Why a file governs by denying.
+/// Why a file governs by denying. `Display` is for the one who is refused;
+/// [`Broken::reason`] for the owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
     /// Its name.
     pub file: &'static str,
-    /// What is wrong with it.
+    /// What is wrong with it. For the owner's eyes.
     pub reason: String,
 }
 
@@ -252,8 +253,14 @@ impl<T> Loaded<T> {
 // === impl Broken ===
 
 impl fmt::Display for Broken {
+    /// For whoever is refused because of it, so without the reason, which can
+    /// name what that one has no business to know.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "governance file {} {}", self.file, self.reason)
+        write!(
+            f,
+            "the governance file {} is missing or cannot be relied on",
+            self.file
+        )
     }
 }
 

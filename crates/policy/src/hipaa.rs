@@ -47,7 +47,7 @@ pub fn checklist(governance: &Governance, evidence: &Evidence) -> Vec<Line> {
                 entity: EntityId::new(crate::governance::ALL),
                 demand: "The governance files can be read",
                 open: true,
-                evidence: broken.to_string(),
+                evidence: format!("{} {}", broken.file, broken.reason),
             }];
         }
     };
@@ -193,7 +193,7 @@ impl Sheet<'_> {
         }
         self.governance
             .people(self.id)
-            .map_err(|broken| broken.to_string())?;
+            .map_err(|broken| format!("{} {}", broken.file, broken.reason))?;
         self.evidence.redaction_test.clone()
     }
 
@@ -253,7 +253,11 @@ impl Sheet<'_> {
     }
 
     fn banned(&self) -> Result<String, String> {
-        let bans = self.governance.bans.get().map_err(ToString::to_string)?;
+        let bans = self
+            .governance
+            .bans
+            .get()
+            .map_err(|broken| format!("{} {}", broken.file, broken.reason))?;
         let whole = bans.bans.iter().find(|ban| {
             ban.kind == BanKind::NeverDo
                 && ban.when.tools.is_none()

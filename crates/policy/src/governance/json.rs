@@ -410,3 +410,6 @@ impl Scanner<'_> {
         self.text.as_bytes().get(self.at).copied()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -267,8 +267,17 @@ fn nothing_that_is_missing_is_a_yes() {
             .outcome
             .expect_err("blocked")
             .reason
-            .contains("llm_provider.json is missing")
+            .contains("llm_provider.json is missing or cannot")
     );
+    // What is wrong with a file is the owner's business: it can name entities.
+    let decision = missing(|sources| {
+        let FileText::Text(text) = &mut sources.llm_provider else {
+            panic!("a text");
+        };
+        *text = text.replace("\"meadow\"", "\"meadows\"");
+    });
+    let reason = decision.outcome.expect_err("blocked").reason;
+    assert!(!reason.contains("meadow"), "{reason}");
     let decision = missing(|sources| sources.operator_profile = FileText::Absent);
     assert_eq!(said(&decision), "LLM_PROVIDER_UNAVAILABLE");
     assert!(decision.considered.is_empty());
