@@ -154,16 +154,38 @@ async fn modern_call(
         });
         return first(inquiry, modern, (item, params), aside.token, given, retry).await;
     };
+    // Retries are few, and not worth room in every call.
+    let item = (item, params);
+    Box::pin(again(
+        inquiry,
+        modern,
+        item,
+        aside.token,
+        (responses, aside.responses),
+        state,
+    ))
+    .await
+}
+
+/// A call made again with what its first end asked for.
+async fn again(
+    inquiry: &Inquiry,
+    modern: &Modern,
+    item: (Item, Object),
+    token: Option<Raw>,
+    (responses, raw): (Option<Object>, Option<Raw>),
+    state: Raw,
+) -> Body {
     let binding = bind(inquiry);
     match inquiry
         .shared
         .parking
-        .resume(&state, &binding, aside.responses.as_ref())?
+        .resume(&state, &binding, raw.as_ref())?
     {
         Resumed::Again(result) => Ok(result.to_raw()),
         Resumed::Before(before) => parking::stored(before).await,
         Resumed::Live(call, store) => {
-            call.peer.moved(&inquiry.outbox, aside.token);
+            call.peer.moved(&inquiry.outbox, token);
             let body = go_on(inquiry, &call).await;
             Ok(keep(store, body)?)
         }
@@ -173,15 +195,7 @@ async fn modern_call(
                 state,
             };
             let given = Object::new();
-            let body = first(
-                inquiry,
-                modern,
-                (item, params),
-                aside.token,
-                given,
-                Some(retry),
-            )
-            .await;
+            let body = first(inquiry, modern, item, token, given, Some(retry)).await;
             keep(store, body)
         }
     }
@@ -241,6 +255,11 @@ async fn first(
         end = &mut running => return modern_end(inquiry, end),
         () = peer.queue.asked() => {}
     }
+    Box::pin(park(inquiry, peer, running)).await
+}
+
+/// A call whose server has asked something.
+async fn park(inquiry: &Inquiry, peer: Arc<ModernPeer>, mut running: Running) -> Body {
     // Servers that ask several things at once send several requests.
     tokio::select! {
         biased;

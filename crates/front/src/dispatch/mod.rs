@@ -57,6 +57,8 @@ pub(crate) struct Taken {
 }
 
 /// Answers a request. `initialize` is not answered here: it makes a session.
+/// What is asked seldom has a place of its own, for the room of a request is
+/// that of the largest of them.
 pub(crate) async fn answer(inquiry: &Inquiry) -> Body {
     match inquiry.method {
         Method::Initialize => Err(method_not_found(&inquiry.request.method)),
@@ -67,14 +69,14 @@ pub(crate) async fn answer(inquiry: &Inquiry) -> Body {
         Method::CallTool | Method::ReadResource | Method::GetPrompt | Method::Complete => {
             call::call(inquiry).await
         }
-        Method::Subscribe => subscribe(inquiry).await,
+        Method::Subscribe => Box::pin(subscribe(inquiry)).await,
         Method::Unsubscribe => unsubscribe(inquiry),
-        Method::Listen => listen(inquiry).await,
-        Method::TaskGet => tasks::get(inquiry).await,
-        Method::TaskResult => tasks::result(inquiry).await,
-        Method::TaskList => tasks::list(inquiry).await,
-        Method::TaskUpdate => tasks::update(inquiry).await,
-        Method::TaskCancel => tasks::cancel(inquiry).await,
+        Method::Listen => Box::pin(listen(inquiry)).await,
+        Method::TaskGet => Box::pin(tasks::get(inquiry)).await,
+        Method::TaskResult => Box::pin(tasks::result(inquiry)).await,
+        Method::TaskList => Box::pin(tasks::list(inquiry)).await,
+        Method::TaskUpdate => Box::pin(tasks::update(inquiry)).await,
+        Method::TaskCancel => Box::pin(tasks::cancel(inquiry)).await,
     }
 }
 

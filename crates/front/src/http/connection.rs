@@ -113,10 +113,10 @@ pub(crate) async fn serve(shared: Arc<Shared>, stream: std::net::TcpStream) {
             return;
         }
         let mut buffers = Buffers::take();
-        let after = match io.read_arrived(&mut buffers.came) {
-            Ok(0) => After::Open,
+        let after = match io.read_arrived(&mut buffers.came).await {
+            Ok(false) => After::Open,
             // Its room is given up with it while the connection is idle.
-            Ok(_) => Box::pin(serve_arrived(&connection, &mut io, &mut buffers)).await,
+            Ok(true) => Box::pin(serve_arrived(&connection, &mut io, &mut buffers)).await,
             Err(_) => After::Over,
         };
         if after == After::Linger {

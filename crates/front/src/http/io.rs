@@ -105,20 +105,18 @@ impl Io {
         .await
     }
 
-    /// Reads what has come, without waiting; zero when nothing has.
+    /// Reads what has come, without waiting; whether anything has.
     ///
     /// # Errors
     /// The connection is at its end.
-    pub(super) fn read_arrived(&self, came: &mut Came) -> io::Result<usize> {
-        match self.stream.try_read(came.room()) {
-            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(length) => {
-                came.end += length;
-                Ok(length)
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
-            Err(error) => Err(error),
-        }
+    pub(super) async fn read_arrived(&mut self, came: &mut Came) -> io::Result<bool> {
+        poll_fn(|cx| {
+            Poll::Ready(match self.poll_read(cx, came) {
+                Poll::Ready(read) => read.map(|()| true),
+                Poll::Pending => Ok(false),
+            })
+        })
+        .await
     }
 
     /// Reads more.

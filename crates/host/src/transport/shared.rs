@@ -54,8 +54,8 @@ pub(super) struct Shared {
     pub(super) stopped: CancellationToken,
 }
 
-/// What the lock guards. Messages are handed on while it is held, so that they
-/// leave in the order in which the link made them; nothing in here waits.
+/// What the lock guards. Messages are put in order while it is held, as the
+/// link made them, and written when it is given back; nothing in here waits.
 struct Inner {
     link: Link,
     slots: BTreeMap<CallKey, Arc<Slot>>,
@@ -67,6 +67,8 @@ struct Inner {
     respawn: bool,
     /// The request of the call being made over HTTP, which its own stream sends.
     outgoing: Option<Message>,
+    /// Who has something to write as soon as the lock is given back.
+    queued: Option<Arc<Writer>>,
     /// What a modern server is to report, to ask again when it ends.
     wish: ListenFilter,
     relisten: Duration,
@@ -102,6 +104,7 @@ impl Shared {
                 ended: None,
                 respawn: false,
                 outgoing: None,
+                queued: None,
                 wish: ListenFilter::default(),
                 relisten: RELISTEN.0,
                 relistener: None,
@@ -128,6 +131,7 @@ impl Shared {
         while let Some(effect) = inner.link.next_effect() {
             inner.carry_out(self, effect);
         }
+        pump(inner);
         told
     }
 
@@ -146,7 +150,9 @@ impl Shared {
         while let Some(effect) = inner.link.next_effect() {
             inner.carry_out(self, effect);
         }
-        (key, slot, inner.outgoing.take())
+        let outgoing = inner.outgoing.take();
+        pump(inner);
+        (key, slot, outgoing)
     }
 
     pub(super) fn cancel(self: &Arc<Self>, key: CallKey, reason: &str) {
@@ -407,7 +413,10 @@ impl Inner {
             // What is said to a connection that is gone is not heard; the end
             // itself has told everybody.
             Carrier::None => {}
-            Carrier::Stdio(writer) => writer.send(&message),
+            Carrier::Stdio(writer) => {
+                writer.queue(&message);
+                self.queued = Some(Arc::clone(writer));
+            }
             Carrier::Http(_) if call.is_some() => self.outgoing = Some(message),
             Carrier::Http(http) => http.enqueue(shared, message),
         }
@@ -481,6 +490,15 @@ impl Inner {
                 shared.drive(|link| link.listen(wish));
             }
         });
+    }
+}
+
+/// Gives the lock back and writes what was queued under it.
+fn pump(mut inner: MutexGuard<'_, Inner>) {
+    let queued = inner.queued.take();
+    drop(inner);
+    if let Some(writer) = queued {
+        writer.pump();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use rustix::net::RecvFlags;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -18,13 +18,19 @@ pub(super) enum Stream {
 
 impl Stream {
     /// Whether nothing has arrived on an idle connection: neither its end nor
-    /// words that nobody asked for. Asks the system, because the reactor may
-    /// not have heard yet, and a request on a closed connection is lost.
-    pub(super) fn is_quiet(&self) -> bool {
+    /// words that nobody asked for. Where a request on a closed connection would
+    /// be likely, the system is asked, because the reactor may not have heard
+    /// yet; else what the reactor knows is enough.
+    pub(super) fn is_quiet(&self, is_proven: bool) -> bool {
         let tcp = match self {
             Self::Plain(tcp) => tcp,
             Self::Tls(tls) => tls.get_ref().0,
         };
+        // Nobody is to be woken: whoever reads next says so anew.
+        let known = tcp.poll_read_ready(&mut Context::from_waker(Waker::noop()));
+        if is_proven && known.is_pending() {
+            return true;
+        }
         let mut byte = [0_u8; 1];
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
         let found = rustix::net::recv(tcp, &mut byte, flags);

@@ -17,6 +17,9 @@ use crate::transport::error::HttpError;
 
 /// What is read at once at first, and from answers that fill it.
 const READ: (usize, usize) = (4 * 1024, 64 * 1024);
+/// From so many uses on a server counts as one that keeps its connections. One
+/// that closes each without saying so is found out before.
+const PROVEN: u32 = 3;
 /// How many interim answers may come before the real one.
 const INTERIM_MAX: usize = 8;
 
@@ -29,6 +32,8 @@ pub(super) struct Wire {
     body: Body,
     /// It may serve another request when this answer is over.
     keep: bool,
+    /// How often it has gone back to its pool.
+    uses: u32,
     /// Not an owner: idle connections end with their client.
     pool: Weak<Pool>,
 }
@@ -50,6 +55,7 @@ impl Wire {
             at: 0,
             body: Body::new(Framing::Length(0)),
             keep: true,
+            uses: 0,
             pool,
         }
     }
@@ -57,7 +63,7 @@ impl Wire {
     /// Whether an idle connection can take a request: nothing has been heard
     /// on it since.
     pub(super) fn is_quiet(&self) -> bool {
-        self.stream.is_quiet()
+        self.stream.is_quiet(self.uses >= PROVEN)
     }
 
     /// Sends a request and reads the head of its answer. The body is read with
@@ -198,6 +204,7 @@ impl Wire {
         }
         if let Some(pool) = self.pool.upgrade() {
             self.at = 0;
+            self.uses = self.uses.saturating_add(1);
             self.came.clear();
             self.came.shrink_to(READ.0);
             pool.put(self);

@@ -1,12 +1,15 @@
 //! Writing to a process that may not read.
+//!
+//! Messages are put in order where they are made, under the connection's lock,
+//! and written outside it: a write wakes the process, which takes longer than
+//! everything else that is done under the lock. Who finds nobody writing writes
+//! for all whose messages wait by then, with one call to the system.
 
-use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::{Buf as _, Bytes};
-use legation_wire::framing::encode_line;
+use legation_wire::framing::write_line;
 use legation_wire::message::Message;
 use tokio::net::unix::pipe;
 use tokio::sync::Notify;
@@ -16,20 +19,26 @@ use tokio::sync::Notify;
 const MAX_WAITING: usize = 64 << 20;
 /// How long a process may take nothing at all while something waits.
 const STALL: Duration = Duration::from_secs(30);
+/// Room that is kept for the next messages.
+const KEPT: usize = 16 * 1024;
 
 /// The pipe to a process, and what it has not taken yet.
 #[derive(Debug)]
 pub(in crate::transport) struct Writer {
     state: Mutex<State>,
-    /// Something waits, or there is nothing to wait for any more.
+    /// The pipe is full, or there is nothing to wait for any more.
     news: Notify,
 }
 
 #[derive(Debug)]
 struct State {
     pipe: Option<Arc<pipe::Sender>>,
-    waiting: VecDeque<Bytes>,
-    bytes: usize,
+    /// Lines that nobody writes yet.
+    waiting: Vec<u8>,
+    /// Room for more of them, while others are being written.
+    spare: Vec<u8>,
+    /// Somebody writes, and will come back for what waits.
+    is_writing: bool,
     fault: Option<Fault>,
 }
 
@@ -42,6 +51,14 @@ pub(super) enum Fault {
     Stuck(String),
 }
 
+/// How a write ended.
+enum Written {
+    All,
+    /// The pipe has no room behind this many bytes.
+    Full(usize),
+    Closed,
+}
+
 // === impl Writer ===
 
 impl Writer {
@@ -49,54 +66,89 @@ impl Writer {
         Self {
             state: Mutex::new(State {
                 pipe: Some(Arc::new(pipe)),
-                waiting: VecDeque::new(),
-                bytes: 0,
+                waiting: Vec::new(),
+                spare: Vec::new(),
+                is_writing: false,
                 fault: None,
             }),
             news: Notify::new(),
         }
     }
 
-    /// Writes a message at once if the pipe takes it, else leaves it for
-    /// [`flush`](Self::flush). Never waits.
-    pub(in crate::transport) fn send(&self, message: &Message) {
-        let line = encode_line(&message.to_bytes());
+    /// Puts a message behind those that wait, for [`pump`](Self::pump) to write.
+    pub(in crate::transport) fn queue(&self, message: &Message) {
+        let line = message.to_bytes();
         let mut state = self.lock();
         if state.pipe.is_none() || state.fault.is_some() {
             return;
         }
-        if state.bytes + line.len() > MAX_WAITING {
+        if state.waiting.len() + line.len() > MAX_WAITING {
             state.fault = Some(Fault::Stuck(format!(
                 "the server does not read its input: {} bytes wait",
-                state.bytes
+                state.waiting.len()
             )));
-        } else {
-            state.bytes += line.len();
-            state.waiting.push_back(line);
-            // Behind earlier messages there is nothing to try.
-            if state.waiting.len() == 1 {
-                state.write();
-            }
-        }
-        if state.bytes > 0 || state.fault.is_some() {
             drop(state);
             self.news.notify_one();
+            return;
         }
+        write_line(&mut state.waiting, &line);
     }
 
-    /// Writes what waits, for ever. Returns why there is no going on.
+    /// Writes what waits as far as the pipe takes it; the rest is left for
+    /// [`flush`](Self::flush). Never waits.
+    pub(in crate::transport) fn pump(&self) {
+        let mut state = self.lock();
+        if state.is_writing {
+            return;
+        }
+        state.is_writing = true;
+        while !state.waiting.is_empty() && state.fault.is_none() {
+            let Some(pipe) = state.pipe.clone() else {
+                break;
+            };
+            let room = std::mem::take(&mut state.spare);
+            let mut lines = std::mem::replace(&mut state.waiting, room);
+            drop(state);
+            let written = write(&pipe, &lines);
+            state = self.lock();
+            match written {
+                Written::All => {
+                    lines.clear();
+                    lines.shrink_to(KEPT);
+                    state.spare = lines;
+                }
+                Written::Full(length) => {
+                    lines.drain(..length);
+                    lines.append(&mut state.waiting);
+                    state.waiting = lines;
+                    self.news.notify_one();
+                    break;
+                }
+                Written::Closed => {
+                    state.end();
+                    state.fault = Some(Fault::Closed);
+                    self.news.notify_one();
+                }
+            }
+        }
+        state.is_writing = false;
+    }
+
+    /// Writes what waits for room, for ever. Returns why there is no going on.
     pub(super) async fn flush(&self) -> Fault {
         loop {
             let news = self.news.notified();
-            let (pipe, before) = {
+            self.pump();
+            let pipe = {
                 let mut state = self.lock();
-                state.write();
                 if let Some(fault) = state.fault.take() {
                     return fault;
                 }
-                (state.pipe.clone(), state.bytes)
+                // Whoever writes says so when the pipe is full.
+                let is_left = !state.waiting.is_empty() && !state.is_writing;
+                state.pipe.clone().filter(|_| is_left)
             };
-            let Some(pipe) = pipe.filter(|_| before > 0) else {
+            let Some(pipe) = pipe else {
                 news.await;
                 continue;
             };
@@ -111,10 +163,7 @@ impl Writer {
 
     /// Closes the pipe, which tells the process that nothing follows.
     pub(super) fn close(&self) {
-        let mut state = self.lock();
-        state.pipe = None;
-        state.waiting.clear();
-        state.bytes = 0;
+        self.lock().end();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -125,27 +174,22 @@ impl Writer {
 // === impl State ===
 
 impl State {
-    fn write(&mut self) {
-        let Some(pipe) = &self.pipe else { return };
-        while let Some(first) = self.waiting.front_mut() {
-            match pipe.try_write(first) {
-                Ok(written) => {
-                    self.bytes -= written;
-                    first.advance(written);
-                    if first.is_empty() {
-                        self.waiting.pop_front();
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => {
-                    self.pipe = None;
-                    self.fault = Some(Fault::Closed);
-                    self.waiting.clear();
-                    self.bytes = 0;
-                    return;
-                }
-            }
+    fn end(&mut self) {
+        self.pipe = None;
+        self.waiting = Vec::new();
+        self.spare = Vec::new();
+    }
+}
+
+fn write(pipe: &pipe::Sender, lines: &[u8]) -> Written {
+    let mut at = 0;
+    while at < lines.len() {
+        match pipe.try_write(&lines[at..]) {
+            Ok(length) => at += length,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Written::Full(at),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return Written::Closed,
         }
     }
+    Written::All
 }

@@ -138,6 +138,8 @@ fn the_legacy_era_has_a_session_with_an_end() {
         let started = start(&server).await;
         assert_eq!(started.ready.revision, Revision::V2025_11_25);
         result(&started.connection, "json", "{}").await;
+        let is_listening = || server.seen().iter().any(|seen| seen.verb == "GET");
+        super::until("a listening stream", is_listening).await;
         started.connection.stop().await;
         let seen = server.seen();
         let initialize = seen.iter().position(|seen| seen.method() == "initialize");
@@ -146,10 +148,6 @@ fn the_legacy_era_has_a_session_with_an_end() {
             after[0].method(),
             "notifications/initialized",
             "before any call"
-        );
-        assert!(
-            after.iter().any(|seen| seen.verb == "GET"),
-            "a listening stream"
         );
         assert_eq!(after.last().expect("requests").verb, "DELETE");
         for seen in after {
