@@ -52,7 +52,7 @@ pub use providers::{
     Agreement, DISABLED, EntityOverride, JobOverride, LlmProviders, Provider, ProviderKind,
 };
 pub use roles::{RoleCard, RoleCards};
-pub use roster::{Person, Roster};
+pub use roster::{Person, RedactionPlan, Roster};
 pub use schema::schemas;
 pub use template::Template;
 

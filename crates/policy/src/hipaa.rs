@@ -51,11 +51,8 @@ pub fn checklist(governance: &Governance, evidence: &Evidence) -> Vec<Line> {
             }];
         }
     };
-    let protected = profile
-        .entities
-        .keys()
-        .filter(|id| is_protected(providers, profile, id));
-    protected
+    protected(governance)
+        .iter()
         .flat_map(|id| {
             Sheet {
                 governance,
@@ -66,6 +63,18 @@ pub fn checklist(governance: &Governance, evidence: &Evidence) -> Vec<Line> {
             }
             .lines()
         })
+        .collect()
+}
+
+/// The entities with health information; none where that cannot be known.
+pub fn protected(governance: &Governance) -> Vec<EntityId> {
+    let (Some(profile), Some(providers)) = (governance.profile.good(), governance.providers.good())
+    else {
+        return Vec::new();
+    };
+    let ids = profile.entities.keys();
+    ids.filter(|id| is_protected(providers, profile, id))
+        .cloned()
         .collect()
 }
 

@@ -36,6 +36,23 @@ pub struct Person {
     pub identifiers: Vec<String>,
 }
 
+/// What an entity's redactor is built from. `Debug` shows nothing of it.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct RedactionPlan {
+    /// Names of fields whose values are always redacted.
+    pub fields: Vec<String>,
+    /// Names of people, and other names they go by.
+    pub names: Vec<String>,
+    /// The days they were born.
+    pub births: Vec<Date>,
+    /// Texts that point at one of them.
+    pub identifiers: Vec<String>,
+    /// Regular expressions of the entity's own numbers.
+    pub patterns: Vec<String>,
+    /// Words of the entity that point at nobody.
+    pub safe_words: Vec<String>,
+}
+
 // === impl Governance ===
 
 impl Governance {
@@ -65,6 +82,31 @@ impl Governance {
         }
         Ok(people)
     }
+
+    /// What redacts an entity's data.
+    ///
+    /// # Errors
+    /// As [`Governance::people`].
+    pub fn redaction(&self, entity: &EntityId) -> Result<RedactionPlan, Broken> {
+        let people = self.people(entity)?;
+        let profile = self.profile.get().map_err(Clone::clone)?;
+        let mut plan = RedactionPlan::default();
+        if let Some(entity) = profile.entities.get(entity) {
+            plan.fields.clone_from(&entity.redaction_fields);
+            plan.safe_words.clone_from(&entity.safe_words);
+            let patterns = entity.redaction_patterns.iter();
+            plan.patterns = patterns
+                .map(|pattern| pattern.as_str().to_owned())
+                .collect();
+        }
+        for person in people {
+            plan.names.push(person.name.clone());
+            plan.names.extend(person.aliases.iter().cloned());
+            plan.births.extend(person.born);
+            plan.identifiers.extend(person.identifiers.iter().cloned());
+        }
+        Ok(plan)
+    }
 }
 
 // === impl Roster ===
@@ -80,5 +122,14 @@ impl fmt::Debug for Roster {
 impl fmt::Debug for Person {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Person(****)")
+    }
+}
+
+// === impl RedactionPlan ===
+
+impl fmt::Debug for RedactionPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (names, fields) = (self.names.len(), self.fields.len());
+        write!(f, "RedactionPlan({names} names, {fields} fields)")
     }
 }

@@ -1,6 +1,9 @@
 //! `legation governance hipaa`.
 
+mod redaction;
+
 use clap::Args;
+use legation_core::home::write_private;
 use legation_policy::hipaa::{self, Evidence, Line};
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +13,11 @@ use crate::{CliError, Context, Exit};
 
 /// Arguments of `legation governance hipaa`.
 #[derive(Debug, Args)]
-pub struct HipaaArgs {}
+pub struct HipaaArgs {
+    /// First try redaction on every name, number and field of the entities.
+    #[arg(long)]
+    test_redaction: bool,
+}
 
 #[derive(Debug, Serialize)]
 struct Shown {
@@ -23,7 +30,7 @@ struct Shown {
 /// What the last test of redaction left behind.
 #[derive(Debug, Serialize, Deserialize)]
 struct TestRecord {
-    /// When, in words of the calendar.
+    /// When, RFC 3339.
     tested_at: String,
     /// The rosters and the profile it was made with.
     digest: String,
@@ -36,8 +43,11 @@ struct TestRecord {
 /// Where a test of redaction leaves its record.
 const TEST_RECORD: &str = "redaction_test.json";
 
-pub(super) fn cmd_hipaa(context: &Context, _args: &HipaaArgs) -> Result<(), CliError> {
+pub(super) fn cmd_hipaa(context: &Context, args: &HipaaArgs) -> Result<(), CliError> {
     let found = super::find(context);
+    if args.test_redaction {
+        test(context, &found)?;
+    }
     let evidence = Evidence {
         now_ms: context.clock.wall().0,
         redaction_test: tested(context, &found),
@@ -57,12 +67,27 @@ pub(super) fn cmd_hipaa(context: &Context, _args: &HipaaArgs) -> Result<(), CliE
     .with_hint("each line says what shows it; nothing of the entity should reach a model before"))
 }
 
+/// Tries redaction and leaves a record, which holds counts and no names.
+fn test(context: &Context, found: &Found) -> Result<(), CliError> {
+    let tried = redaction::test(&found.governance)?;
+    let record = TestRecord {
+        tested_at: context.clock.wall().to_string(),
+        digest: found.sources.redaction_digest(),
+        tried: tried.tried,
+        missed: tried.missed,
+    };
+    let mut text = serde_json::to_string(&record).map_err(|error| CliError::failed(&error))?;
+    text.push('\n');
+    write_private(&context.home.root().join(TEST_RECORD), text.as_bytes())?;
+    Ok(())
+}
+
 fn tested(context: &Context, found: &Found) -> Result<String, String> {
     let file = context.home.root().join(TEST_RECORD);
     let text = match legation_config::governance::read_one(&file) {
         legation_config::governance::Found::Text(text) => text,
         legation_config::governance::Found::Absent => {
-            return Err("there is no record of a test".to_owned());
+            return Err("never tested: `legation governance hipaa --test-redaction`".to_owned());
         }
         legation_config::governance::Found::Unusable(why) => {
             return Err(format!("the record of the test {why}"));

@@ -222,6 +222,17 @@ fn the_checklist_fails_while_a_line_is_open() {
     }
     record(&digest, 0);
     owner.run("hipaa").expect("every line is closed");
+    // The test itself finds nothing that is left.
+    record(&digest, 1);
+    owner
+        .run("hipaa --test-redaction")
+        .expect("nothing is missed");
+    let left = fs::read_to_string(owner.context.home.root().join("redaction_test.json"));
+    let left = left.expect("a record");
+    assert!(
+        left.contains("\"missed\":0") && !left.contains("Placeholder"),
+        "{left}"
+    );
     // A person more on the roster, and the test says nothing any longer.
     owner.edit("rosters/meadow.json", "Ave Placeholder", "Avy Placeholder");
     assert_eq!(owner.exit("hipaa"), Exit::Failed);

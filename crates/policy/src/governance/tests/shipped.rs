@@ -88,6 +88,19 @@ fn the_business_template_is_the_example_it_says_it_is() {
             .len(),
         0
     );
+    let plan = governance
+        .redaction(&EntityId::new("meadow"))
+        .expect("a plan");
+    assert_eq!(
+        (
+            plan.names.len(),
+            plan.births.len(),
+            plan.identifiers.len(),
+            plan.fields.len()
+        ),
+        (3, 2, 3, 6)
+    );
+    assert_eq!(format!("{plan:?}"), "RedactionPlan(3 names, 6 fields)");
     let clearance = |client: &str| profile.clearance_of(&ClientId::new(client));
     assert_eq!(clearance("owner").entities, EntitySet::All);
     assert_eq!(clearance("stranger").entities, EntitySet::none());
