@@ -12,7 +12,9 @@ mod output;
 mod table;
 
 pub use args::{BridgeArgs, Cli, Command, DemoArgs, ServeArgs};
-pub use commands::audit::{records, report_answer};
+pub use commands::audit::{
+    ReadLedger, export_answer, of_ledger, query_answer, records, verify_answer,
+};
 pub use error::{CliError, Exit};
 pub use governance::{sources, template};
 pub use output::Output;

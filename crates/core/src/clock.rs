@@ -33,6 +33,17 @@ pub struct ManualClock {
 
 // === impl Wall ===
 
+impl Wall {
+    /// Reads a time as RFC 3339 has it, or a date, which is its first moment in
+    /// UTC.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let stamp = text.parse::<jiff::Timestamp>().ok();
+        let stamp = stamp.or_else(|| format!("{text}T00:00:00Z").parse().ok());
+        stamp.map(|stamp| Self(stamp.as_millisecond()))
+    }
+}
+
 impl fmt::Display for Wall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match jiff::Timestamp::from_millisecond(self.0) {
@@ -119,6 +130,18 @@ mod tests {
             Wall(1_795_226_096_789).to_string(),
             "2026-11-21T01:54:56.789Z"
         );
+    }
+
+    #[test]
+    fn a_time_or_a_date_is_read() {
+        let at = |text| Wall::parse(text).map(|wall| wall.to_string());
+        let same = Some("2026-11-21T01:54:56.789Z".to_owned());
+        assert_eq!(at("2026-11-21T01:54:56.789Z"), same);
+        assert_eq!(at("2026-11-21T02:54:56.789+01:00"), same);
+        assert_eq!(at("2026-11-21").as_deref(), Some("2026-11-21T00:00:00.000Z"));
+        for bad in ["", "today", "2026-13-01", "2026-11"] {
+            assert_eq!(at(bad), None, "{bad}");
+        }
     }
 
     #[test]

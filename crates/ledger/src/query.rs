@@ -36,7 +36,8 @@ pub struct Filter {
     pub item: Option<String>,
     /// Decided by this rule.
     pub rule: Option<String>,
-    /// That ended so: see [`Status`](crate::Status).
+    /// That ended so: see [`Status`](crate::Status). A call that was refused
+    /// before it began has ended as `refused`.
     pub status: Option<String>,
     /// Refused for this reason.
     pub reason_code: Option<String>,
@@ -69,6 +70,8 @@ struct Search {
     entity: Option<EntityId>,
     seq: Option<i64>,
     members: Vec<Finder<'static>>,
+    /// One of these, if there are any.
+    status: Vec<Finder<'static>>,
 }
 
 /// Rows read at a time.
@@ -188,21 +191,22 @@ impl Search {
             ("server", &filter.server),
             ("item", &filter.item),
             ("rule", &filter.rule),
-            ("status", &filter.status),
             ("reason_code", &filter.reason_code),
             ("topic", &filter.topic),
         ];
-        let finder = |(name, value): (&str, &Option<String>)| {
-            let mut member = format!("\"{name}\":").into_bytes();
-            line::string(&mut member, value.as_ref()?);
-            Some(Finder::new(&member).into_owned())
+        let status = match filter.status.as_deref() {
+            Some("refused") => vec![member("status", "refused"), member("kind", "refused")],
+            Some(status) => vec![member("status", status)],
+            None => Vec::new(),
         };
+        let wanted = |(name, value): (&str, &Option<String>)| Some(member(name, value.as_ref()?));
         Self {
             from_ms: filter.from_ms.unwrap_or(i64::MIN),
             until_ms: filter.until_ms.unwrap_or(i64::MAX),
             entity: filter.entity.as_deref().map(EntityId::new),
             seq: filter.seq,
-            members: members.into_iter().filter_map(finder).collect(),
+            members: members.into_iter().filter_map(wanted).collect(),
+            status,
         }
     }
 
@@ -217,5 +221,17 @@ impl Search {
                 .members
                 .iter()
                 .all(|member| member.find(&row.bytes).is_some())
+            && (self.status.is_empty()
+                || self
+                    .status
+                    .iter()
+                    .any(|status| status.find(&row.bytes).is_some()))
     }
+}
+
+/// What a member looks like in a record.
+fn member(name: &str, value: &str) -> Finder<'static> {
+    let mut member = format!("\"{name}\":").into_bytes();
+    line::string(&mut member, value);
+    Finder::new(&member).into_owned()
 }

@@ -135,7 +135,7 @@ fn stateless_era(
 
 fn ledger(out: Output, admin: &mut AdminClient) -> Result<(), CliError> {
     out.say("\n6. The ledger: an intent before every call, an outcome after it, each chained to the last");
-    let report = admin.call(&Verify {})?;
+    let report = admin.call(&Verify::default())?;
     out.say(&format!(
         "   {}: {} records, {} intents, {} outcomes, {} refused; head {}…",
         if report.intact { "intact" } else { "BROKEN" },
@@ -144,9 +144,9 @@ fn ledger(out: Output, admin: &mut AdminClient) -> Result<(), CliError> {
         report.outcomes,
         report.refused,
         report
-            .head
-            .as_deref()
-            .unwrap_or("-")
+            .chains
+            .first()
+            .map_or("-", |chain| &chain.hash)
             .chars()
             .take(16)
             .collect::<String>(),

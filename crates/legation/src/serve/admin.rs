@@ -1,5 +1,6 @@
 //! The owner's commands, answered.
 
+mod audit;
 mod servers;
 mod tools;
 
@@ -9,12 +10,10 @@ use std::sync::{Arc, Weak};
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};
-use legation_api::audit::{Tail, TailAnswer, Verify, VerifyAnswer};
 use legation_api::hub::{Reload, Status, StatusAnswer, Stop};
 use legation_api::{Done, Request, mcp};
 use legation_cli::CliError;
 use legation_front::{AdminHandler, AdminItem};
-use legation_ledger::Evidence;
 use legation_wire::codes;
 use legation_wire::json::Raw;
 use legation_wire::message::ErrorObject;
@@ -93,14 +92,8 @@ fn dispatch(hub: Arc<Inner>, method: &str, params: Raw) -> BoxFuture<'static, An
         mcp::Call::METHOD => later(&params, |request: mcp::Call| async move {
             tools::call(&hub, request).await
         }),
-        Tail::METHOD => later(&params, |request: Tail| async move {
-            tail(&hub, &request).await
-        }),
-        Verify::METHOD => later(&params, |_: Verify| async move { verify(&hub).await }),
-        _ => ready(Err(ErrorObject::new(
-            codes::METHOD_NOT_FOUND,
-            &format!("there is no admin method `{method}`; nothing was done"),
-        ))),
+        method if method.starts_with("audit.") => audit::dispatch(&hub, method, &params),
+        _ => unknown(method),
     }
 }
 
@@ -126,36 +119,14 @@ fn status(hub: &Inner) -> StatusAnswer {
     }
 }
 
-async fn tail(hub: &Inner, request: &Tail) -> Result<TailAnswer, ErrorObject> {
-    const MOST: usize = 10_000;
-    hub.ledger
-        .flush()
-        .await
-        .map_err(|error| failed_with(&error))?;
-    let entries = hub
-        .ledger
-        .tail(request.count.min(MOST))
-        .map_err(|error| failed_with(&error))?;
-    Ok(TailAnswer {
-        records: legation_cli::records(&entries).map_err(of_cli)?,
-    })
-}
-
-/// Reads the whole ledger, which takes long: on a thread of its own.
-async fn verify(hub: &Arc<Inner>) -> Result<VerifyAnswer, ErrorObject> {
-    hub.ledger
-        .flush()
-        .await
-        .map_err(|error| failed_with(&error))?;
-    let ledger = Arc::clone(&hub.ledger);
-    let report = tokio::task::spawn_blocking(move || ledger.verify(&Evidence::default()))
-        .await
-        .map_err(|error| failed_with(&error))?
-        .map_err(|error| failed_with(&error))?;
-    Ok(legation_cli::report_answer(&report))
-}
-
 // === answers ===
+
+fn unknown(method: &str) -> BoxFuture<'static, Answer> {
+    ready(Err(ErrorObject::new(
+        codes::METHOD_NOT_FOUND,
+        &format!("there is no admin method `{method}`; nothing was done"),
+    )))
+}
 
 fn ready(answer: Answer) -> BoxFuture<'static, Answer> {
     Box::pin(std::future::ready(answer))

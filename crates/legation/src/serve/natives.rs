@@ -7,14 +7,14 @@ use legation_core::error::chain;
 use legation_core::{Caller, EntityId, OpContext};
 use legation_gate::{Endpoint, Gate, ListKind, Listing, ServerSet};
 use legation_host::Host;
-use legation_ledger::{Evidence, Ledger, Note};
+use legation_ledger::{Bounds, Evidence, Filter, Ledger, Note};
 use legation_servers::audit::{Audit, AuditView, Event, Query};
 use legation_servers::hub::{ApprovalInfo, Hub, HubView, ServerInfo};
 use legation_servers::{Natives, Views};
 use legation_wire::json::{Limits, Raw};
 
 /// How far back a query reads, in records.
-const READ_MAX: usize = 20_000;
+const SCAN_MAX: usize = 100_000;
 
 /// The gate stands before the servers and is made after them.
 #[derive(Debug, Clone, Default)]
@@ -129,24 +129,26 @@ impl AuditView for LedgerWindow {
         let ledger = Arc::clone(&self.ledger);
         let client = context.caller.principal.client.clone();
         Box::pin(async move {
-            let read = tokio::task::spawn_blocking(move || ledger.tail(READ_MAX));
-            let entries = read
+            let filter = Filter {
+                client: Some(client.as_str().to_owned()),
+                server: query.server,
+                item: query.item,
+                status: query.status,
+                ..Filter::default()
+            };
+            let bounds = Bounds {
+                limit: query.limit,
+                scan: SCAN_MAX,
+            };
+            let read = tokio::task::spawn_blocking(move || ledger.query(&filter, None, bounds));
+            let page = read
                 .await
                 .map_err(|error| format!("the record was not read: {error}"))?
                 .map_err(|error| chain(&error))?;
-            let own = entries.iter().rev().filter_map(|entry| {
-                let record = entry.record()?;
-                let same = |wanted: &Option<String>, found: &Option<String>| {
-                    wanted.is_none() || wanted == found
-                };
-                let status = record.status.map(|status| status.as_str().to_owned());
-                let wanted = record.client.as_deref() == Some(client.as_str())
-                    && same(&query.server, &record.server)
-                    && same(&query.item, &record.item)
-                    && same(&query.status, &status);
-                wanted.then(|| Raw::parse(entry.text.clone().into(), &Limits::CLIENT).ok())?
-            });
-            Ok(own.take(query.limit).collect())
+            let own = page.entries.into_iter();
+            Ok(own
+                .filter_map(|entry| Raw::parse(entry.text.into(), &Limits::CLIENT).ok())
+                .collect())
         })
     }
 
