@@ -65,6 +65,20 @@ impl Glob {
         }
     }
 
+    /// Whether this pattern matches whatever the other one matches. Says no
+    /// when it cannot tell.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Any, _) => true,
+            (one, Self::Exact(text)) => one.matches(text),
+            (Self::Prefix(one), Self::Prefix(other)) => other.starts_with(&**one),
+            (Self::Prefix(one), Self::Stars { first, .. }) => {
+                !first.has_question && first.text.starts_with(&**one)
+            }
+            (one, other) => one == other,
+        }
+    }
+
     pub(crate) fn matches(&self, text: &str) -> bool {
         match self {
             Self::Any => true,

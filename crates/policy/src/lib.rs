@@ -11,13 +11,18 @@
 //! or an answer is missing.
 
 mod arguments;
+mod boundary;
+mod condition;
 mod decision;
 mod denied;
 mod explain;
+mod facts;
 mod glob;
 pub mod governance;
 pub mod grant;
 pub mod hipaa;
+mod known;
+mod permissions;
 mod permitted;
 pub mod provider;
 pub mod registry;
@@ -31,6 +36,8 @@ pub use decision::{AskKind, Asked, Decision, Inquiry, Rung, Scope};
 pub use denied::Denied;
 pub use explain::{Effect, Matched};
 pub use grant::{Grant, GrantId, GrantIndex, GrantScope};
+pub use known::KnownTool;
+pub use permissions::RuleError;
 pub use permitted::Permitted;
 pub use rule_id::RuleId;
 pub use rules::{Rules, RulesError};

@@ -60,7 +60,7 @@ pub fn normalise(text: &str) -> String {
 }
 
 /// What a text looks like: equal for texts that a reader cannot tell apart.
-pub(super) fn look(text: &str) -> String {
+pub(crate) fn look(text: &str) -> String {
     skeleton(&normalise(text))
         .flat_map(char::to_lowercase)
         .collect()
