@@ -168,9 +168,7 @@ impl Boundary {
     pub(crate) fn of_server(&self, question: &Question<'_>) -> Result<EntityLabels, Fault> {
         match question.entity {
             Some(entity) if entity.as_str() == "all" => Ok(self.everyone.clone()),
-            Some(entity) if self.everyone.contains(entity) => {
-                Ok(EntityLabels::of(entity.clone()))
-            }
+            Some(entity) if self.everyone.contains(entity) => Ok(EntityLabels::of(entity.clone())),
             Some(_) => Err(Fault::ServerEntity),
             None => Ok(self.sole.clone().unwrap_or_default()),
         }

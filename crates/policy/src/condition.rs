@@ -215,8 +215,14 @@ impl Condition {
     fn items<'v>(&self, value: &'v Value) -> Vec<&'v Value> {
         let as_list = matches!(
             &self.test,
-            Test::Compare { op: Operator::Eq | Operator::Ne, value: Value::Array(_), .. }
-                | Test::Compare { op: Operator::Contains, .. }
+            Test::Compare {
+                op: Operator::Eq | Operator::Ne,
+                value: Value::Array(_),
+                ..
+            } | Test::Compare {
+                op: Operator::Contains,
+                ..
+            }
         );
         match value {
             Value::Array(items) if !as_list => items.iter().collect(),
@@ -225,7 +231,13 @@ impl Condition {
     }
 
     fn is_unequal(&self) -> bool {
-        matches!(&self.test, Test::Compare { op: Operator::Ne, .. })
+        matches!(
+            &self.test,
+            Test::Compare {
+                op: Operator::Ne,
+                ..
+            }
+        )
     }
 
     fn fits(&self, found: &Value, reading: Reading, owners: Owners<'_>) -> bool {
@@ -395,7 +407,11 @@ impl fmt::Display for Condition {
             Test::Exists(true) => write!(f, "{pointer} exists"),
             Test::Exists(false) => write!(f, "{pointer} absent"),
             Test::EntityOf(entity) => {
-                write!(f, "{pointer} entity-of {}", entity.as_deref().unwrap_or("call"))
+                write!(
+                    f,
+                    "{pointer} entity-of {}",
+                    entity.as_deref().unwrap_or("call")
+                )
             }
         }
     }

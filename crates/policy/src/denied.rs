@@ -91,6 +91,16 @@ impl Denied {
         }
     }
 
+    pub(crate) fn of(refusal: &crate::policy::Refusal, target: Target) -> Self {
+        Self {
+            rule: refusal.rule.clone(),
+            reason_code: refusal.code,
+            reason: refusal.reason.clone(),
+            next_safe_step: refusal.next.clone(),
+            target: Box::new(target),
+        }
+    }
+
     /// A question that cannot be put to anybody.
     pub(crate) fn asked(asked: Asked) -> Self {
         Self {

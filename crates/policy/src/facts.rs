@@ -44,6 +44,17 @@ const MONEY_KEYS: [&str; 12] = [
     "notional",
 ];
 
+/// What was found out about one call or result, for policies.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Facts {
+    pub(crate) foreign_recipient: bool,
+    pub(crate) external_recipient: bool,
+    pub(crate) mixed_entities: bool,
+    pub(crate) unredacted_phi: bool,
+    /// Conditions of bans that hold, by the ban's id and their place in it.
+    pub(crate) holds: Vec<String>,
+}
+
 /// A text that stands where a recipient should and is no address.
 pub(crate) const NO_ADDRESS: &str = "";
 
@@ -112,10 +123,7 @@ fn addresses(text: &str, place: Place) -> Vec<String> {
     }
     if found.len() < parts.len() {
         // One of several recipients cannot be told.
-        return found
-            .into_iter()
-            .chain([NO_ADDRESS.to_owned()])
-            .collect();
+        return found.into_iter().chain([NO_ADDRESS.to_owned()]).collect();
     }
     found
 }

@@ -43,8 +43,8 @@ pub use enterprise::{
 pub use json::Note;
 pub use ladder::{ActionCategory, AutonomyLadder, Mode, PromotionThreshold};
 pub use load::ToolName;
-pub use name::{ALL, EntitySet, Meant, normalise};
 pub(crate) use name::look;
+pub use name::{ALL, EntitySet, Meant, normalise};
 pub use native::native_tools;
 pub use pattern::{NamePattern, ToolPattern};
 pub use problem::{Place, Problem, Severity};

@@ -62,6 +62,12 @@ impl<'k> KnownNames<'k> {
         names
     }
 
+    /// Adds a tool that is part of the hub.
+    pub(crate) fn add(&mut self, server: &'k str, tool: &'k str) {
+        self.tools.entry(server).or_default().insert(tool);
+        self.unseen.remove(server);
+    }
+
     pub(crate) fn has_server(&self, server: &str) -> bool {
         self.tools.contains_key(server)
     }

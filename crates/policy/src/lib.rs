@@ -11,11 +11,14 @@
 //! or an answer is missing.
 
 mod arguments;
+mod bans;
 mod boundary;
+mod cedar;
 mod condition;
 mod decision;
 mod denied;
 mod explain;
+mod explanation;
 mod facts;
 mod glob;
 pub mod governance;
@@ -24,6 +27,7 @@ pub mod hipaa;
 mod known;
 mod permissions;
 mod permitted;
+mod policy;
 pub mod provider;
 pub mod registry;
 mod rule_id;
@@ -35,10 +39,12 @@ pub use arguments::Arguments;
 pub use decision::{AskKind, Asked, Decision, Inquiry, Rung, Scope};
 pub use denied::Denied;
 pub use explain::{Effect, Matched};
+pub use explanation::{Explanation, Layer, Step, Verdict};
 pub use grant::{Grant, GrantId, GrantIndex, GrantScope};
 pub use known::KnownTool;
 pub use permissions::RuleError;
 pub use permitted::Permitted;
+pub use policy::{Clearance, Policy, ResultFacts};
 pub use rule_id::RuleId;
 pub use rules::{Rules, RulesError};
 pub use target::{DefinitionHash, NativeTool, Origin, PinState, Question, Target, Verb};

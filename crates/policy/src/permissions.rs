@@ -18,6 +18,7 @@ use legation_core::context::Principal;
 use legation_core::{EntityId, EntityLabels};
 use serde_json::Value;
 
+pub(crate) use check::{dead, never_seen};
 pub use error::RuleError;
 pub(crate) use file::read;
 
@@ -197,6 +198,12 @@ impl Permissions {
             .collect()
     }
 
+    /// Whether a rule that may match reads an argument.
+    pub(crate) fn read_arguments(&self, asking: &Asking<'_>) -> bool {
+        self.candidates(asking.question.server.as_str())
+            .any(|rule| !rule.line.conditions.is_empty() && rule.line.may_match(asking))
+    }
+
     /// What they all say together.
     pub(crate) fn ask(&self, asking: &Asking<'_>) -> Spoken<'_> {
         let mut spoken = Spoken::default();
@@ -276,9 +283,9 @@ impl Rule {
     }
 
     fn in_folder(&self, workspace: Option<&Path>) -> bool {
-        self.folder.as_deref().is_none_or(|folder| {
-            workspace.is_some_and(|workspace| workspace.starts_with(folder))
-        })
+        self.folder
+            .as_deref()
+            .is_none_or(|folder| workspace.is_some_and(|workspace| workspace.starts_with(folder)))
     }
 
     fn holds(&self, asking: &Asking<'_>) -> bool {
@@ -294,9 +301,7 @@ impl ServerPattern {
     fn matches(&self, question: &Question<'_>) -> bool {
         match self {
             Self::Own => question.trusted && !matches!(question.origin, Origin::Workspace(_)),
-            Self::Workspace => {
-                question.trusted && matches!(question.origin, Origin::Workspace(_))
-            }
+            Self::Workspace => question.trusted && matches!(question.origin, Origin::Workspace(_)),
             Self::Glob(glob) => glob.matches(question.server.as_str()),
         }
     }

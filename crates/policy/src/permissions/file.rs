@@ -82,11 +82,7 @@ pub(crate) fn read(
     Ok(rules)
 }
 
-fn read_rule(
-    wire: &WireRule,
-    folder: Option<&str>,
-    owners: Owners<'_>,
-) -> Result<Rule, RuleError> {
+fn read_rule(wire: &WireRule, folder: Option<&str>, owners: Owners<'_>) -> Result<Rule, RuleError> {
     check_id(&wire.id)?;
     let grammar = |message: String| RuleError::Grammar {
         rule: wire.id.as_str().into(),

@@ -105,7 +105,8 @@ fn read_clause(line: &mut Line, clause: &str, words: &mut Words<'_>) -> Result<(
 /// What no rule may say, wherever it stands.
 fn check(line: &Line) -> Result<(), String> {
     let lenient = matches!(line.effect, Effect::Allow | Effect::Reads);
-    if lenient && let ServerPattern::Glob(glob) = &line.server
+    if lenient
+        && let ServerPattern::Glob(glob) = &line.server
         && !matches!(glob, Glob::Exact(_))
     {
         return Err(format!(
@@ -115,9 +116,11 @@ fn check(line: &Line) -> Result<(), String> {
     }
     match (line.hint, lenient) {
         (Some(true), false) => {
-            return Err("`hinted` only narrows allow and reads: a server's claim that a tool only \
+            return Err(
+                "`hinted` only narrows allow and reads: a server's claim that a tool only \
                         reads is no reason to refuse it"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         (Some(false), true) => {
             return Err("`unhinted` only stands in deny and ask".to_owned());
@@ -145,7 +148,10 @@ fn verb(word: &str) -> Result<Verb, String> {
     }
     Verb::parse(word).ok_or_else(|| {
         let known: Vec<&str> = Verb::ALL.map(Verb::as_str).into();
-        format!("{word:?} is no verb: use {} or {SAMPLING}", known.join(", "))
+        format!(
+            "{word:?} is no verb: use {} or {SAMPLING}",
+            known.join(", ")
+        )
     })
 }
 
@@ -159,7 +165,9 @@ pub(super) fn target(word: &str) -> Result<(ServerPattern, Box<str>), String> {
         ("@own", false) => ServerPattern::Own,
         ("@workspace", false) => ServerPattern::Workspace,
         (other, false) if other.starts_with('@') => {
-            return Err(format!("{other:?} is no class of servers: use @own or @workspace"));
+            return Err(format!(
+                "{other:?} is no class of servers: use @own or @workspace"
+            ));
         }
         (name, _) => ServerPattern::Glob(Glob::compile(name)),
     };

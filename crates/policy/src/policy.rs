@@ -1,0 +1,199 @@
+//! Every governance file and every pinned definition, understood: the snapshot
+//! that decides.
+//!
+//! Loading never fails. A part that is broken or missing denies what it
+//! governs and names itself as the rule, because the alternative, to keep the
+//! last good state, would let a hub run on rules that its owner can no longer
+//! read.
+
+mod cache;
+mod judge;
+mod layers;
+mod load;
+mod result;
+
+use legation_core::context::Principal;
+use legation_core::{ClientId, EntityId, EntityLabels};
+
+pub(crate) use judge::Refusal;
+pub use result::ResultFacts;
+
+use crate::arguments::Arguments;
+use crate::bans::Bans;
+use crate::boundary::Boundary;
+use crate::cedar::Cedar;
+use crate::decision::{Decision, Inquiry};
+use crate::denied::Denied;
+use crate::explanation::Explanation;
+use crate::governance::{Broken, Governance, Problem, Sources, file};
+use crate::known::KnownTool;
+use crate::permissions::Permissions;
+use crate::permitted::Permitted;
+use crate::registry::ReasonCode;
+use crate::rule_id::RuleId;
+use crate::target::{Question, Target};
+use cache::Cache;
+
+/// An immutable snapshot; share it in an `Arc`. A changed file makes a new one.
+#[derive(Debug)]
+pub struct Policy {
+    governance: Governance,
+    boundary: Result<Boundary, Broken>,
+    bans: Result<Compiled, Broken>,
+    output_bans: Result<Compiled, Broken>,
+    cedar: Result<Cedar, Broken>,
+    permissions: Result<Permissions, Broken>,
+    /// Folders whose rule files are broken, and why: all is denied there.
+    broken_folders: Vec<(std::path::PathBuf, Broken)>,
+    problems: Vec<Problem>,
+    version: u64,
+    cache: Cache,
+}
+
+/// Bans with their policies.
+#[derive(Debug)]
+struct Compiled {
+    bans: Bans,
+    cedar: Cedar,
+}
+
+/// Whether a client may see data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Clearance {
+    /// As it is.
+    Cleared,
+    /// With what identifies a person replaced in the data of these entities.
+    Redact(Vec<EntityId>),
+    /// Not at all.
+    Refused,
+}
+
+// === impl Policy ===
+
+impl Policy {
+    /// Reads everything. `tools` are the pinned definitions, and the servers
+    /// that are configured though nothing of theirs was ever seen.
+    pub fn load(sources: &Sources, tools: &[KnownTool]) -> Self {
+        load::policy(sources, tools)
+    }
+
+    /// Denies everything, for when there is nothing to read.
+    pub fn unavailable() -> Self {
+        Self::load(&Sources::nothing(), &[])
+    }
+
+    /// The first eight bytes of the SHA-256 of all texts: equal for equal
+    /// files, across restarts and machines.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// What is wrong with the files.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// The files.
+    pub fn governance(&self) -> &Governance {
+        &self.governance
+    }
+
+    /// Decides one call. Of a delegated call both who act are judged, and the
+    /// lesser answer is the answer.
+    pub fn decide(&self, inquiry: &Inquiry<'_>, target: Target) -> Decision {
+        let own = self.judge_cached(inquiry.principal, inquiry, &target);
+        let judged = match inquiry.on_behalf_of {
+            None => own,
+            Some(delegator) => own.lesser(self.judge_cached(delegator, inquiry, &target)),
+        };
+        let digest = Arguments::digest_of(inquiry.arguments);
+        judged.decision(inquiry.principal, target, self.version, digest)
+    }
+
+    /// Whether any arguments, people's answers and conversations could lead to
+    /// a yes. A list leaves out what could not: an agent should not plan with
+    /// tools it cannot use.
+    pub fn may_ever(&self, principal: &Principal, question: &Question<'_>) -> bool {
+        self.judge_ever(principal, question)
+    }
+
+    /// What every layer says.
+    pub fn explain(&self, inquiry: &Inquiry<'_>, target: &Target) -> Explanation {
+        self.explain_call(inquiry, target)
+    }
+
+    /// Judges what came back: bans on results, and contracts with those who
+    /// read them.
+    ///
+    /// # Errors
+    /// Why the result must not be handed on.
+    pub fn judge_result(
+        &self,
+        permitted: &Permitted,
+        result: &ResultFacts<'_>,
+    ) -> Result<(), Box<Denied>> {
+        result::judge(self, permitted, result)
+    }
+
+    /// Whether a client may see data of these entities. A client is a model:
+    /// what it reads, its provider reads.
+    pub fn clearance(&self, client: &ClientId, labels: &EntityLabels) -> Clearance {
+        let Ok(profile) = self.governance.profile.get() else {
+            return Clearance::Refused;
+        };
+        let cleared = profile.clearance_of(client);
+        let mut redacted = Vec::new();
+        for entity in labels {
+            let Some(known) = profile.entities.get(entity) else {
+                return Clearance::Refused;
+            };
+            if !cleared.entities.contains(entity) {
+                return Clearance::Refused;
+            }
+            if known.phi_auto_redact && !cleared.phi {
+                redacted.push(entity.clone());
+            }
+        }
+        if redacted.is_empty() {
+            Clearance::Cleared
+        } else {
+            Clearance::Redact(redacted)
+        }
+    }
+
+    /// Every permission rule: its id, its line as written, and the folder it
+    /// is bound to. Empty while the file is broken.
+    pub fn permission_rules(
+        &self,
+    ) -> impl Iterator<Item = (&RuleId, &str, Option<&std::path::Path>)> {
+        let rules = self
+            .permissions
+            .as_ref()
+            .map_or(&[][..], Permissions::rules);
+        rules
+            .iter()
+            .map(|rule| (&rule.id, &*rule.text, rule.folder.as_deref()))
+    }
+
+    /// Whether a mode that asks less may be switched on. It never beats a
+    /// deny, wherever it is on.
+    pub fn allows_bypass(&self) -> bool {
+        let enterprise = self.governance.enterprise.get();
+        enterprise.is_ok_and(crate::governance::Enterprise::allows_bypass)
+    }
+}
+
+/// A refusal by a file that cannot be read.
+fn unavailable(broken: &Broken) -> judge::Refusal {
+    let path = match broken.file {
+        file::ENTERPRISE => "the organisation's policy.toml".to_owned(),
+        name => format!("governance/{name}"),
+    };
+    judge::Refusal {
+        rule: RuleId::unavailable(),
+        code: ReasonCode::GovernanceUnavailable,
+        reason: broken.to_string().into(),
+        next: format!("The owner must repair or restore {path}; see `legation governance check`.")
+            .into(),
+    }
+}
