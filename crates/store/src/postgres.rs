@@ -80,35 +80,34 @@ impl Postgres {
         Ok(Generation(writer.generation))
     }
 
-    /// Runs `work` in one transaction that is on disk on return. With a
-    /// generation it refuses to write after a connection was lost since.
-    fn transaction<T>(
+    /// Runs `work`, which begins a transaction and commits it. With a
+    /// generation it refuses to after a connection was lost since.
+    fn attempt<T>(
         &self,
         what: &'static str,
         generation: Option<Generation>,
         work: impl FnOnce(&mut ServerSession) -> Result<T, DatabaseError>,
-    ) -> Result<(T, Committed), StoreError> {
+    ) -> Result<T, StoreError> {
         let mut writer = self.writer();
         writer.session()?;
         if generation.is_some_and(|known| known.0 != writer.generation) {
             return Err(StoreError::Reopened);
         }
         let session = writer.session()?;
-        match committed(session, work) {
-            Ok(value) => Ok((value, ON_DISK)),
-            Err(error) => {
-                if error.class() == Class::Doubt || session.batch("ROLLBACK").is_err() {
-                    writer.link.drop_session();
-                }
-                // Whoever named a generation must read anew what it stands for.
-                if generation.is_some() {
-                    writer.generation += 1;
-                }
-                match error {
-                    DatabaseError::Moved => Err(StoreError::Reopened),
-                    error => Err(StoreError::of(what)(error)),
-                }
-            }
+        let error = match work(session) {
+            Ok(value) => return Ok(value),
+            Err(error) => error,
+        };
+        if error.class() == Class::Doubt || session.batch("ROLLBACK").is_err() {
+            writer.link.drop_session();
+        }
+        // Whoever named a generation must read anew what it stands for.
+        if generation.is_some() {
+            writer.generation += 1;
+        }
+        match error {
+            DatabaseError::Moved => Err(StoreError::Reopened),
+            error => Err(StoreError::of(what)(error)),
         }
     }
 
@@ -117,8 +116,14 @@ impl Postgres {
         what: &'static str,
         work: impl FnOnce(&mut dyn Session) -> Result<T, DatabaseError>,
     ) -> Result<T, StoreError> {
-        self.transaction(what, None, |session| work(session))
-            .map(|(value, _)| value)
+        self.attempt(what, None, |session| {
+            session.batch("BEGIN")?;
+            let value = work(session)?;
+            // A transaction that has failed would be rolled back in silence,
+            // but then a statement of it has failed before.
+            session.batch("COMMIT")?;
+            Ok(value)
+        })
     }
 
     pub(crate) fn read<T>(
@@ -208,16 +213,4 @@ fn driver(url: &DatabaseUrl) -> Result<Arc<Driver>, OpenError> {
             place: url.place().to_owned(),
             source,
         })
-}
-
-fn committed<T>(
-    session: &mut ServerSession,
-    work: impl FnOnce(&mut ServerSession) -> Result<T, DatabaseError>,
-) -> Result<T, DatabaseError> {
-    session.batch("BEGIN")?;
-    let value = work(session)?;
-    // A transaction that has failed would be rolled back in silence, but then a
-    // statement of it has failed before.
-    session.batch("COMMIT")?;
-    Ok(value)
 }

@@ -9,12 +9,14 @@ use std::collections::BTreeMap;
 
 use legation_core::EntityId;
 
-use super::Postgres;
-use super::session::{ServerSession, answer};
+use tokio_postgres::types::ToSql;
+
+use super::session::{ServerSession, answers};
+use super::{ON_DISK, Postgres};
 use crate::ledger_rows::{
     BuildLedger, Claim, Claimed, LedgerHead, LedgerMark, NewLedgerRow, claim_in,
 };
-use crate::sql::{Session as _, Value, collect, first};
+use crate::sql::{collect, first};
 use crate::{Committed, DatabaseError, Generation, StoreError};
 
 const WHAT: &str = "appending to the ledger";
@@ -62,10 +64,10 @@ impl Postgres {
         mark: Option<LedgerMark<'_>>,
         generation: Generation,
     ) -> Result<Committed, StoreError> {
-        self.transaction(WHAT, Some(generation), |session| {
-            append(session, rows, mark)
-        })
-        .map(|((), commit)| commit)
+        self.attempt(WHAT, Some(generation), |session| {
+            append(session, Begun::No, rows, mark)
+        })?;
+        Ok(ON_DISK)
     }
 
     /// See [`Store::ledger_commit`](crate::Store::ledger_commit).
@@ -75,12 +77,14 @@ impl Postgres {
         generation: Generation,
         build: &mut dyn BuildLedger,
     ) -> Result<(Claimed, Committed), StoreError> {
-        self.transaction(WHAT, Some(generation), |session| {
+        let claimed = self.attempt(WHAT, Some(generation), |session| {
+            session.batch("BEGIN")?;
             let claimed = claim_in(session, claims)?;
             let batch = build.build(&claimed.held);
-            append(session, &batch.rows, batch.mark)?;
+            append(session, Begun::Yes, &batch.rows, batch.mark)?;
             Ok(claimed)
-        })
+        })?;
+        Ok((claimed, ON_DISK))
     }
 
     /// See [`Store::ledger_heads`](crate::Store::ledger_heads).
@@ -114,36 +118,105 @@ struct End<'a> {
     hash: &'a [u8],
 }
 
-/// Adds rows and moves the ends of their chains, in a transaction.
+/// Whether a transaction has begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Begun {
+    Yes,
+    No,
+}
+
+/// Adds rows, moves the ends of their chains, and commits. What needs no answer
+/// of what came before is sent along with it: two round trips in all.
 fn append(
     session: &mut ServerSession,
+    begun: Begun,
     rows: &[NewLedgerRow<'_>],
     mark: Option<LedgerMark<'_>>,
 ) -> Result<(), DatabaseError> {
-    if !rows.is_empty() {
-        let ends = follow(session, rows)?;
-        insert(session, rows)?;
-        move_ends(session, &ends)?;
-    }
-    if let Some(mark) = mark {
-        session.execute(MARK, &[Value::Int(mark.position)])?;
-    }
-    Ok(())
+    let locked = lock(session, begun, rows)?;
+    let ends = follow(&locked, rows)?;
+    let mark = mark.map(|mark| mark.position);
+    let (insert, moves, marks) = (
+        session.prepared(INSERT)?,
+        session.prepared(MOVE)?,
+        session.prepared(MARK)?,
+    );
+    let (added, moved) = (Added::of(rows), Moved::of(&ends));
+    let client = &session.client;
+    let sent = async {
+        tokio::join!(
+            biased;
+            async {
+                match rows.is_empty() {
+                    true => Ok(0),
+                    false => client.execute(&insert, &added.parameters()).await,
+                }
+            },
+            async {
+                match ends.is_empty() {
+                    true => Ok(0),
+                    false => client.execute(&moves, &moved.parameters()).await,
+                }
+            },
+            async {
+                match &mark {
+                    None => Ok(0),
+                    Some(position) => client.execute(&marks, &[position]).await,
+                }
+            },
+            client.batch_execute("COMMIT"),
+        )
+    };
+    let (added, moved, marked, committed) = answers(sent)?;
+    // Once one has failed the others do too, and the commit becomes a rollback.
+    match added.map_err(DatabaseError::from) {
+        // The place was taken by another hub.
+        Err(DatabaseError::Postgres { code, .. }) if code == "23505" => {
+            return Err(DatabaseError::Moved);
+        }
+        added => added?,
+    };
+    moved?;
+    marked?;
+    Ok(committed?)
 }
 
-/// Locks the chains the rows belong to and checks that each row continues its
-/// chain; the new ends.
-fn follow<'a>(
+/// Locks the chains that the rows belong to and reads their ends.
+fn lock(
     session: &mut ServerSession,
-    rows: &'a [NewLedgerRow<'_>],
-) -> Result<BTreeMap<i64, End<'a>>, DatabaseError> {
+    begun: Begun,
+    rows: &[NewLedgerRow<'_>],
+) -> Result<Vec<tokio_postgres::Row>, DatabaseError> {
     let mut numbers: Vec<i64> = rows.iter().map(|row| row.entity).collect();
     numbers.sort_unstable();
     numbers.dedup();
     let statement = session.prepared(LOCK)?;
-    let locked = answer(session.client.query(&statement, &[&numbers]))?;
+    let client = &session.client;
+    let parameters: [&(dyn ToSql + Sync); 1] = [&numbers];
+    let (began, locked) = answers(async {
+        // In this order they are sent.
+        tokio::join!(
+            biased;
+            async {
+                match begun {
+                    Begun::Yes => Ok(()),
+                    Begun::No => client.batch_execute("BEGIN").await,
+                }
+            },
+            client.query(&statement, &parameters),
+        )
+    })?;
+    began?;
+    Ok(locked?)
+}
+
+/// Checks that each row continues its chain; the new ends.
+fn follow<'a>(
+    locked: &[tokio_postgres::Row],
+    rows: &'a [NewLedgerRow<'_>],
+) -> Result<BTreeMap<i64, End<'a>>, DatabaseError> {
     let mut before = BTreeMap::new();
-    for row in &locked {
+    for row in locked {
         let (number, seq): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
         before.insert(number, (seq, row.try_get::<_, Vec<u8>>(2)?));
     }
@@ -167,42 +240,66 @@ fn follow<'a>(
     Ok(ends)
 }
 
-fn insert(session: &mut ServerSession, rows: &[NewLedgerRow<'_>]) -> Result<(), DatabaseError> {
-    let statement = session.prepared(INSERT)?;
-    let numbers = |number: fn(&NewLedgerRow<'_>) -> i64| rows.iter().map(number).collect();
-    let positions: Vec<i64> = numbers(|row| row.position);
-    let entities: Vec<i64> = numbers(|row| row.entity);
-    let seqs: Vec<i64> = numbers(|row| row.seq);
-    let times: Vec<i64> = numbers(|row| row.at_ms);
-    let prevs: Vec<&[u8]> = rows.iter().map(|row| &row.prev[..]).collect();
-    let hashes: Vec<&[u8]> = rows.iter().map(|row| &row.hash[..]).collect();
-    let texts: Vec<&[u8]> = rows.iter().map(|row| row.bytes).collect();
-    let added = answer(session.client.execute(
-        &statement,
-        &[
-            &positions, &entities, &seqs, &times, &prevs, &hashes, &texts,
-        ],
-    ));
-    match added {
-        // The place was taken by another hub.
-        Err(DatabaseError::Postgres { code, .. }) if code == "23505" => Err(DatabaseError::Moved),
-        added => added.map(drop),
+/// Rows by column, as one statement takes them.
+struct Added<'a> {
+    positions: Vec<i64>,
+    entities: Vec<i64>,
+    seqs: Vec<i64>,
+    times: Vec<i64>,
+    prevs: Vec<&'a [u8]>,
+    hashes: Vec<&'a [u8]>,
+    texts: Vec<&'a [u8]>,
+}
+
+/// Ends by column.
+struct Moved<'a> {
+    numbers: Vec<i64>,
+    seqs: Vec<i64>,
+    positions: Vec<i64>,
+    hashes: Vec<&'a [u8]>,
+}
+
+// === impl Added ===
+
+impl<'a> Added<'a> {
+    fn of(rows: &'a [NewLedgerRow<'_>]) -> Self {
+        Self {
+            positions: rows.iter().map(|row| row.position).collect(),
+            entities: rows.iter().map(|row| row.entity).collect(),
+            seqs: rows.iter().map(|row| row.seq).collect(),
+            times: rows.iter().map(|row| row.at_ms).collect(),
+            prevs: rows.iter().map(|row| &row.prev[..]).collect(),
+            hashes: rows.iter().map(|row| &row.hash[..]).collect(),
+            texts: rows.iter().map(|row| row.bytes).collect(),
+        }
+    }
+
+    fn parameters(&self) -> [&(dyn ToSql + Sync); 7] {
+        [
+            &self.positions,
+            &self.entities,
+            &self.seqs,
+            &self.times,
+            &self.prevs,
+            &self.hashes,
+            &self.texts,
+        ]
     }
 }
 
-fn move_ends(
-    session: &mut ServerSession,
-    ends: &BTreeMap<i64, End<'_>>,
-) -> Result<(), DatabaseError> {
-    let statement = session.prepared(MOVE)?;
-    let numbers: Vec<i64> = ends.keys().copied().collect();
-    let seqs: Vec<i64> = ends.values().map(|end| end.seq).collect();
-    let positions: Vec<i64> = ends.values().map(|end| end.position).collect();
-    let hashes: Vec<&[u8]> = ends.values().map(|end| end.hash).collect();
-    answer(
-        session
-            .client
-            .execute(&statement, &[&numbers, &seqs, &positions, &hashes]),
-    )
-    .map(drop)
+// === impl Moved ===
+
+impl<'a> Moved<'a> {
+    fn of(ends: &BTreeMap<i64, End<'a>>) -> Self {
+        Self {
+            numbers: ends.keys().copied().collect(),
+            seqs: ends.values().map(|end| end.seq).collect(),
+            positions: ends.values().map(|end| end.position).collect(),
+            hashes: ends.values().map(|end| end.hash).collect(),
+        }
+    }
+
+    fn parameters(&self) -> [&(dyn ToSql + Sync); 4] {
+        [&self.numbers, &self.seqs, &self.positions, &self.hashes]
+    }
 }

@@ -86,10 +86,12 @@ impl Session for ServerSession {
 pub(super) fn answer<T>(
     future: impl Future<Output = Result<T, tokio_postgres::Error>>,
 ) -> Result<T, DatabaseError> {
-    Ok(
-        wait(future, SILENCE)
-            .ok_or_else(|| DatabaseError::lost("the server does not answer"))??,
-    )
+    Ok(answers(future)??)
+}
+
+/// Waits for what the server says to several statements that were sent at once.
+pub(super) fn answers<T>(future: impl Future<Output = T>) -> Result<T, DatabaseError> {
+    wait(future, SILENCE).ok_or_else(|| DatabaseError::lost("the server does not answer"))
 }
 
 /// Parameters are `?1` in SQLite and `$1` here; no statement of ours has a

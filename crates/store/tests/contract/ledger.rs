@@ -12,6 +12,7 @@ cases!(
     positions_are_unbroken_under_many_writers,
     a_full_database_is_its_own_error_and_passes,
     a_chain_without_its_last_row_has_no_end,
+    two_hubs_cannot_fork_a_chain,
 );
 
 fn rows_come_back_in_order_and_heads_are_per_entity(bench: &Bench<'_>) {
@@ -168,4 +169,45 @@ fn a_chain_without_its_last_row_has_no_end(bench: &Bench<'_>) {
         .map(|head| (head.entity.as_str(), head.seq, head.hash.len()))
         .collect();
     assert_eq!(ends, [("a", 1, 0), ("b", 1, 32)]);
+}
+
+fn two_hubs_cannot_fork_a_chain(bench: &Bench<'_>) {
+    // A file has one owner, who holds the data directory's lock.
+    let Kind::Server { .. } = &bench.kind else {
+        return;
+    };
+    const EACH: usize = 25;
+    let refused: usize = std::thread::scope(|scope| {
+        let hubs: Vec<_> = (0..2)
+            .map(|_| {
+                scope.spawn(|| {
+                    let store = bench.open();
+                    (0..EACH).map(|_| add_until_done(&store)).sum::<usize>()
+                })
+            })
+            .collect();
+        hubs.into_iter().map(|hub| hub.join().expect("ended")).sum()
+    });
+    let rows = bench.reader().ledger_after(0, 1_000).expect("read");
+    assert_eq!(rows.len(), 2 * EACH, "{refused} were refused first");
+    let mut last = vec![0; 32];
+    for (row, place) in rows.iter().zip(1..) {
+        assert_eq!((row.position, row.seq), (place, place));
+        assert_eq!(row.prev, last);
+        last.clone_from(&row.hash);
+    }
+}
+
+/// Adds a row, however often another hub is quicker; how often that was.
+fn add_until_done(store: &legation_store::Store) -> usize {
+    for refused in 0..1_000 {
+        let mut writer = Writer::new(store);
+        let made = [writer.make("a", b"record")];
+        match writer.append(&made, false) {
+            Ok(_) => return refused,
+            Err(StoreError::Reopened) => {}
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+    panic!("never added");
 }

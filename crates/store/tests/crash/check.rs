@@ -15,13 +15,16 @@ use crate::drive::{self, DATABASE, USES};
 use crate::random::Random;
 use crate::trace::{Operation, Trace};
 
-const FATES: [Fate; 6] = [
-    Fate::None,
-    Fate::All,
+/// What is tried in turn; the last two have the most forms.
+const FATES: [Fate; 8] = [
+    Fate::Torn,
+    Fate::Any,
     Fate::First,
+    Fate::Torn,
     Fate::AllButOne,
     Fate::Any,
-    Fate::Torn,
+    Fate::None,
+    Fate::All,
 ];
 
 /// One disk in so many is also written to.
