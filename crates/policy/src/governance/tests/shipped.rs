@@ -17,6 +17,8 @@ fn every_template_is_understood_without_a_word_about_it() {
         let (governance, problems) = Governance::load(&template.sources(), &[]);
         assert_eq!(broken(&governance), Vec::<&str>::new(), "{template}");
         assert_eq!(problems, [], "{template}");
+        let policy = crate::Policy::load(&template.sources(), &[]);
+        assert_eq!(policy.problems(), [], "{template}");
         assert_eq!(Template::parse(template.as_str()), Some(template));
     }
 }
