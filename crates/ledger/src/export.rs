@@ -84,6 +84,3 @@ fn jsonl(entry: &Entry) -> String {
         .to_string(),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,10 +4,13 @@ mod checkpoints;
 mod claims;
 mod commit;
 mod failure;
+mod find;
 mod flips;
 mod keys;
 mod oracle;
+mod publish;
 mod records;
+mod shred;
 mod tamper;
 
 use std::fs::File;
