@@ -36,13 +36,12 @@ fn main() {
         .expect("a runtime");
     let start = clock.now();
     runtime.block_on(async {
-        let callers = (0..CALLERS).map(|_| {
+        let mut callers = tokio::task::JoinSet::new();
+        for _ in 0..CALLERS {
             let ledger = ledger.clone();
-            tokio::spawn(async move { many(&ledger, calls / CALLERS).await })
-        });
-        for caller in callers.collect::<Vec<_>>() {
-            caller.await.expect("recorded");
+            callers.spawn(async move { many(&ledger, calls / CALLERS).await });
         }
+        callers.join_all().await;
         ledger.flush().await.expect("flushed");
     });
     let records = f64::from(calls / CALLERS * CALLERS * 2);

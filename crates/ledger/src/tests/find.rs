@@ -59,153 +59,71 @@ fn written() -> (super::Place, Arc<Store>, Ledger, Vec<String>) {
     (place, store, ledger, calls)
 }
 
+/// What is asked, and the positions of what is found, newest first.
+const FILTERS: &[(&str, &str)] = &[
+    ("", "8 7 6 5 4 3 2 1"),
+    ("client=claude", "7 2 1"),
+    ("client=co\"dex", "6 5 4 3"),
+    ("client=co", ""),
+    ("entity=b", "7 4 3"),
+    ("entity=b seq=2", "4"),
+    ("status=ok", "6 2"),
+    ("status=tool_error", "4"),
+    ("status=refused", "7"),
+    ("reason_code=MIXED_ENTITIES", "7"),
+    ("item=send server=files", "7"),
+    ("item=send server=mail", ""),
+    ("rule=boundary", "7"),
+    ("kind=note topic=policy", "8"),
+    ("call=@1", "4 3"),
+    ("from=@1", ""),
+    ("until=@1 kind=refused", "7"),
+    ("until=@0 kind=refused", ""),
+];
+
+/// Reads one of the above. `@` stands for the second call, or for the time of
+/// the last record.
+fn filter(text: &str, calls: &[String], at: i64) -> Filter {
+    let mut filter = Filter::default();
+    for part in text.split_whitespace() {
+        let (name, value) = part.split_once('=').expect("a pair");
+        let value = value.to_owned();
+        match (name, value.strip_prefix('@')) {
+            ("from", Some(_)) => filter.from_ms = Some(at + 1),
+            ("until", Some("0")) => filter.until_ms = Some(0),
+            ("until", Some(_)) => filter.until_ms = Some(at + 1),
+            ("call", _) => filter.call = Some(calls[1].clone()),
+            ("seq", _) => filter.seq = value.parse().ok(),
+            ("client", _) => filter.client = Some(value),
+            ("entity", _) => filter.entity = Some(value),
+            ("status", _) => filter.status = Some(value),
+            ("reason_code", _) => filter.reason_code = Some(value),
+            ("item", _) => filter.item = Some(value),
+            ("server", _) => filter.server = Some(value),
+            ("rule", _) => filter.rule = Some(value),
+            ("kind", _) => filter.kind = Some(value),
+            ("topic", _) => filter.topic = Some(value),
+            _ => panic!("{part}"),
+        }
+    }
+    filter
+}
+
 #[test]
 fn a_filter_finds_what_it_names_and_nothing_else() {
     let (place, _store, ledger, calls) = written();
-    let some = |text: &str| Some(text.to_owned());
-    let default = Filter::default;
     let at = ledger.tail(1).expect("read")[0].at_ms;
-    let cases = [
-        (default(), "8 7 6 5 4 3 2 1"),
-        (
-            Filter {
-                client: some("claude"),
-                ..default()
-            },
-            "7 2 1",
-        ),
-        (
-            Filter {
-                client: some("co\"dex"),
-                ..default()
-            },
-            "6 5 4 3",
-        ),
-        (
-            Filter {
-                client: some("co"),
-                ..default()
-            },
-            "",
-        ),
-        (
-            Filter {
-                entity: some("b"),
-                ..default()
-            },
-            "7 4 3",
-        ),
-        (
-            Filter {
-                entity: some("b"),
-                seq: Some(2),
-                ..default()
-            },
-            "4",
-        ),
-        (
-            Filter {
-                status: some("ok"),
-                ..default()
-            },
-            "6 2",
-        ),
-        (
-            Filter {
-                status: some("tool_error"),
-                ..default()
-            },
-            "4",
-        ),
-        (
-            Filter {
-                status: some("refused"),
-                ..default()
-            },
-            "7",
-        ),
-        (
-            Filter {
-                reason_code: some("MIXED_ENTITIES"),
-                ..default()
-            },
-            "7",
-        ),
-        (
-            Filter {
-                item: some("send"),
-                server: some("files"),
-                ..default()
-            },
-            "7",
-        ),
-        (
-            Filter {
-                item: some("send"),
-                server: some("mail"),
-                ..default()
-            },
-            "",
-        ),
-        (
-            Filter {
-                rule: some("boundary"),
-                ..default()
-            },
-            "7",
-        ),
-        (
-            Filter {
-                kind: some("note"),
-                topic: some("policy"),
-                ..default()
-            },
-            "8",
-        ),
-        (
-            Filter {
-                call: some(&calls[1]),
-                ..default()
-            },
-            "4 3",
-        ),
-        (
-            Filter {
-                from_ms: Some(at + 1),
-                ..default()
-            },
-            "",
-        ),
-        (
-            Filter {
-                until_ms: Some(at + 1),
-                kind: some("refused"),
-                ..default()
-            },
-            "7",
-        ),
-        (
-            Filter {
-                until_ms: Some(0),
-                ..default()
-            },
-            "",
-        ),
-    ];
     let reader = LedgerReader::open(&place.path).expect("a reader");
-    for (filter, expected) in cases {
+    for (text, expected) in FILTERS {
+        let filter = filter(text, &calls, at);
         let found = ledger.query(&filter, None, ALL).expect("read");
-        let positions: Vec<String> = found
-            .entries
-            .iter()
-            .map(|one| one.position.to_string())
-            .collect();
-        assert_eq!(positions.join(" "), expected, "{filter:?}");
+        let positions = found.entries.iter().map(|one| one.position.to_string());
+        assert_eq!(positions.collect::<Vec<_>>().join(" "), *expected, "{text}");
         assert_eq!(found.next, None);
         assert_eq!(reader.query(&filter, None, ALL).expect("read"), found);
         let mut forward = ledger.scan(&filter, 0, ALL).expect("read").entries;
         forward.reverse();
-        assert_eq!(forward, found.entries, "{filter:?}");
+        assert_eq!(forward, found.entries, "{text}");
     }
 }
 
@@ -283,37 +201,36 @@ fn a_call_is_found_with_everything_about_it() {
     );
 }
 
-#[test]
-fn an_export_has_every_record_in_each_form() {
-    let (_place, _store, ledger, calls) = written();
-    let entries = ledger.tail(10).expect("read");
-    let lines = |format: Format| -> Vec<serde_json::Value> {
-        let line = |entry| format.line(entry, "1.2.3");
-        let read = |text: String| {
-            assert!(!text.contains('\n'));
-            serde_json::from_str(&text).expect("JSON")
-        };
-        entries.iter().map(line).map(read).collect()
+/// Every record in a form, as JSON.
+fn lines(entries: &[Entry], format: Format) -> Vec<serde_json::Value> {
+    let read = |entry| {
+        let text = format.line(entry, "1.2.3");
+        assert!(!text.contains('\n'));
+        serde_json::from_str(&text).expect("JSON")
     };
-    for (entry, line) in entries.iter().zip(lines(Format::Jsonl)) {
-        assert_eq!(line["hash"], entry.hash);
-        assert_eq!(line["record"].to_string(), entry.text);
-    }
-    let ocsf = lines(Format::Ocsf);
-    for event in &ocsf {
-        // What the class requires.
-        for member in [
-            "activity_id",
-            "actor",
-            "api",
-            "category_uid",
-            "class_uid",
-            "metadata",
-            "severity_id",
-            "src_endpoint",
-            "time",
-            "type_uid",
-        ] {
+    entries.iter().map(read).collect()
+}
+
+/// What OCSF requires of an event of this class.
+const REQUIRED: &[&str] = &[
+    "activity_id",
+    "actor",
+    "api",
+    "category_uid",
+    "class_uid",
+    "metadata",
+    "severity_id",
+    "src_endpoint",
+    "time",
+    "type_uid",
+];
+
+#[test]
+fn events_of_ocsf_have_what_their_class_requires() {
+    let (_place, _store, ledger, calls) = written();
+    let events = lines(&ledger.tail(10).expect("read"), Format::Ocsf);
+    for event in &events {
+        for member in REQUIRED {
             assert!(!event[member].is_null(), "{member}: {event}");
         }
         assert_eq!(
@@ -324,10 +241,12 @@ fn an_export_has_every_record_in_each_form() {
         assert_eq!(event["type_uid"], 600_300 + activity);
         assert_eq!(event["metadata"]["product"]["version"], "1.2.3");
     }
-    assert_eq!(ocsf[3]["status"], "tool_error");
-    assert_eq!(ocsf[3]["status_id"], 2);
-    assert_eq!(ocsf[3]["metadata"]["correlation_uid"], calls[1].as_str());
-    let refused = &ocsf[6];
+    let (failed, refused) = (&events[3], &events[6]);
+    assert_eq!(
+        (&failed["status"], &failed["status_id"]),
+        (&"tool_error".into(), &2.into())
+    );
+    assert_eq!(failed["metadata"]["correlation_uid"], calls[1].as_str());
     assert_eq!(refused["status_code"], "MIXED_ENTITIES");
     assert_eq!(
         (&refused["action"], &refused["disposition"]),
@@ -335,14 +254,20 @@ fn an_export_has_every_record_in_each_form() {
     );
     assert_eq!(refused["metadata"]["labels"], serde_json::json!(["a", "b"]));
     assert_eq!(refused["unmapped"]["provider_used"], "local");
-    let otel = lines(Format::Otel);
-    let log = |index: usize| &otel[index]["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0];
-    let attribute = |index: usize, key: &str| {
+}
+
+#[test]
+fn log_records_of_opentelemetry_are_named_by_its_conventions() {
+    let (_place, _store, ledger, _) = written();
+    let entries = ledger.tail(10).expect("read");
+    let lines = lines(&entries, Format::Otel);
+    let log = |index: usize| &lines[index]["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0];
+    let attribute = |index: usize, key: &str, kind: &str| {
         let attributes = log(index)["attributes"].as_array().expect("a list");
         let found = attributes.iter().find(|attribute| attribute["key"] == key);
-        found
-            .map(|attribute| attribute["value"].clone())
-            .unwrap_or_default()
+        found.map_or(serde_json::Value::Null, |attribute| {
+            attribute["value"][kind].clone()
+        })
     };
     assert_eq!(log(0)["eventName"], "legation.call.intent");
     assert_eq!(
@@ -350,28 +275,39 @@ fn an_export_has_every_record_in_each_form() {
         format!("{}000000", entries[0].at_ms)
     );
     assert_eq!(log(0)["body"]["stringValue"], entries[0].text);
-    assert_eq!(attribute(0, "mcp.method.name")["stringValue"], "tools/call");
-    assert_eq!(attribute(0, "gen_ai.tool.name")["stringValue"], "read_file");
-    assert_eq!(attribute(0, "legation.ledger.seq")["intValue"], "1");
-    assert!(attribute(1, "error.type").is_null());
-    assert_eq!(attribute(3, "error.type")["stringValue"], "tool_error");
-    assert_eq!(attribute(6, "gen_ai.provider.name")["stringValue"], "local");
-    assert_eq!(
-        attribute(6, "legation.labels")["arrayValue"]["values"][1]["stringValue"],
-        "b"
-    );
     assert_eq!(log(6)["severityText"], "WARN");
+    for (index, key, kind, value) in [
+        (0, "mcp.method.name", "stringValue", "tools/call"),
+        (0, "gen_ai.operation.name", "stringValue", "execute_tool"),
+        (0, "gen_ai.tool.name", "stringValue", "read_file"),
+        (0, "legation.ledger.seq", "intValue", "1"),
+        (3, "error.type", "stringValue", "tool_error"),
+        (6, "error.type", "stringValue", "refused"),
+        (6, "gen_ai.provider.name", "stringValue", "local"),
+        (6, "legation.reason_code", "stringValue", "MIXED_ENTITIES"),
+    ] {
+        assert_eq!(attribute(index, key, kind), value, "{index} {key}");
+    }
+    assert!(attribute(1, "error.type", "stringValue").is_null());
+    let labels = attribute(6, "legation.labels", "arrayValue");
+    assert_eq!(labels["values"][1]["stringValue"], "b");
+}
+
+#[test]
+fn an_export_keeps_the_very_bytes_and_takes_damaged_records_too() {
+    let (_place, _store, ledger, _) = written();
+    let entries = ledger.tail(10).expect("read");
+    for (entry, line) in entries.iter().zip(lines(&entries, Format::Jsonl)) {
+        assert_eq!(line["hash"], entry.hash);
+        assert_eq!(line["record"].to_string(), entry.text);
+    }
+    let damaged = Entry {
+        text: "{".to_owned(),
+        ..entries[0].clone()
+    };
     for format in [Format::Jsonl, Format::Ocsf, Format::Otel] {
         assert_eq!(format.to_string().parse(), Ok(format));
-        let damaged = Entry {
-            text: "{".to_owned(),
-            ..entries[0].clone()
-        };
-        let line = format.line(&damaged, "1.2.3");
-        assert!(
-            serde_json::from_str::<serde_json::Value>(&line).is_ok(),
-            "{line}"
-        );
+        assert_eq!(lines(std::slice::from_ref(&damaged), format).len(), 1);
     }
     assert_eq!("csv".parse::<Format>(), Err(FormatError));
 }

@@ -10,6 +10,34 @@ const DAY_MS: i64 = 86_400_000;
 /// 2026-11-21.
 const NOVEMBER: i64 = 1_795_226_096_789;
 
+/// Whose intents of which month are known to be about these arguments; `None`
+/// where nobody can know any more.
+fn known(ledger: &Ledger, args: &[u8]) -> Vec<(String, Option<bool>)> {
+    let filter = Filter {
+        kind: Some("intent".to_owned()),
+        ..Filter::default()
+    };
+    let all = Bounds {
+        limit: 10,
+        scan: 100,
+    };
+    let found = ledger.scan(&filter, 0, all).expect("read").entries;
+    found
+        .iter()
+        .map(|entry| {
+            let known = ledger.is_commitment_to(entry, args).expect("keys");
+            (
+                format!("{} {}", entry.entity, Month::of(entry.at_ms)),
+                known,
+            )
+        })
+        .collect()
+}
+
+fn named(found: &Shredded) -> Vec<String> {
+    found.months.iter().map(ToString::to_string).collect()
+}
+
 #[test]
 fn a_shredded_month_says_nothing_any_more_and_the_chain_verifies() {
     let place = place();
@@ -34,35 +62,12 @@ fn a_shredded_month_says_nothing_any_more_and_the_chain_verifies() {
         text.parse::<Month>().expect("a month")
     });
     let args = br#"{"path":"/etc/hosts"}"#;
-    let known = || -> Vec<(String, Option<bool>)> {
-        let filter = Filter {
-            kind: Some("intent".to_owned()),
-            ..Filter::default()
-        };
-        let all = Bounds {
-            limit: 10,
-            scan: 100,
-        };
-        let found = ledger.scan(&filter, 0, all).expect("read").entries;
-        let check = |entry: &Entry| ledger.is_commitment_to(entry, args).expect("keys");
-        found
-            .iter()
-            .map(|entry| {
-                (
-                    format!("{} {}", entry.entity, Month::of(entry.at_ms)),
-                    check(entry),
-                )
-            })
-            .collect()
-    };
+    let known = || known(&ledger, args);
     assert!(
         known().iter().all(|(_, known)| *known == Some(true)),
         "{:?}",
         known()
     );
-    let named = |found: &Shredded| -> Vec<String> {
-        found.months.iter().map(ToString::to_string).collect()
-    };
     // Nothing of the present month, whatever is asked.
     let would = ledger.shreddable(&a, month("2099-01")).expect("asked");
     assert_eq!(named(&would), ["2026-11", "2026-12"]);
