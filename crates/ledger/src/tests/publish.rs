@@ -158,12 +158,12 @@ fn checkpoints_are_made_as_records_come_and_time_passes() {
             let cancel = Cancel::new();
             let run = ledger.run_checkpoints(pace, cancel.clone());
             let work = async {
-                // Waiting for the file, however long the machine takes for it.
                 while store.checkpoint_list(None, 0).expect("read").len() <= number {
                     for _ in 0..10 {
                         one_call(&ledger, &asked("a"), Durability::PageCache).await;
                     }
                     ledger.flush().await.expect("flushed");
+                    // tidy: time has to pass for a checkpoint; what decides is that it is there.
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
                 cancel.cancel(CancelReason::Shutdown);
