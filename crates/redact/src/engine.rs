@@ -129,7 +129,7 @@ impl Redactor {
             safe: self.safe,
             safe_words: &self.safe_words,
         };
-        let found = find::find(&folded.text, known, manner);
+        let found = find::find(&folded, &known, manner);
         let mut doubt = found.doubt;
         let mut findings: Vec<Finding> =
             found.hits.iter().map(|hit| located(&folded, hit)).collect();

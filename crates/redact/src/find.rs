@@ -13,8 +13,9 @@ mod places;
 mod unknown;
 
 use crate::class::{Certainty, Class};
+use crate::fold::Folded;
 use crate::lex::{Lexeme, lex};
-use crate::words::Flag;
+use crate::words::{Flag, Word};
 
 /// An identifier in the folded text.
 #[derive(Debug, Clone, Copy)]
@@ -45,8 +46,15 @@ pub(crate) struct Found {
 }
 
 /// Finds identifiers; `known` are hits that were found by other means.
-pub(crate) fn find(text: &str, known: Vec<Hit>, manner: Manner<'_>) -> Found {
-    let lexemes = lex(text);
+pub(crate) fn find(folded: &Folded<'_>, known: &[Hit], manner: Manner<'_>) -> Found {
+    let text: &str = &folded.text;
+    let mut lexemes = lex(text);
+    for lexeme in &mut lexemes {
+        // What was not written plainly, `Máxima`, is no word of the language.
+        if lexeme.capital() && !folded.plain(lexeme.start, lexeme.end) {
+            lexeme.word = Word::default();
+        }
+    }
     let count = lexemes.len();
     let mut finder = Finder {
         text,
@@ -56,7 +64,7 @@ pub(crate) fn find(text: &str, known: Vec<Hit>, manner: Manner<'_>) -> Found {
         manner,
         doubt: 0.0,
     };
-    finder.known(&known);
+    finder.known(known);
     finder.contacts();
     finder.labels();
     finder.dates();

@@ -79,6 +79,12 @@ struct Folder {
 // === impl Folded ===
 
 impl Folded<'_> {
+    /// Whether a range is written in the source as it is here.
+    pub(crate) fn plain(&self, start: usize, end: usize) -> bool {
+        let (first, behind) = self.source(start, end);
+        behind - first == end - start
+    }
+
     /// Where a range of the plain spelling lies in the source. It covers whole characters, with
     /// the marks and invisible characters that follow them.
     pub(crate) fn source(&self, start: usize, end: usize) -> (usize, usize) {

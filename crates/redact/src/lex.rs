@@ -89,7 +89,7 @@ pub(crate) fn lex(text: &str) -> Vec<Lexeme> {
         let word = if kind == Kind::Number {
             Word::default()
         } else {
-            words::look_up(&text[start..at])
+            spelled(words::look_up(&text[start..at]), case)
         };
         lexemes.push(Lexeme {
             start,
@@ -101,6 +101,16 @@ pub(crate) fn lex(text: &str) -> Vec<Lexeme> {
         });
     }
     lexemes
+}
+
+/// What is known about a word, by the way it is written: an abbreviation is one in capitals or
+/// small letters, `Ana` is a name.
+fn spelled(word: Word, case: Case) -> Word {
+    let small = case == Case::Lower && !word.is(words::GIVEN);
+    if word.is(words::ABBREVIATION) && (case == Case::Upper || small) {
+        return word.with(words::SAFE);
+    }
+    word
 }
 
 /// Whether a letter or digit begins at a byte that begins a character.

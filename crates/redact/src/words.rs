@@ -64,8 +64,13 @@ pub(crate) const DATE_CUE: Flag = 1 << 24;
 /// "MD", "RN": stands behind a name.
 pub(crate) const CREDENTIAL: Flag = 1 << 25;
 
+/// A drug.
+pub(crate) const DRUG: Flag = 1 << 26;
+
 const SAFE_WORDS: &str = include_str!("../lists/safe.txt");
-const CLINICAL_WORDS: &str = include_str!("../lists/clinical.txt");
+const ABBREVIATIONS: &str = include_str!("../lists/abbreviations.txt");
+const DRUGS: &str = include_str!("../lists/drugs.txt");
+const MORE_NAMES: &str = include_str!("../lists/more_names.txt");
 const NOT_NAMES: &str = include_str!("../lists/not_names.txt");
 const GIVEN_NAMES: &str = include_str!("../lists/given.txt");
 const SURNAMES: &str = include_str!("../lists/surnames.txt");
@@ -127,6 +132,11 @@ impl Word {
     pub(crate) fn is(self, flags: Flag) -> bool {
         self.0 & flags != 0
     }
+
+    /// The same word with this said about it too.
+    pub(crate) fn with(self, flags: Flag) -> Self {
+        Self(self.0 | flags)
+    }
 }
 
 // === impl Table ===
@@ -144,7 +154,9 @@ impl Table {
             list.lines().for_each(|word| table.add(word, flags));
         }
         for (list, flags) in [
-            (CLINICAL_WORDS, SAFE | CLINICAL | ABBREVIATION),
+            (ABBREVIATIONS, ABBREVIATION),
+            (DRUGS, SAFE | CLINICAL | DRUG),
+            (MORE_NAMES, GIVEN | SURNAME),
             (NOT_NAMES, SAFE | CLINICAL),
         ] {
             let lines = list.lines().filter(|line| !line.starts_with('#'));

@@ -2,6 +2,7 @@
 
 use super::Finder;
 use crate::class::{Certainty, Class};
+use crate::lex::Kind;
 use crate::words::{DIGIT_WORD, FILLER, NUMBER_WORD, UNIT};
 
 /// A word, what it labels, and whether it does so by itself. The others also mean ordinary
@@ -190,7 +191,11 @@ impl Finder<'_> {
             }
             let word = self.word(at);
             if self.lexemes[at].has_digit() {
-                if named && !(class == Class::Device && word.len() < 3) {
+                let digits = word.bytes().filter(u8::is_ascii_digit).count();
+                let code = digits >= 5
+                    || self.lexemes[at].kind == Kind::Mixed && word.len() >= 5
+                    || self.vehicle(at, class);
+                if (named || code) && !(class == Class::Device && word.len() < 3) {
                     self.value(at, class);
                 }
                 return;
@@ -201,16 +206,20 @@ impl Finder<'_> {
             ]
             .iter()
             .any(|known| word.eq_ignore_ascii_case(known));
-            let code = named
-                && word.len() <= 4
+            let code = word.len() <= 5
                 && self.lexemes[at].capital()
                 && word.bytes().all(|byte| byte.is_ascii_uppercase())
-                && self
-                    .lexemes
-                    .get(at + 1)
-                    .is_some_and(crate::lex::Lexeme::has_digit)
+                && !(self.find_label(at) && self.gap(at) != "-")
                 && matches!(self.gap(at), "-" | " " | "/" | "" | ".");
-            if code {
+            let digit = |next: usize| {
+                self.lexemes
+                    .get(next)
+                    .is_some_and(crate::lex::Lexeme::has_digit)
+            };
+            let long = self.lexemes.get(at + 1).is_some_and(|next| next.len() >= 5);
+            let vehicle =
+                self.vehicle(at, class) && (digit(at + 1) || self.gap(at) == "-" && digit(at + 2));
+            if code && (digit(at + 1) && (named || long || self.gap(at) == "-") || vehicle) {
                 self.value(at, class);
                 return;
             }
@@ -220,8 +229,16 @@ impl Finder<'_> {
         }
     }
 
-    fn find_label(&self, at: usize) -> bool {
+    /// Whether a word is a label itself.
+    pub(super) fn find_label(&self, at: usize) -> bool {
         self.lexemes[at].len() <= 13 && label(self.word(at)).is_some()
+    }
+
+    /// Whether a short code may be a plate's.
+    fn vehicle(&self, at: usize, class: Class) -> bool {
+        let lexeme = &self.lexemes[at];
+        let written = lexeme.has_digit() || lexeme.capital();
+        class == Class::Vehicle && lexeme.len() <= 4 && written && !self.find_label(at)
     }
 
     /// Marks a value and the groups that belong to it.
@@ -234,13 +251,14 @@ impl Finder<'_> {
                 && self.word(last + 1).bytes().all(|b| b.is_ascii_uppercase());
             let goes_on = match self.gap(last) {
                 "-" | "/" | "." | "_" | "" => next.has_digit() || code,
-                " " | ") " | " (" | " - " | "+" => {
+                " " | ") " | " (" | " - " | "+" | ")" | "(" | ")-" => {
                     let spoken = self.is(last + 1, DIGIT_WORD | NUMBER_WORD);
                     let measured = self.is(last + 2, UNIT) && self.gap(last + 1) == " " && !spoken;
                     next.has_digit() && !measured
                         || code
-                            && !self.is(last + 1, crate::words::ABBREVIATION | FILLER)
-                            && class == Class::Vehicle
+                            && !self.find_label(last + 1)
+                            && (class == Class::Vehicle
+                                || next.len() == 1 && class != Class::Phone && class != Class::Fax)
                 }
                 _ => false,
             };

@@ -4,8 +4,8 @@ use super::Finder;
 use crate::class::{Certainty, Class};
 use crate::lex::Case;
 use crate::words::{
-    ABBREVIATION, CLINICAL, CREDENTIAL, FUNCTION, GIVEN, INSTITUTION, MONTH, PARTICLE, PERSON,
-    PERSON_VERB, RELATION, SAFE, SURNAME, TITLE, WEEKDAY,
+    ABBREVIATION, CLINICAL, CREDENTIAL, DRUG, FUNCTION, GIVEN, INSTITUTION, MONTH, PARTICLE,
+    PERSON, PERSON_VERB, RELATION, SAFE, SURNAME, TITLE, WEEKDAY,
 };
 
 impl Finder<'_> {
@@ -34,7 +34,33 @@ impl Finder<'_> {
     }
 
     fn named(&self, at: usize) -> bool {
-        self.is(at, GIVEN | SURNAME) && !self.is(at, CLINICAL)
+        self.is(at, GIVEN | SURNAME)
+    }
+
+    /// Whether a capital stands inside a sentence, where only names and the like have one.
+    pub(super) fn inside_sentence(&self, at: usize) -> bool {
+        let lexeme = &self.lexemes[at];
+        if lexeme.word.is(ABBREVIATION) && !lexeme.word.is(GIVEN | SURNAME) {
+            return false;
+        }
+        let stop = FUNCTION
+            | CREDENTIAL
+            | TITLE
+            | WEEKDAY
+            | MONTH
+            | PERSON
+            | RELATION
+            | INSTITUTION
+            | DRUG;
+        lexeme.is_word()
+            && lexeme.case == Case::Title
+            && lexeme.len() > 1
+            && !lexeme.word.is(stop)
+            && at > 0
+            && self.before(at) == " "
+            && !self.gap(at).starts_with(':')
+            && self.lexemes[at - 1].case == Case::Lower
+            && self.lexemes[at - 1].is_word()
     }
 
     /// Whether a word, by the way it is written, may go on a name.
@@ -94,7 +120,7 @@ impl Finder<'_> {
         } else if gap == " " || comma {
             let proper = lexeme.capital()
                 && (self.named(next) || !lexeme.word.is(SAFE))
-                && !lexeme.word.is(CLINICAL);
+                && !(lexeme.word.is(CLINICAL) && self.is(cue, PERSON) && self.opens(cue));
             let pair = self.named(next)
                 && !lexeme.word.is(FUNCTION)
                 && gap == " "
@@ -198,7 +224,24 @@ impl Finder<'_> {
     /// Whether a word of the language that is also a name is one here.
     fn ambiguous(&self, at: usize) -> bool {
         let lexeme = &self.lexemes[at];
-        if !self.named(at) || !lexeme.is_word() || lexeme.case == Case::Lower || lexeme.len() < 2 {
+        if self.inside_sentence(at) {
+            return true;
+        }
+        let initial = at > 0 && self.lexemes[at - 1].len() == 1 && self.before(at) == ". ";
+        if initial && lexeme.is_word() && lexeme.case == Case::Title && self.named(at) {
+            return self.lexemes[at - 1].capital();
+        }
+        let acts = self.gap(at) == " " && self.is(at + 1, PERSON_VERB);
+        if lexeme.word.is(GIVEN) && acts && lexeme.case == Case::Title && !lexeme.word.is(FUNCTION)
+        {
+            return true;
+        }
+        if !self.named(at)
+            || self.is(at, CLINICAL)
+            || !lexeme.is_word()
+            || lexeme.case == Case::Lower
+            || lexeme.len() < 2
+        {
             return false;
         }
         if !lexeme.word.is(SAFE) {
@@ -233,7 +276,7 @@ impl Finder<'_> {
         let verb = self.gap(at) == " " && self.is(at + 1, PERSON_VERB);
         let possessive = self.gap(at) == "'" && self.is(at + 1, SAFE) && self.word(at + 1) == "s";
         if self.opens(at) {
-            return verb && lexeme.word.is(GIVEN) || possessive;
+            return verb || possessive || lexeme.word.is(GIVEN) && !heading;
         }
         !heading || verb
     }

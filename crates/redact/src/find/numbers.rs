@@ -28,11 +28,12 @@ impl Finder<'_> {
         let mut last = first;
         let mut dots = 0;
         while last + 1 < self.len()
-            && self.lexemes[last + 1].kind == Kind::Number
+            && (self.lexemes[last + 1].kind == Kind::Number || self.extension(last + 1))
             && !self.marked(last + 1)
         {
             match self.gap(last) {
                 "-" | " " | ") " | " (" | "(" | ")" | ")-" | " - " | "- " | " -" => {}
+                "" | " x" | " ext " | " ext. " => {}
                 "." => dots += 1,
                 "/" if last == first && self.lexemes[last + 1].len() >= 5 => {}
                 _ => break,
@@ -58,6 +59,16 @@ impl Finder<'_> {
         };
         self.mark(first, last, class, Certainty::Likely);
         last
+    }
+
+    /// `x895`, `3024x895`: the end of a telephone number.
+    fn extension(&self, at: usize) -> bool {
+        let word = self.word(at);
+        let parts = word.split_once(['x', 'X']);
+        parts.is_some_and(|(number, extension)| {
+            let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+            digits(number) && digits(extension) && extension.len() >= 2
+        })
     }
 
     /// Whether numbers in a row are measures: decimals, pressures, or small values with spaces.
@@ -197,16 +208,39 @@ impl Finder<'_> {
                     || one.has_digit() && one.len() >= 3 && capitals(two) && two.len() <= 5);
             let spaced = gap == " "
                 && capitals(one)
+                && !self.find_label(at)
                 && one.len() <= 3
                 && two.kind == Kind::Number
                 && two.len() >= 4;
-            if dutch {
+            let long = dashed && two.kind == Kind::Number && two.len() >= 4;
+            let british = gap == " "
+                && one.kind == Kind::Mixed
+                && outward(self.word(at))
+                && inward(self.word(at + 1));
+            if dutch || british {
                 self.mark(at, at + 1, Class::Place, Certainty::Likely);
-            } else if (dashed && !self.is(at, ABBREVIATION)) || (spaced && self.marked(at + 1)) {
+            } else if (dashed && (long || !self.is(at, ABBREVIATION)))
+                || (spaced && self.marked(at + 1))
+            {
                 self.mark(at, at + 1, Class::Other, Certainty::Likely);
             }
         }
     }
+}
+
+/// The first half of a British postal code: `SW1A`.
+fn outward(word: &str) -> bool {
+    (2..=4).contains(&word.len())
+        && word.as_bytes()[0].is_ascii_alphabetic()
+        && word
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+}
+
+/// Its second half: `1AA`.
+fn inward(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    bytes.len() == 3 && bytes[0].is_ascii_digit() && bytes[1..].iter().all(u8::is_ascii_uppercase)
 }
 
 /// A year that may stand by itself.

@@ -29,6 +29,8 @@ impl Finder<'_> {
             }
             if self.lexemes[at].is_word() {
                 self.compound(at);
+            } else {
+                self.bare(at);
             }
             if self.is(at, STATE) || self.state_letters(at) {
                 self.state(at);
@@ -78,7 +80,31 @@ impl Finder<'_> {
         {
             last += 1;
         }
-        self.mark(at + 1, last, Class::Place, Certainty::Likely);
+        // A flat is part of an address, its word included; a room's word says nothing.
+        let address = [
+            "apt",
+            "apartment",
+            "flat",
+            "studio",
+            "suite",
+            "ste",
+            "box",
+            "lot",
+            "block",
+            "bldg",
+            "building",
+            "unit",
+            "house",
+        ]
+        .iter()
+        .any(|word| self.word(at).eq_ignore_ascii_case(word));
+        let first = if address && self.lexemes[at].capital() {
+            at
+        } else {
+            at + 1
+        };
+        let last = if first == at { self.tail(last) } else { last };
+        self.mark(first, last, Class::Place, Certainty::Likely);
         if last + 1 < self.len() && self.is(last + 1, ROOM) {
             self.room(last + 1);
         }
@@ -88,14 +114,13 @@ impl Finder<'_> {
     fn street(&mut self, end: usize) {
         let mut first = end;
         let mut names = 0;
-        while first > 0
-            && names < 5
-            && matches!(self.gap(first - 1), " " | "-" | "'" | ". " | "\n" | ", ")
-        {
+        while first > 0 && names < 5 && matches!(self.gap(first - 1), " " | "-" | "'" | ". ") {
             let before = first - 1;
             let lexeme = &self.lexemes[before];
             if lexeme.has_digit() {
-                if lexeme.len() > 6 || names == 0 && !self.lexemes[end].capital() {
+                if lexeme.len() > 6
+                    || !self.lexemes[end].capital() && (names == 0 || !self.is(end, STREET_FIRST))
+                {
                     return;
                 }
                 let mut number = before;
@@ -150,7 +175,8 @@ impl Finder<'_> {
                     return;
                 }
                 let last = self.tail(next);
-                self.mark(first, last, Class::Place, Certainty::Likely);
+                let numbered = usize::from(self.numbered(first));
+                self.mark(first - numbered, last, Class::Place, Certainty::Likely);
                 return;
             }
             let particle = self.is(next, crate::words::PARTICLE) && !self.lexemes[next].capital();
@@ -160,13 +186,78 @@ impl Finder<'_> {
             last = next;
             names += 1;
         }
-        let numbered = first > 0
+        let numbered = self.numbered(first);
+        // Without a number only what is no word of English.
+        let foreign = [
+            "rue",
+            "calle",
+            "avenida",
+            "rua",
+            "ulica",
+            "viale",
+            "piazza",
+            "vicolo",
+            "caddesi",
+            "sokagi",
+            "sokak",
+            "mahallesi",
+            "cadde",
+            "ul",
+            "avenue",
+            "boulevard",
+            "chemin",
+            "impasse",
+            "allee",
+        ];
+        let plain = foreign
+            .iter()
+            .any(|word| self.word(first).eq_ignore_ascii_case(word));
+        if names > 0 && (numbered || plain) && self.lexemes[last].capital() {
+            let last = self.tail(last);
+            self.mark(
+                first - usize::from(numbered),
+                last,
+                Class::Place,
+                Certainty::Likely,
+            );
+        }
+    }
+
+    /// Whether a house's number stands before a street.
+    fn numbered(&self, first: usize) -> bool {
+        first > 0
             && self.lexemes[first - 1].has_digit()
             && self.lexemes[first - 1].len() <= 5
-            && matches!(self.gap(first - 1), " " | ", ");
-        if names > 0 && numbered && self.lexemes[last].capital() {
+            && matches!(self.gap(first - 1), " " | ", ")
+    }
+
+    /// `72 Wright Loaf` where an address would stand.
+    fn bare(&mut self, at: usize) {
+        let before = self.before(at);
+        let begins = before.contains(['\n', ','])
+            || before.starts_with(':')
+            || at > 0 && self.word(at - 1) == "at";
+        if !begins || self.lexemes[at].len() > 5 || self.lexemes[at].kind != Kind::Number {
+            return;
+        }
+        let mut last = at;
+        while last - at < 4
+            && self.gap(last) == " "
+            && self.proper(last + 1)
+            && self.lexemes[last + 1].capital()
+        {
+            last += 1;
+        }
+        let ends = self.gap(last).starts_with([',', '\n', '.', ';']) || last + 1 == self.len();
+        let clinical = (at + 1..=last).any(|part| {
+            self.is(
+                part,
+                CLINICAL | ABBREVIATION | FUNCTION | crate::words::TITLE,
+            )
+        });
+        if last - at >= 2 && ends && !clinical {
             let last = self.tail(last);
-            self.mark(first - 1, last, Class::Place, Certainty::Likely);
+            self.mark(at, last, Class::Place, Certainty::Guessed);
         }
     }
 
@@ -209,7 +300,7 @@ impl Finder<'_> {
             let next = last + 1;
             lines += usize::from(gap.contains('\n'));
             if gap.len() > 4
-                || lines > 2
+                || lines > 4
                 || self.gap(next).starts_with(':')
                 || gap.contains(['(', ';', '"', '|'])
             {

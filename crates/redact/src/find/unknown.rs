@@ -4,8 +4,8 @@ use super::Finder;
 use crate::class::{Certainty, Class};
 use crate::lex::{Case, Kind};
 use crate::words::{
-    ABBREVIATION, CLINICAL, CREDENTIAL, FUNCTION, GIVEN, INSTITUTION, MONTH, PARTICLE, PERSON,
-    RELATION, SAFE, SURNAME, TITLE, TOWN_FIRST, UNIT, WEEKDAY,
+    ABBREVIATION, CLINICAL, CREDENTIAL, DRUG, FUNCTION, GIVEN, INSTITUTION, MONTH, PARTICLE,
+    PERSON, RELATION, SAFE, SURNAME, TITLE, TOWN_FIRST, UNIT, WEEKDAY,
 };
 
 /// Endings that make a long word one of medicine, whether a list has it or not.
@@ -149,7 +149,8 @@ impl Finder<'_> {
         }
         let upper = lexeme.case == Case::Upper;
         let vowel = |byte: u8| b"aeiouyAEIOUY".contains(&byte);
-        if word.len() == 1 || (upper && lexeme.word.is(ABBREVIATION)) {
+        let listed = lexeme.word.is(GIVEN | SURNAME);
+        if word.len() == 1 || (lexeme.word.is(ABBREVIATION) && (upper || !listed)) {
             return true;
         }
         if word.len() <= 2 && lexeme.case == Case::Lower && !lexeme.word.is(GIVEN | SURNAME) {
@@ -170,7 +171,6 @@ impl Finder<'_> {
                     .lexemes
                     .get(at + 1)
                     .is_some_and(|next| next.has_digit());
-        let listed = lexeme.word.is(GIVEN | SURNAME);
         opens
             && !listed
             && lower.len() >= 7
@@ -205,14 +205,44 @@ impl Finder<'_> {
             let near = matches!(gap, " " | ", " | "-" | "/" | " #" | "\n" | ",");
             let measured = self.is(next + 1, UNIT) && matches!(self.gap(next), " " | "-" | "")
                 || self.gap(next).starts_with(['%', ':']);
-            if near && class == Class::Place && lexeme.len() <= 6 && !measured
+            let guess = matches!(gap, " " | ", ")
+                && self.marks[at].is_some_and(|mark| mark.certainty == Certainty::Guessed)
+                && !(self.lexemes[at].case == Case::Lower);
+            if near && (class == Class::Place || guess) && lexeme.len() <= 6 && !measured
                 || gap == "-" && !measured
             {
                 self.mark(at, next, Class::Place, Certainty::Guessed);
             }
             return;
         }
-        if self.fits(next, gap)
+        let suffix = ["II", "III", "IV", "Jr", "JR", "Sr", "SR"].contains(&self.word(next));
+        let region = class == Class::Place
+            && lexeme.case == Case::Upper
+            && lexeme.len() == 2
+            && matches!(gap, " / " | ", " | " - " | " (");
+        let inner = class == Class::Place
+            && lexeme.len() <= 4
+            && gap == " "
+            && self.gap(next) == " "
+            && self.class(next + 1).is_some()
+            && self.lexemes[at].capital()
+            && self.lexemes[next + 1].capital();
+        let inner = inner
+            || class == Class::Name
+                && lexeme.len() <= 3
+                && lexeme.case == Case::Lower
+                && gap == " "
+                && self.gap(next) == " "
+                && !lexeme.word.is(FUNCTION | UNIT)
+                && self.class(next + 1) == Some(Class::Name)
+                && self.lexemes[at].capital()
+                && self.lexemes[next + 1].capital();
+        let given = gap == ", " && class == Class::Name && self.last_first(next);
+        if suffix && matches!(gap, " " | ", ")
+            || region
+            || given
+            || inner
+            || self.fits(next, gap)
             || (gap == " " || gap == "-")
                 && self.is(next, PARTICLE)
                 && self.marked(next + 1)
@@ -254,14 +284,45 @@ impl Finder<'_> {
             && gap == " "
             && !self.is(before, FUNCTION)
             && self.lexemes[at].capital();
+        let elided = lexeme.len() == 1 && gap == "'";
         if town
+            || elided
             || particle
-            || self.fits(before, gap)
-                && (!self.opens(before) || lexeme.len() == 1 || self.is(before, GIVEN))
+            || self.fits(before, gap) && (!self.opens(before) || self.may_open(before))
         {
             self.mark(before, before, class, Certainty::Guessed);
             self.joined[before] = true;
         }
+    }
+
+    /// Whether a word behind a surname and a comma is the given name.
+    fn last_first(&self, at: usize) -> bool {
+        let lexeme = &self.lexemes[at];
+        let stop = FUNCTION
+            | CREDENTIAL
+            | TITLE
+            | WEEKDAY
+            | MONTH
+            | PERSON
+            | RELATION
+            | INSTITUTION
+            | DRUG;
+        lexeme.is_word()
+            && lexeme.case == Case::Title
+            && !lexeme.word.is(stop)
+            && (lexeme.word.is(GIVEN | SURNAME) || lexeme.len() <= 6 && !lexeme.word.is(CLINICAL))
+    }
+
+    /// Whether a word at the start of a sentence may be a name's first: it is no verb.
+    fn may_open(&self, at: usize) -> bool {
+        let word = self.word(at);
+        let verb = ["ed", "ing", "ly", "er", "or"]
+            .iter()
+            .any(|ending| word.ends_with(ending));
+        word.len() == 1
+            || self.is(at, GIVEN)
+            || !verb && self.is(at + 1, GIVEN | SURNAME)
+            || !verb && !self.is(at + 1, SAFE)
     }
 
     /// Whether a word beside a name or place is part of it.
@@ -282,7 +343,10 @@ impl Finder<'_> {
         if !matches!(gap, " " | "-" | "'") {
             return false;
         }
-        let named = word.is(GIVEN | SURNAME) && !word.is(CLINICAL | FUNCTION | TITLE | RELATION);
+        let clinical = word.is(CLINICAL) && lexeme.case != Case::Title;
+        let named = word.is(GIVEN | SURNAME)
+            && !clinical
+            && !word.is(FUNCTION | TITLE | RELATION | PERSON | DRUG);
         let stop = FUNCTION
             | CLINICAL
             | CREDENTIAL
@@ -293,8 +357,17 @@ impl Finder<'_> {
             | RELATION
             | INSTITUTION
             | ABBREVIATION;
-        let plain = lexeme.case == Case::Title && !word.is(stop) && !self.gap(at).starts_with(':');
-        named || (plain && gap != "'")
+        // Only in capitals an abbreviation is one.
+        let title = lexeme.case == Case::Title;
+        let stop = if title { stop & !ABBREVIATION } else { stop };
+        let pair = lexeme.case == Case::Upper
+            && at > 0
+            && self.lexemes[at - 1].case == Case::Upper
+            && self.marked(at - 1)
+            && !self.is(at - 1, SAFE)
+            && lexeme.len() > 2;
+        let plain = (title || pair) && !word.is(stop) && !self.gap(at).starts_with(':');
+        named || (plain && gap != "'") || self.inside_sentence(at)
     }
 }
 

@@ -102,8 +102,8 @@ pub(super) const CUES: &[(&str, Flag)] = &[
         NUMBER_WORD | SAFE,
     ),
     (
-        "room rm bed ward floor bay suite ste apt apartment flat unit cubicle bldg building box lot block house \
-      door pod hall corridor wing cell cabin locker",
+        "studio room rm bed ward floor bay suite ste apt apartment flat unit cubicle bldg building box lot block house \
+      door hall corridor wing cabin locker",
         ROOM | SAFE,
     ),
     (
@@ -122,7 +122,7 @@ pub(super) const CUES: &[(&str, Flag)] = &[
         "patient pt resident client name names attending provider physician surgeon clinician author signed \
       dictated reviewed cosigned contact guardian caller informant subject member subscriber insured \
       beneficiary holder interpreter therapist pcp consultant requester requested ordering referring from to \
-      cc attn re dear hi hello regards sincerely by with and named called surname lastname firstname \
+      cc attn re dear driver hi hello regards sincerely by with and named called surname lastname firstname \
       forename given family maiden aka alias spoke told per via witness nok",
         PERSON,
     ),

@@ -1,0 +1,72 @@
+"""Writes notes with the places of their identifiers, one JSON object a line.
+
+    python3 generate.py dev|hold-out SEED COUNT > notes.jsonl
+"""
+
+import json
+import random
+import re
+import sys
+
+import faker
+from faker import Faker
+
+import templates_dev
+import templates_hold_out
+import values
+
+PLACE = re.compile(r"\{(\w+)\}")
+
+
+def filled(template, person, spans):
+    """A template's text; adds the byte ranges of its identifiers to `spans`."""
+    text, done = b"", 0
+    for place in PLACE.finditer(template):
+        text += template[done:place.start()].encode()
+        kind = place.group(1)
+        label, value = person.value(kind)
+        start = len(text)
+        text += value.encode()
+        spans.append({"start": start, "end": len(text), "class": label, "roster": person.is_roster(kind)})
+        done = place.end()
+    return (text + template[done:].encode()).decode()
+
+
+def filled_json(template, person, found):
+    if isinstance(template, dict):
+        return {key: filled_json(value, person, found) for key, value in template.items()}
+    if isinstance(template, list):
+        return [filled_json(value, person, found) for value in template]
+    if not isinstance(template, str):
+        return template
+    spans = []
+    text = filled(template, person, spans)
+    for span in spans:
+        found.append({**span, "value": text.encode()[span["start"]:span["end"]].decode()})
+    return text
+
+
+def main():
+    which, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    held = which == "hold-out"
+    templates = templates_hold_out if held else templates_dev
+    locales = values.HOLD_OUT_LOCALES if held else values.DEV_LOCALES
+    rng = random.Random(seed)
+    fakers = {}
+    for number, locale in enumerate(locales):
+        fakers[locale] = Faker(locale)
+        fakers[locale].seed_instance(seed * 1000 + number)
+    print(json.dumps({"set": which, "seed": seed, "faker": faker.VERSION, "locales": locales}))
+    for number in range(count):
+        locale = locales[number % len(locales)]
+        person = values.Person(fakers[locale], rng)
+        spans = []
+        if rng.random() < 0.2:
+            document = filled_json(rng.choice(templates.JSON), person, spans)
+            text, form = json.dumps(document, ensure_ascii=rng.random() < 0.5), "json"
+        else:
+            text, form = filled(rng.choice(templates.TEXT), person, spans), "text"
+        print(json.dumps({"locale": locale, "form": form, "text": text, "spans": spans, "roster": person.roster()}, ensure_ascii=False))
+
+
+main()

@@ -1,0 +1,145 @@
+"""Values of one person in one locale, and the ways in which people write them."""
+
+import base64
+import random
+import unicodedata
+import urllib.parse
+
+from faker import Faker
+
+DEV_LOCALES = ["en_US", "en_GB", "de_DE", "fr_FR", "es_ES", "pt_BR", "da_DK", "cs_CZ"]
+HOLD_OUT_LOCALES = ["en_IN", "es_MX", "pl_PL", "tr_TR", "it_IT", "nl_NL", "sv_SE", "ro_RO"]
+
+DIGITS = "zero one two three four five six seven eight nine".split()
+
+
+class Person:
+    """One patient with relatives and numbers. `kind -> (class, text)` by attribute of `value`."""
+
+    def __init__(self, fake: Faker, rng: random.Random):
+        self.fake, self.rng = fake, rng
+        self.first, self.last = fake.first_name(), fake.last_name()
+        self.full = f"{self.first} {self.last}"
+        self.relative = f"{fake.first_name()} {fake.last_name()}"
+        self.relative_first = fake.first_name()
+        self.doctor_last = fake.last_name()
+        self.doctor = f"{fake.first_name()} {self.doctor_last}"
+        self.nurse = f"{fake.first_name()} {fake.last_name()}"
+        self.known = rng.random() < 0.3
+
+    def name_form(self, name):
+        first, _, last = name.partition(" ")
+        roll = self.rng.random()
+        if roll < 0.60:
+            return name
+        if roll < 0.68:
+            return name.upper()
+        if roll < 0.76:
+            return f"{last}, {first}"
+        if roll < 0.84:
+            return f"{first[0]}. {last}"
+        if roll < 0.88:
+            return unicodedata.normalize("NFD", name)
+        if roll < 0.91:
+            return name.lower()
+        if roll < 0.94 and len(last) > 4:
+            return f"{first} {last[:2]}{last[3]}{last[2]}{last[4:]}"
+        if roll < 0.97:
+            return f"{first} {self.rng.choice('ABCDEFGHJKLMNPRST')}. {last}"
+        return name.replace(name[2], name[2] + "\u200b", 1)
+
+    def digits(self, text):
+        roll = self.rng.random()
+        if roll < 0.04:
+            return "".join(chr(ord(c) + 0xFEE0) if c.isdigit() else c for c in text)
+        if roll < 0.06:
+            return "".join(chr(ord(c) - 48 + 0x660) if c.isdigit() else c for c in text)
+        return text
+
+    def date(self, years):
+        day = self.fake.date_between(start_date=f"-{years}y", end_date="-1d")
+        forms = [
+            "%m/%d/%Y", "%d/%m/%Y", "%Y-%m-%d", "%d.%m.%Y", "%B %-d, %Y", "%-d %B %Y", "%b %-d, %Y",
+            "%d-%b-%Y", "%-m/%-d/%y", "%d %b %y", "%Y/%m/%d", "%B %Y",
+        ]
+        return day.strftime(self.rng.choice(forms))
+
+    def number(self, pattern):
+        return self.fake.bothify(pattern, letters="ABCDEFGHJKLMNPQRSTUVWXYZ")
+
+    def value(self, kind):
+        f, r = self.fake, self.rng
+        if kind == "name":
+            return "name", self.name_form(self.full)
+        if kind == "first":
+            return "name", self.first
+        if kind == "last":
+            return "name", self.last
+        if kind == "relative":
+            return "name", self.name_form(self.relative)
+        if kind == "relative_first":
+            return "name", self.relative_first
+        if kind == "doctor":
+            return "name", self.name_form(self.doctor)
+        if kind == "doctor_last":
+            return "name", self.doctor_last
+        if kind == "nurse":
+            return "name", self.nurse
+        if kind == "dob":
+            return "date", self.digits(self.date(95))
+        if kind == "date":
+            return "date", self.date(3)
+        if kind == "old_age":
+            return "age", str(r.randint(90, 104))
+        if kind == "phone":
+            return "phone", self.digits(f.phone_number())
+        if kind == "spoken_phone":
+            return "phone", " ".join(r.choice(DIGITS) for _ in range(10))
+        if kind == "fax":
+            return "fax", f.phone_number()
+        if kind == "email":
+            return "email", f.email()
+        if kind == "ssn":
+            return "ssn", self.digits(f.ssn())
+        if kind == "mrn":
+            return "mrn", self.digits(self.number(r.choice(["########", "MRN-######", "#######", "??######", "##-##-##"])))
+        if kind == "plan":
+            return "plan", self.number(r.choice(["???#########", "#??#??#??##", "W#########", "####-#####-##"]))
+        if kind == "account":
+            return "account", r.choice([f.iban(), f.credit_card_number(), self.number("########"), self.number("####-######")])
+        if kind == "licence":
+            return "licence", self.number(r.choice(["?#######", "??-######", "##########", "???######"]))
+        if kind == "plate":
+            return "vehicle", f.license_plate() if hasattr(f, "license_plate") else self.number("???-####")
+        if kind == "vin":
+            return "vehicle", f.vin() if hasattr(f, "vin") else self.number("#??##??#?##??####")
+        if kind == "device":
+            return "device", self.number(r.choice(["SN-########", "??###-####-?", "###############", "?##?######"]))
+        if kind == "url":
+            return "url", f.uri()
+        if kind == "ip":
+            return "ip", r.choice([f.ipv4(), f.ipv6()])
+        if kind == "address":
+            return "place", f.address()
+        if kind == "street":
+            return "place", f.street_address()
+        if kind == "city":
+            return "place", f.city()
+        if kind == "zip":
+            return "place", f.postcode()
+        if kind == "room":
+            return "place", r.choice([str(r.randint(100, 899)), f"{r.randint(2, 9)}{r.choice('ABCD')}", f"{r.randint(100, 499)}-{r.randint(1, 2)}"])
+        if kind == "case":
+            return "id", self.number(r.choice(["ENC-#######", "####-######", "??##########"]))
+        if kind == "hidden":
+            inner = f"{self.full}, {f.phone_number()}"
+            if r.random() < 0.5:
+                return "name", base64.b64encode(inner.encode()).decode()
+            return "name", urllib.parse.quote(self.full)
+        raise KeyError(kind)
+
+    def roster(self):
+        return [self.full, self.relative] if self.known else []
+
+    def is_roster(self, kind):
+        return self.known and kind in ("name", "first", "last", "relative")
