@@ -176,3 +176,112 @@ fn a_start_reads_only_what_came_after_the_mark_and_misses_no_open_call() {
     assert!(report.is_intact());
     assert_eq!((report.open, report.pairs), (0, 8_501));
 }
+
+/// Tells the test below that it runs under a limit.
+const LIMITED: &str = "LEGATION_TEST_LIMITED";
+
+/// Runs one test of this program again with file-size signals ignored, so that
+/// a write beyond the limit fails as one to a broken disk does.
+fn again_where_writes_can_fail(test: &str) {
+    let program = std::env::current_exe().expect("a program");
+    let script = "trap '' XFSZ; exec \"$0\" --exact \"$1\" --nocapture";
+    let spec = legation_core::process::OnceSpec {
+        program: "/bin/sh".into(),
+        args: ["-c".into(), script.into(), program.into(), test.into()].into(),
+        env: vec![(LIMITED.into(), "1".into())],
+        cwd: None,
+        timeout: std::time::Duration::from_secs(60),
+        keep: 1 << 20,
+    };
+    let output = legation_core::process::run_to_end(&spec).expect("run");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.exit.code, Some(0), "{said}{complaint}");
+    assert!(said.contains("1 passed"), "{said}");
+}
+
+/// Whether writes to files fail from now on.
+fn writes_fail(fail: bool) {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let maximum = getrlimit(Resource::Fsize).maximum;
+    let current = if fail { Some(0) } else { maximum };
+    setrlimit(Resource::Fsize, Rlimit { current, maximum }).expect("limited");
+}
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the variable says that this is the second start of the test"
+)]
+fn a_disk_that_cannot_be_written_refuses_calls_until_it_can() {
+    if std::env::var_os(LIMITED).is_none() {
+        let name = "tests::failure::a_disk_that_cannot_be_written_refuses_calls_until_it_can";
+        return again_where_writes_can_fail(name);
+    }
+    let place = place();
+    let (store, ledger) = place.open();
+    let asked = asked("a");
+    block_on(async {
+        one_call(&ledger, &asked, Durability::Disk).await;
+        let intent = asked.intent(&ledger);
+        let running = ledger
+            .intent(&intent, Durability::Disk)
+            .await
+            .expect("recorded");
+        writes_fail(true);
+        for durability in [
+            Durability::PageCache,
+            Durability::Disk,
+            Durability::PageCache,
+        ] {
+            let refused = ledger.intent(&asked.intent(&ledger), durability).await;
+            let Err(error @ LedgerError::Write { .. }) = refused else {
+                panic!("{refused:?}");
+            };
+            assert!(
+                error.to_string().contains("the record was not made"),
+                "{error}"
+            );
+            assert!(!error.hint().is_empty());
+        }
+        ledger.outcome(running, &OutcomeRecord::bare(Status::Ok));
+        ledger.flush().await.expect_err("still broken");
+        ledger.checkpoint().expect_err("nothing can be signed for");
+        writes_fail(false);
+        one_call(&ledger, &asked, Durability::Disk).await;
+        ledger.flush().await.expect("flushed");
+    });
+    drop((store, ledger));
+    let report = place.verify();
+    assert!(report.is_intact(), "{report:?}");
+    assert_eq!(
+        (report.open, report.pairs, report.intents),
+        (0, report.intents, report.intents)
+    );
+    assert!(report.pairs >= 3, "{report:?}");
+}
+
+#[test]
+fn a_call_whose_arguments_cannot_be_committed_to_does_not_run() {
+    let place = place();
+    let folder = place.path.with_file_name("keys");
+    let keystore = Arc::new(legation_keystore::Keystore::open(&folder).expect("a keystore"));
+    let store = Arc::new(Store::open(&place.path, StoreOptions::default()).expect("a store"));
+    let keys = LedgerKeys::kept_in(keystore);
+    let ledger = Ledger::open(store, keys, SystemClock::shared()).expect("a ledger");
+    std::fs::remove_dir_all(&folder).expect("removed");
+    std::fs::write(&folder, "in the way").expect("written");
+    let asked = asked("a");
+    let refused = block_on(ledger.intent(&asked.intent(&ledger), Durability::Disk));
+    let Err(error @ LedgerError::Key { .. }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(
+        error.to_string().contains("the record was not made"),
+        "{error}"
+    );
+    assert!(error.hint().contains("keys"), "{}", error.hint());
+    assert!(ledger.problems().is_empty());
+    ledger.checkpoint().expect_err("no key to sign with");
+    assert_eq!(place.verify().records, 0);
+}
