@@ -36,15 +36,6 @@ const THREADS: usize = 2;
 /// Disks that wait to be checked; each is a megabyte or two.
 const WAITING: usize = 16;
 
-/// What was tried.
-#[derive(Debug)]
-pub(crate) struct Done {
-    /// Crash points.
-    pub(crate) points: usize,
-    /// Disks, without those that were alike.
-    pub(crate) disks: usize,
-}
-
 /// What had been acknowledged when the power failed.
 #[derive(Debug, Clone, Default)]
 struct Facts {
@@ -62,13 +53,14 @@ struct Job {
     go_on: bool,
 }
 
-/// Tries `count` crash points, spread over all moments of the run.
-pub(crate) fn run(trace: &Trace, count: usize, seed: u64) -> Result<Done, String> {
+/// Tries `count` crash points, spread over all moments of the run; how many of
+/// them differ from each other.
+pub(crate) fn run(trace: &Trace, count: usize, seed: u64) -> Result<usize, String> {
     let (send, receive) = std::sync::mpsc::sync_channel::<Job>(WAITING);
     let receive = Mutex::new(receive);
     let failed: Mutex<Option<String>> = Mutex::new(None);
     let disks = AtomicUsize::new(0);
-    let points = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
                 let folder = folder();
@@ -84,18 +76,14 @@ pub(crate) fn run(trace: &Trace, count: usize, seed: u64) -> Result<Done, String
             });
         }
         let stop = || failed.lock().expect("whole").is_some();
-        let points = imagine(trace, count, seed, &mut |job| {
+        imagine(trace, count, seed, &mut |job| {
             send.send(job).is_ok() && !stop()
         });
         drop(send);
-        points
     });
     match failed.into_inner().expect("whole") {
         Some(told) => Err(told),
-        None => Ok(Done {
-            points,
-            disks: disks.into_inner(),
-        }),
+        None => Ok(disks.into_inner()),
     }
 }
 
@@ -106,8 +94,8 @@ fn folder() -> tempfile::TempDir {
         .expect("a folder")
 }
 
-/// Makes the disks and hands on those that are new; how many points that were.
-fn imagine(trace: &Trace, count: usize, seed: u64, hand_on: &mut dyn FnMut(Job) -> bool) -> usize {
+/// Makes the disks and hands on those that are new, until nobody wants more.
+fn imagine(trace: &Trace, count: usize, seed: u64, hand_on: &mut dyn FnMut(Job) -> bool) {
     let mut random = Random::new(seed);
     let mut disk = Disk::default();
     let mut facts = Facts::default();
@@ -138,11 +126,10 @@ fn imagine(trace: &Trace, count: usize, seed: u64, hand_on: &mut dyn FnMut(Job) 
                 go_on: hasher.finish().is_multiple_of(GO_ON),
             };
             if !hand_on(job) {
-                return points;
+                return;
             }
         }
     }
-    points
 }
 
 impl Facts {
