@@ -38,7 +38,7 @@ const WAITING: usize = 16;
 
 /// What had been acknowledged when the power failed.
 #[derive(Debug, Clone, Default)]
-struct Facts {
+pub(crate) struct Facts {
     position: i64,
     counter: i64,
     grants: Vec<String>,
@@ -133,6 +133,13 @@ fn imagine(trace: &Trace, count: usize, seed: u64, hand_on: &mut dyn FnMut(Job) 
 }
 
 impl Facts {
+    /// Those of a whole run.
+    pub(crate) fn of(text: &str) -> Self {
+        let mut facts = Self::default();
+        text.lines().for_each(|fact| facts.learn(fact));
+        facts
+    }
+
     fn learn(&mut self, fact: &str) {
         let (what, value) = fact.split_once(' ').expect("a fact has a value");
         let number = || value.parse().expect("a number");
@@ -149,7 +156,7 @@ impl Facts {
 /// Lays the disk down, opens it and looks.
 fn check(folder: &Path, job: &Job) -> Result<(), String> {
     let path = lay(folder, &job.image).map_err(|error| error.to_string())?;
-    let looked = catch_unwind(AssertUnwindSafe(|| look(&path, job)));
+    let looked = catch_unwind(AssertUnwindSafe(|| look(&path, &job.facts, job.go_on)));
     looked.unwrap_or_else(|_| Err("the store panicked".to_owned()))
 }
 
@@ -163,8 +170,8 @@ fn lay(folder: &Path, image: &Image) -> std::io::Result<PathBuf> {
     Ok(folder.join(DATABASE))
 }
 
-fn look(path: &Path, job: &Job) -> Result<(), String> {
-    let facts = &job.facts;
+/// Opens a store that must hold these facts.
+pub(crate) fn look(path: &Path, facts: &Facts, go_on: bool) -> Result<(), String> {
     let store = Store::open(path, drive::options())
         .map_err(|error| format!("it cannot be opened: {error:?}"))?;
     let rows = store
@@ -211,7 +218,7 @@ fn look(path: &Path, job: &Job) -> Result<(), String> {
             return Err(format!("the approval {id} was denied and is not any more"));
         }
     }
-    if job.go_on {
+    if go_on {
         drive::go_on(&store);
     }
     Ok(())

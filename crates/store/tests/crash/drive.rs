@@ -12,7 +12,7 @@ use std::path::Path;
 use legation_core::EntityId;
 use legation_store::{
     ApprovalRow, ApprovalState, BuildLedger, Claim, Committed, GrantRow, LedgerBatch, LedgerMark,
-    NewLedgerRow, Store, StoreOptions,
+    NewLedgerRow, Store, StoreError, StoreOptions,
 };
 
 use crate::random::Random;
@@ -29,16 +29,27 @@ const ENTITIES: [&str; 3] = ["a", "b", "c"];
 /// So few pages in the log that it starts over again and again.
 const LOG_PAGES: u32 = 48;
 
+/// How often something that fails is tried again before it counts as broken.
+const PATIENCE: usize = 20;
+
 /// How many rounds the store is open for at a time.
 const SESSION: usize = 60;
 
-struct Driver {
-    store: Store,
+/// What outlives the closing of the store.
+struct Work {
     facts: File,
     random: Random,
-    chains: Chains,
+    /// Grants that were acknowledged.
     grants: Vec<String>,
-    approvals: usize,
+    /// Names given so far.
+    made: usize,
+    errors: usize,
+}
+
+struct Driver {
+    store: Store,
+    chains: Chains,
+    work: Work,
 }
 
 /// The ends of the chains, and the rows of the commit at hand.
@@ -95,146 +106,173 @@ pub(crate) fn options() -> StoreOptions {
     }
 }
 
-pub(crate) fn drive(folder: &Path, seed: u64, rounds: usize) {
-    let mut facts = File::create(folder.join(FACTS)).expect("made");
-    let mut random = Random::new(seed);
+/// Drives; how often the store said that it could not do something.
+pub(crate) fn drive(folder: &Path, seed: u64, rounds: usize) -> usize {
+    let mut work = Work {
+        facts: File::create(folder.join(FACTS)).expect("made"),
+        random: Random::new(seed),
+        grants: Vec::new(),
+        made: 0,
+        errors: 0,
+    };
     let mut left = rounds;
-    let mut grants = Vec::new();
-    let mut approvals = 0;
     while left > 0 {
-        let store = Store::open(&folder.join(DATABASE), options()).expect("opened");
-        let mut driver = Driver::new(store, facts, random, grants, approvals);
+        let mut driver = work.open(&folder.join(DATABASE));
         let session = left.min(SESSION);
         for _ in 0..session {
             driver.round();
         }
         left -= session;
-        Driver {
-            facts,
-            random,
-            grants,
-            approvals,
-            ..
-        } = driver;
+        work = driver.work;
+    }
+    work.errors
+}
+
+impl Work {
+    fn open(mut self, path: &Path) -> Driver {
+        for _ in 0..PATIENCE {
+            let opened = Store::open(path, options())
+                .ok()
+                .and_then(|store| Some((Chains::read(&store).ok()?, store)));
+            match opened {
+                None => self.errors += 1,
+                Some((chains, store)) => {
+                    return Driver {
+                        store,
+                        chains,
+                        work: self,
+                    };
+                }
+            }
+        }
+        panic!("the store cannot be opened any more");
     }
 }
 
 impl Driver {
-    fn new(
-        store: Store,
-        facts: File,
-        random: Random,
-        grants: Vec<String>,
-        approvals: usize,
-    ) -> Self {
-        for entity in ENTITIES {
-            let entity = EntityId::new(entity);
-            store.ledger_entity(&entity).expect("numbered");
-        }
-        Self {
-            chains: Chains::read(&store),
-            store,
-            facts,
-            random,
-            grants,
-            approvals,
-        }
-    }
-
-    fn say(&mut self, fact: &str) {
-        let line = format!("{fact}\n");
-        self.facts.write_all(line.as_bytes()).expect("said");
-    }
-
     fn round(&mut self) {
-        match self.random.below(12) {
+        let done = match self.work.random.below(12) {
             0..=4 => self.append(),
             5..=8 => self.claim(),
             9 => self.grant(),
             10 => self.deny(),
-            _ => {
-                let value = self.store.counter_add("c", 1).expect("moved");
-                self.say(&format!("counter {value}"));
-            }
+            _ => self.count(),
+        };
+        if done.is_err() {
+            self.work.errors += 1;
+            self.recover();
         }
     }
 
+    /// Reads the ends anew, as whoever was told of a failure must.
+    fn recover(&mut self) {
+        for _ in 0..PATIENCE {
+            match Chains::read(&self.store) {
+                Ok(chains) => {
+                    self.chains = chains;
+                    return;
+                }
+                Err(_) => self.work.errors += 1,
+            }
+        }
+        panic!("the store never works again");
+    }
+
+    fn say(&mut self, fact: &str) {
+        let line = format!("{fact}\n");
+        self.work.facts.write_all(line.as_bytes()).expect("said");
+    }
+
+    fn count(&mut self) -> Result<(), StoreError> {
+        let value = self.store.counter_add("c", 1)?;
+        self.say(&format!("counter {value}"));
+        Ok(())
+    }
+
     /// Rows, for some of which somebody waits for the disk.
-    fn append(&mut self) {
-        let count = 1 + self.random.below(4);
+    fn append(&mut self) -> Result<(), StoreError> {
+        let count = 1 + self.work.random.below(4);
         let texts = (0..count).map(|_| self.text("plain")).collect();
         let mut rows = Rows {
-            mark: self.random.chance(20),
+            mark: self.work.random.chance(20),
             chains: &mut self.chains,
             texts,
         };
-        let generation = self.store.generation().expect("sound");
-        let done = self.store.ledger_commit(&[], generation, &mut rows);
-        let (_, commit) = done.expect("committed");
-        self.settle(commit, 70);
+        let generation = self.store.generation()?;
+        let (_, commit) = self.store.ledger_commit(&[], generation, &mut rows)?;
+        self.settle(commit, 70)
     }
 
     /// A row that uses a grant, or is not there.
-    fn claim(&mut self) {
-        let Some(last) = self.grants.len().checked_sub(1) else {
+    fn claim(&mut self) -> Result<(), StoreError> {
+        let Some(last) = self.work.grants.len().checked_sub(1) else {
             return self.grant();
         };
         // Mostly the newest ones, until they are used up and a little longer.
-        let id = self.grants[last - self.random.below(last.min(3) + 1)].clone();
+        let back = self.work.random.below(last.min(3) + 1);
+        let id = self.work.grants[last - back].clone();
         let texts = vec![self.text(&format!("use {id}"))];
         let mut rows = Rows {
             mark: false,
             chains: &mut self.chains,
             texts,
         };
-        let generation = self.store.generation().expect("sound");
+        let generation = self.store.generation()?;
         let claim = Claim::Grant { id: &id, now_ms: 1 };
-        let done = self.store.ledger_commit(&[claim], generation, &mut rows);
-        let (held, commit) = done.expect("committed");
-        if held[0] {
-            self.settle(commit, 80);
+        let (held, commit) = self.store.ledger_commit(&[claim], generation, &mut rows)?;
+        match held[0] {
+            true => self.settle(commit, 80),
+            false => Ok(()),
         }
     }
 
-    fn settle(&mut self, commit: Committed, percent: usize) {
-        if self.random.chance(percent) {
-            self.store.sync(commit).expect("synced");
+    fn settle(&mut self, commit: Committed, percent: usize) -> Result<(), StoreError> {
+        if self.work.random.chance(percent) {
+            self.store.sync(commit)?;
             self.say(&format!("ledger {}", self.chains.position));
         }
+        Ok(())
     }
 
-    fn grant(&mut self) {
-        let id = format!("g{}", self.grants.len());
-        let row = grant_row(&id, self.random.below(1_500));
-        self.store.grant_put(&row).expect("put");
+    fn grant(&mut self) -> Result<(), StoreError> {
+        self.work.made += 1;
+        let id = format!("g{}", self.work.made);
+        let row = grant_row(&id, self.work.random.below(1_500));
+        self.store.grant_put(&row)?;
         self.say(&format!("granted {id}"));
-        self.grants.push(id);
+        self.work.grants.push(id);
+        Ok(())
     }
 
-    fn deny(&mut self) {
-        self.approvals += 1;
-        let id = format!("a{}", self.approvals);
-        self.store.approval_put(&approval_row(&id)).expect("put");
+    fn deny(&mut self) -> Result<(), StoreError> {
+        self.work.made += 1;
+        let id = format!("a{}", self.work.made);
+        self.store.approval_put(&approval_row(&id))?;
         let denied = self
             .store
-            .approval_decide(&id, ApprovalState::Denied, "person", 1);
-        assert!(denied.expect("decided"));
+            .approval_decide(&id, ApprovalState::Denied, "person", 1)?;
+        assert!(denied, "a pending approval is denied");
         self.say(&format!("denied {id}"));
+        Ok(())
     }
 
     fn text(&mut self, what: &str) -> (usize, Vec<u8>) {
-        let more = self.random.below(2_500);
+        let random = &mut self.work.random;
+        let more = random.below(2_500);
         let mut text = format!("{what} ").into_bytes();
-        text.extend((0..more).map(|_| self.random.next().to_le_bytes()[0]));
-        (self.random.below(ENTITIES.len()), text)
+        text.extend((0..more).map(|_| random.next().to_le_bytes()[0]));
+        (random.below(ENTITIES.len()), text)
     }
 }
 
 impl Chains {
-    pub(crate) fn read(store: &Store) -> Self {
-        let heads = store.ledger_heads().expect("read");
-        Self {
-            position: store.ledger_position().expect("read"),
+    fn read(store: &Store) -> Result<Self, StoreError> {
+        for entity in ENTITIES {
+            store.ledger_entity(&EntityId::new(entity))?;
+        }
+        let heads = store.ledger_heads()?;
+        Ok(Self {
+            position: store.ledger_position()?,
             heads: heads
                 .into_iter()
                 .map(|head| Head {
@@ -246,7 +284,7 @@ impl Chains {
                 .collect(),
             made: Vec::new(),
             ends: Vec::new(),
-        }
+        })
     }
 
     fn make(&mut self, texts: Vec<(usize, Vec<u8>)>) {
@@ -301,9 +339,7 @@ impl BuildLedger for Rows<'_> {
 
 /// One more row and one more grant, to see that the store still works.
 pub(crate) fn go_on(store: &Store) {
-    let entity = EntityId::new(ENTITIES[0]);
-    store.ledger_entity(&entity).expect("numbered");
-    let mut chains = Chains::read(store);
+    let mut chains = Chains::read(store).expect("read");
     let before = chains.position;
     let mut rows = Rows {
         chains: &mut chains,

@@ -7,13 +7,18 @@
 //! at the size of a sector. Each is opened with the store, and must hold
 //! everything that had been acknowledged by then.
 //!
+//! And the same run with a disk that is full, or fails, at one of its writes or
+//! syncs: the store must say so, lose nothing that it acknowledged, and work
+//! again.
+//!
 //! This program is its own harness, because it is also the program that is
 //! traced and the long campaign of `cargo xtask soak`:
-//! `crash points COUNT SEED` and `crash drive FOLDER`.
+//! `crash points COUNT SEED` and `crash drive FOLDER SEED ROUNDS`.
 
 mod check;
 mod disk;
 mod drive;
+mod fault;
 mod random;
 mod trace;
 
@@ -23,7 +28,10 @@ use std::process::ExitCode;
 
 use trace::Operation;
 
-const NAME: &str = "every_crash_point_of_a_short_run_keeps_what_was_acknowledged";
+const NAMES: [&str; 2] = [
+    "every_crash_point_of_a_short_run_keeps_what_was_acknowledged",
+    "a_write_or_sync_that_fails_loses_nothing_that_was_acknowledged",
+];
 
 /// Crash points of the short form.
 const SHORT: usize = 600;
@@ -34,30 +42,45 @@ fn main() -> ExitCode {
     match words[..] {
         ["drive", folder, seed, rounds] => {
             let number = |text: &str| text.parse().expect("a number");
-            drive::drive(Path::new(folder), number(seed), number(rounds) as usize);
+            let errors = drive::drive(Path::new(folder), number(seed), number(rounds) as usize);
+            say(&format!("{errors} errors"));
             ExitCode::SUCCESS
         }
         ["points", count, seed] => {
             let number = |text: &str| text.parse::<u64>().expect("a number");
-            report(points(number(count) as usize, number(seed), 400))
+            let seed = number(seed);
+            let done = points(number(count) as usize, seed, 400)
+                .and_then(|told| Ok(format!("{told}; {}", fault::every(seed)?)));
+            report(done)
         }
         // The rest is what a harness is asked by `cargo test` and by nextest.
         _ if words.contains(&"--list") => {
             if !words.contains(&"--ignored") {
-                say(&format!("{NAME}: test"));
+                for name in NAMES {
+                    say(&format!("{name}: test"));
+                }
             }
             ExitCode::SUCCESS
         }
-        _ => {
-            let filters: Vec<&&str> = words.iter().filter(|word| !word.starts_with('-')).collect();
-            if words.contains(&"--ignored")
-                || !(filters.is_empty() || filters.iter().any(|filter| NAME.contains(**filter)))
-            {
-                return ExitCode::SUCCESS;
-            }
-            report(points(SHORT, random::fresh_seed(), 40))
-        }
+        _ if words.contains(&"--ignored") => ExitCode::SUCCESS,
+        _ => chosen(&words),
     }
+}
+
+/// Runs the short forms whose names were asked for, or all.
+fn chosen(words: &[&str]) -> ExitCode {
+    let filters: Vec<&&str> = words.iter().filter(|word| !word.starts_with('-')).collect();
+    let wanted =
+        |name: &str| filters.is_empty() || filters.iter().any(|filter| name.contains(**filter));
+    let seed = random::fresh_seed();
+    let [crash, fault] = NAMES;
+    if wanted(crash) && report(points(SHORT, seed, 40)) == ExitCode::FAILURE {
+        return ExitCode::FAILURE;
+    }
+    if wanted(fault) {
+        return report(fault::some(seed));
+    }
+    ExitCode::SUCCESS
 }
 
 /// Traces runs of so many rounds, and tries crash points of them until so many

@@ -54,7 +54,7 @@ pub(crate) fn record(folder: &Path, seed: u64, rounds: usize) -> Result<Trace, S
     let place = folder.join("data");
     fs::create_dir(&place).map_err(|error| error.to_string())?;
     let this = std::env::current_exe().map_err(|error| error.to_string())?;
-    let told = command("strace")
+    let told = strace()
         .args(["-f", "-y", "-xx", "-s", "16777216", "-e"])
         .arg(format!("trace={CALLS}"))
         .arg("-o")
@@ -71,6 +71,9 @@ pub(crate) fn record(folder: &Path, seed: u64, rounds: usize) -> Result<Trace, S
         return Err(format!("the traced run failed: {said}"));
     }
     let text = fs::read_to_string(&log).map_err(|error| error.to_string())?;
+    if told.stdout != b"0 errors\n" {
+        return Err("the store failed although nothing was done to it".to_owned());
+    }
     let name = place.to_str().ok_or("the folder's name is not Unicode")?;
     let trace = Trace {
         operations: parse(&text, name)?,
@@ -83,8 +86,8 @@ pub(crate) fn record(folder: &Path, seed: u64, rounds: usize) -> Result<Trace, S
     clippy::disallowed_methods,
     reason = "the test traces itself; strace ends with what it traces"
 )]
-fn command(program: &str) -> Command {
-    Command::new(program)
+pub(crate) fn strace() -> Command {
+    Command::new("strace")
 }
 
 impl Operation {
