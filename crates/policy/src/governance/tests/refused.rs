@@ -68,7 +68,7 @@ fn a_word_outside_its_list_breaks_a_file() {
         "hard_bans.json",
         "\"mixed_entities\"",
         "\"mixed\"",
-        "hard_bans.json, line 24, at /bans/1/when/facts/0: unknown variant `mixed`, expected one of `foreign_recipient`, `external_recipient`, `mixed_entities`, `money_over`, `unredacted_phi`, `recipient_not_on`",
+        "hard_bans.json, line 40, at /bans/2/when/facts/0: unknown variant `mixed`, expected one of `foreign_recipient`, `external_recipient`, `mixed_entities`, `money_over`, `unredacted_phi`, `recipient_not_on`",
     );
 }
 
@@ -130,37 +130,37 @@ fn a_ban_that_bans_nothing_or_everything_breaks_the_bans() {
         "hard_bans.json",
         "{ \"facts\": [\"mixed_entities\"] }",
         "{}",
-        "hard_bans.json, line 24, at /bans/1/when: a ban without a condition would stop everything",
+        "hard_bans.json, line 40, at /bans/2/when: a ban without a condition would stop everything",
     );
     check(
         "hard_bans.json",
         "\"attorney-client privileged\"",
         "\" \"",
-        "hard_bans.json, line 74, at /bans/5/when/text: an empty text stands in everything",
+        "hard_bans.json, line 90, at /bans/6/when/text: an empty text stands in everything",
     );
     check(
         "hard_bans.json",
         "\"data.never-mix\"",
         "\"mail.foreign-recipient\"",
-        "hard_bans.json, line 22, at /bans/1/id: there are two bans `mail.foreign-recipient`",
+        "hard_bans.json, line 38, at /bans/2/id: there are two bans `mail.foreign-recipient`",
     );
     check(
         "hard_bans.json",
         "\"list\": \"counsel\"",
         "\"list\": \"council\"",
-        "hard_bans.json, line 75, at /bans/5/when/facts/0: there is no list `council` in privilege_approved_lists",
+        "hard_bans.json, line 91, at /bans/6/when/facts/0: there is no list `council` in privilege_approved_lists",
     );
     check(
         "hard_bans.json",
         "\"facts\": [\"unredacted_phi\"]",
         "\"arguments\": [{ \"pointer\": \"/amount\", \"op\": \">\", \"value\": \"much\" }]",
-        "hard_bans.json, line 60, at /bans/4/when/arguments/0: `>` cannot be used with this value",
+        "hard_bans.json, line 76, at /bans/5/when/arguments/0: `>` cannot be used with this value",
     );
     check(
         "hard_bans.json",
         "\"tool\": \"broker/execute_trade\"",
         "\"tool\": \"broker/*\"",
-        r#"hard_bans.json, line 39, at /bans/2/match/0: "broker/*" is not the name of one tool"#,
+        r#"hard_bans.json, line 55, at /bans/3/match/0: "broker/*" is not the name of one tool"#,
     );
 }
 
