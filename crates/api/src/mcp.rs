@@ -192,7 +192,66 @@ pub struct CallAnswer {
     pub result: Box<serde_json::value::RawValue>,
 }
 
+/// The definitions that wait for somebody to look at them.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Review {
+    /// Only this server's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+}
+
+/// The definitions that wait for somebody to look at them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReviewAnswer {
+    /// By server, kind and name.
+    pub waiting: Vec<Waiting>,
+}
+
+/// One definition that waits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// The server, with `@` and its folder where it belongs to one.
+    pub server: String,
+    /// `tool`, `prompt`, `template` or `instructions`.
+    pub kind: String,
+    /// Its name; empty for instructions.
+    pub item: String,
+    /// `new`, `changed` or `quarantined`.
+    pub state: String,
+    /// What was agreed to, where something was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// What the server says now.
+    pub now: String,
+    /// When it was first seen, RFC 3339.
+    pub first_seen: String,
+}
+
+/// Agree to definitions, or refuse them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Decide {
+    /// As they were looked at.
+    pub definitions: Vec<Looked>,
+    /// Whether they may be used.
+    pub accept: bool,
+}
+
+/// A definition as somebody looked at it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Looked {
+    /// As in [`Waiting`].
+    pub server: String,
+    /// As in [`Waiting`].
+    pub kind: String,
+    /// As in [`Waiting`].
+    pub item: String,
+    /// As in [`Waiting`]: a decision about anything else is refused.
+    pub now: String,
+}
+
 request!(List, "mcp.list", ListAnswer);
+request!(Review, "mcp.review", ReviewAnswer);
+request!(Decide, "mcp.decide", Done);
 request!(Show, "mcp.show", ShowAnswer);
 request!(Logs, "mcp.logs", LogsAnswer);
 request!(Enable, "mcp.enable", Done);

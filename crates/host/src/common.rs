@@ -14,6 +14,7 @@ use tokio::sync::{Semaphore, broadcast};
 
 use crate::definitions::Definitions;
 use crate::names::Names;
+use crate::pins::Pins;
 use crate::port::Dialer;
 use crate::seats::Seats;
 use crate::server::Server;
@@ -55,6 +56,8 @@ pub(crate) struct Common {
     pub(crate) loading: Arc<Semaphore>,
     /// Every flat name given.
     pub(crate) names: RwLock<Names>,
+    /// Every definition that was agreed to, or was not.
+    pub(crate) pins: Pins,
     /// Who is there.
     pub(crate) seats: Seats,
     /// Resources that are watched.
@@ -121,6 +124,7 @@ impl Common {
             seats: Seats::default(),
             watches: Watches::default(),
             tasks: Tasks::recall(&store),
+            pins: Pins::recall(Arc::clone(&store), Arc::clone(&clock)),
             servers: Mutex::default(),
             dialer,
             store,

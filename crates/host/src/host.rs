@@ -16,6 +16,7 @@ use crate::adapter::Transports;
 use crate::catalogue::Catalogue;
 use crate::common::{Common, Times};
 use crate::instance::{Instance, Key, Phase};
+use crate::pins::{PinError, PinReview};
 use crate::port::Dialer;
 use crate::roster::Roster;
 use crate::server::Server;
@@ -185,6 +186,29 @@ impl Host {
         views
             .get(view)
             .is_some_and(|view| crate::glob::any(&view.servers, server))
+    }
+
+    /// The definitions that wait for somebody to look at them, of one server or
+    /// of all.
+    ///
+    /// # Errors
+    /// See [`PinError`].
+    pub fn pins_waiting(&self, server: Option<&str>) -> Result<Vec<PinReview>, PinError> {
+        self.inner.common.pins.waiting(server)
+    }
+
+    /// Decides about one of them as it was looked at.
+    ///
+    /// # Errors
+    /// See [`PinError`].
+    pub fn pin_decide(&self, review: &PinReview, accept: bool, by: &str) -> Result<(), PinError> {
+        let common = &self.inner.common;
+        common.pins.decide(review, accept, by)?;
+        let name = review.server.split('@').next().unwrap_or_default();
+        for server in self.inner.roster.load().named(name) {
+            server.republish(common);
+        }
+        Ok(())
     }
 
     /// The servers a caller sees, as they are now.

@@ -18,6 +18,7 @@ mod instance;
 mod level;
 pub mod log;
 pub mod names;
+mod pins;
 mod port;
 mod published;
 mod roots;
@@ -34,4 +35,5 @@ pub mod transport;
 mod watches;
 
 pub use host::{Host, HostParts, NoServer};
+pub use pins::{PinError, PinReview};
 pub use status::{ServerStatus, State, Summary};

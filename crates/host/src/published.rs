@@ -10,12 +10,15 @@ use legation_wire::json::{Object, Raw};
 
 use crate::definitions::{Definitions, Item};
 use crate::names::{Names, Space};
+use crate::pins::Pinned;
 
 /// Definitions together with the entries made of them.
 #[derive(Debug)]
 pub(crate) struct Published {
     /// The definitions.
     pub(crate) definitions: Definitions,
+    /// Which of them nobody has agreed to.
+    pub(crate) pinned: Pinned,
     shelves: [Shelf; 4],
 }
 
@@ -47,6 +50,7 @@ impl Published {
         spec: &ServerSpec,
         origin: &Origin,
         definitions: Definitions,
+        pinned: Pinned,
         before: Option<&Self>,
         names: &mut Names,
     ) -> Self {
@@ -55,11 +59,14 @@ impl Published {
             |before| before.definitions.differences(&definitions),
         );
         let shelves = ListKind::ALL.map(|kind| match before {
-            Some(before) if !changed.contains(&kind) => before.shelf(kind).clone(),
-            _ => Shelf::fill(spec, origin, kind, &definitions, names),
+            Some(before) if !changed.contains(&kind) && before.pinned.same(&pinned, kind) => {
+                before.shelf(kind).clone()
+            }
+            _ => Shelf::fill((spec, origin), kind, &definitions, &pinned, names),
         });
         Self {
             definitions,
+            pinned,
             shelves,
         }
     }
@@ -74,11 +81,12 @@ impl Published {
 // === impl Shelf ===
 
 impl Shelf {
+    /// What is set aside is not listed: an agent should not plan with it.
     fn fill(
-        spec: &ServerSpec,
-        origin: &Origin,
+        (spec, origin): (&ServerSpec, &Origin),
         kind: ListKind,
         definitions: &Definitions,
+        pinned: &Pinned,
         names: &mut Names,
     ) -> Self {
         let entry = |item: &Item, raw: Raw| Entry {
@@ -89,7 +97,12 @@ impl Shelf {
             origin: origin.clone(),
             read_only_hint: item.read_only_hint,
         };
-        let items = definitions.list(kind).items();
+        let items: Vec<&Item> = definitions
+            .list(kind)
+            .items()
+            .iter()
+            .filter(|item| !pinned.hides(kind, &item.name))
+            .collect();
         let own: Arc<[Entry]> = items
             .iter()
             .map(|item| entry(item, item.raw.clone()))

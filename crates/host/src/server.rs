@@ -9,7 +9,7 @@ use legation_config::{Instance as Mode, ServerSpec, Source};
 use legation_core::Caller;
 use legation_core::id::hex;
 use legation_gate::policy::Origin;
-use legation_gate::{CallFailure, Peer};
+use legation_gate::{Audience, CallFailure, HubEvent, ListKind, Peer};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
@@ -97,11 +97,13 @@ impl Server {
             .and_then(|before| before.known.load_full());
         let remembered = common.recall_definitions(&server.memory_key(), &server.digest);
         if let Some(definitions) = remembered {
+            let pinned = common.pins.judge(&server, &definitions);
             let mut names = common.names.write().unwrap_or_else(PoisonError::into_inner);
             let published = Published::new(
                 &server.spec,
                 &server.origin,
                 definitions,
+                pinned,
                 shown.as_deref(),
                 &mut names,
             );
@@ -125,6 +127,37 @@ impl Server {
         self.known.store(Some(Arc::clone(published)));
         common.keep_definitions(&self.memory_key(), &self.digest, &published.definitions);
         common.keep_names();
+    }
+
+    /// Makes what it offers anew, after somebody decided about it.
+    pub(crate) fn republish(&self, common: &Common) {
+        let again = |old: &Published| {
+            let definitions = old.definitions.clone();
+            let pinned = common.pins.judge(self, &definitions);
+            let mut names = common.names.write().unwrap_or_else(PoisonError::into_inner);
+            let (spec, origin) = (&self.spec, &self.origin);
+            let new = Published::new(spec, origin, definitions, pinned, Some(old), &mut names);
+            Arc::new(new)
+        };
+        if let Some(known) = self.known.load_full() {
+            self.known.store(Some(again(&known)));
+        }
+        for live in self
+            .all_running()
+            .iter()
+            .filter_map(|instance| instance.live())
+        {
+            let old = live.published.load_full();
+            live.published.store(again(&old));
+        }
+        common.keep_names();
+        for kind in ListKind::ALL {
+            common.tell(HubEvent::ListChanged {
+                server: self.spec.name.clone(),
+                kind,
+                audience: Audience::All,
+            });
+        }
     }
 
     /// Whether a caller sees it: workspace servers belong to their folder.

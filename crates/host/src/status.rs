@@ -56,6 +56,8 @@ pub struct ServerStatus {
     pub instances: usize,
     /// How often one had to be started again.
     pub restarts: u32,
+    /// How many of its definitions nobody has agreed to.
+    pub waiting: usize,
     /// What is wrong with it although it works, the latest last.
     pub warnings: Vec<String>,
 }
@@ -149,6 +151,7 @@ impl ServerStatus {
                 .filter_map(|instance| instance.live())
                 .count(),
             restarts: server.restarts(),
+            waiting: shown.as_ref().map_or(0, |shown| shown.pinned.waiting()),
             warnings: server.log.warnings(),
         }
     }
@@ -163,6 +166,10 @@ impl ServerStatus {
                 "put credentials into `headers` of {name}, then `legation mcp reload {name}`"
             )),
             State::Disabled => Some(format!("`legation mcp enable {name}` starts it")),
+            State::Starting | State::Connected if self.waiting > 0 => Some(format!(
+                "{} of its definitions are new or changed: `legation mcp review {name}`",
+                self.waiting
+            )),
             State::Starting | State::Connected => None,
         }
     }

@@ -7,6 +7,7 @@ mod list;
 mod logs;
 mod reload;
 mod remove;
+mod review;
 mod show;
 mod switch;
 mod tools;
@@ -46,6 +47,8 @@ Examples:
     Disable(switch::SwitchArgs),
     /// Stop and start a server, or all.
     Reload(reload::ReloadArgs),
+    /// Show definitions that are new or have changed, and decide about them.
+    Review(review::ReviewArgs),
     /// Print the end of a server's log.
     Logs(logs::LogsArgs),
     /// List the tools clients see.
@@ -64,6 +67,7 @@ pub(crate) fn cmd_mcp(context: &Context, command: McpCommand) -> Result<(), CliE
         McpCommand::Enable(args) => switch::cmd_switch(context, &args, true),
         McpCommand::Disable(args) => switch::cmd_switch(context, &args, false),
         McpCommand::Reload(args) => reload::cmd_reload(context, args),
+        McpCommand::Review(args) => review::cmd_review(context, &args),
         McpCommand::Logs(args) => logs::cmd_logs(context, args),
         McpCommand::Tools(args) => tools::cmd_tools(context, args),
         McpCommand::Call(args) => call::cmd_call(context, &args),

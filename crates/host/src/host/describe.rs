@@ -35,7 +35,9 @@ impl Inner {
                 &about.capabilities.to_raw(),
                 about.revision,
             ));
-            if let Some(text) = &about.instructions {
+            if let Some(text) = &about.instructions
+                && shown.pinned.shows_instructions()
+            {
                 told.push((server.spec.name.to_string(), text.clone()));
             }
         }

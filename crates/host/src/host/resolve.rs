@@ -374,15 +374,25 @@ fn target(shown: &Shown, item: &Item, name: Box<str>) -> Target {
         server: shown.server.spec.name.clone(),
         verb: item.verb(),
         definition: call::definition(definitions, item, &name),
+        pin: pin(shown, item, &name),
         item: name,
         read_only_hint: tool.is_some_and(|tool| tool.read_only_hint),
         trusted: shown.server.spec.trusted,
         origin: shown.server.origin.clone(),
         entity: None,
-        pin: PinState::Approved,
         native: None,
         fingerprint: None,
     }
+}
+
+fn pin(shown: &Shown, item: &Item, name: &str) -> PinState {
+    let kind = match item {
+        Item::Tool(_) => ListKind::Tools,
+        Item::Prompt(_) | Item::PromptArgument(_) => ListKind::Prompts,
+        Item::ResourceArgument(_) => ListKind::Templates,
+        Item::Resource(_) => return PinState::Approved,
+    };
+    shown.published.pinned.state(kind, name)
 }
 
 fn unknown(item: &Item) -> Unresolved {

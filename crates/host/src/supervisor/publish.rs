@@ -20,12 +20,14 @@ pub(super) fn publish(
     definitions: Definitions,
     before: Option<&Published>,
 ) -> Arc<Published> {
+    let pinned = common.pins.judge(server, &definitions);
     let published = {
         let mut names = common.names.write().unwrap_or_else(PoisonError::into_inner);
         let made = Published::new(
             &server.spec,
             &server.origin,
             definitions,
+            pinned,
             before,
             &mut names,
         );
@@ -37,7 +39,8 @@ pub(super) fn publish(
     // nothing better is known.
     if known.is_none() || instance.key == server.first_key() {
         let same = known.as_deref().is_some_and(|known| {
-            known.definitions.about == published.definitions.about
+            known.pinned == published.pinned
+                && known.definitions.about == published.definitions.about
                 && known
                     .definitions
                     .differences(&published.definitions)

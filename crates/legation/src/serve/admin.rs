@@ -1,6 +1,7 @@
 //! The owner's commands, answered.
 
 mod audit;
+mod review;
 mod servers;
 mod tools;
 
@@ -79,6 +80,12 @@ fn dispatch(hub: Arc<Inner>, method: &str, params: Raw) -> BoxFuture<'static, An
         mcp::List::METHOD => now(&params, |_: mcp::List| Ok(servers::list(&hub))),
         mcp::Show::METHOD => now(&params, |request: mcp::Show| servers::show(&hub, &request)),
         mcp::Logs::METHOD => now(&params, |request: mcp::Logs| servers::logs(&hub, &request)),
+        mcp::Review::METHOD => now(&params, |request: mcp::Review| {
+            review::waiting(&hub, request.server.as_deref())
+        }),
+        mcp::Decide::METHOD => later(&params, |request: mcp::Decide| async move {
+            review::decide(&hub, &request).await
+        }),
         mcp::Tools::METHOD => now(&params, |request: mcp::Tools| tools::list(&hub, &request)),
         mcp::Enable::METHOD => later(&params, |request: mcp::Enable| async move {
             servers::switch(&hub, &request.name, true).await

@@ -3,6 +3,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use legation_config::Instance;
+use legation_gate::policy::PinState;
 use legation_gate::{CallFailure, Endpoint, HubEvent, Item, ListKind, Outcome, TaskWish};
 use legation_gate::{ServerSet as _, Unresolved};
 use legation_wire::json::Raw;
@@ -107,6 +108,36 @@ async fn lists_answer_from_memory_and_calls_wait_for_the_pinned_definition() {
         "{outcome:?}"
     );
     assert!(!server.methods().contains(&"tools/call"));
+
+    // Nobody sees it until somebody has looked at the difference.
+    let names = |bench: &Bench| bench.names(&me, &Endpoint::All, ListKind::Tools);
+    assert!(names(&bench).is_empty());
+    let item = Item::Tool("e-echo".into());
+    let target = bench.resolve(&me, &Endpoint::All, &item).await;
+    assert_eq!(target.expect("known").pin, PinState::Changed);
+    let waiting = bench.host.pins_waiting(Some("e")).expect("read");
+    let [review] = &waiting[..] else {
+        panic!("{waiting:?}");
+    };
+    assert_eq!((&*review.item, review.state), ("echo", "changed"));
+    assert!(
+        review
+            .before
+            .as_ref()
+            .is_some_and(|text| !text.contains("evil"))
+    );
+    assert!(review.now.contains("evil"));
+    bench
+        .host
+        .pin_decide(review, false, "owner")
+        .expect("stored");
+    assert!(names(&bench).is_empty());
+    bench
+        .host
+        .pin_decide(review, true, "owner")
+        .expect("stored");
+    assert_eq!(names(&bench), ["e-echo"]);
+    assert!(bench.host.pin_decide(review, true, "owner").is_err());
     let outcome = bench
         .call(&me, "e-echo", "{}", &peer, TaskWish::Never)
         .await;

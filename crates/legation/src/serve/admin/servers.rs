@@ -115,7 +115,8 @@ fn server(status: &ServerStatus) -> Server {
                 status.name
             )),
         ),
-        State::Starting | State::Connected | State::Disabled => (None, None),
+        State::Starting | State::Connected => (None, status.hint()),
+        State::Disabled => (None, None),
     };
     let spec = &status.spec;
     Server {

@@ -1,0 +1,392 @@
+//! Pinned definitions: what a server offered when its owner last agreed.
+//!
+//! A tool that was looked at once and later says something else is how a server
+//! that was harmless takes over an agent ("rug pull"). So every definition, and
+//! the instructions, are pinned by their hash on first sight. What has changed
+//! since is set aside: it is neither listed nor called until somebody has seen
+//! the difference. What returns to what it was is as good as before.
+//!
+//! Resources are not pinned: their list is data. Names of servers are not
+//! enough to pin under, because two folders may each have a server of one name.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use legation_config::{Instance as Mode, Source};
+use legation_core::SharedClock;
+use legation_core::error::chain;
+use legation_gate::ListKind;
+use legation_gate::policy::PinState;
+use legation_store::{PinRow, Store};
+use legation_wire::json::{Limits, Object, Raw};
+use sha2::{Digest as _, Sha256};
+
+use crate::definitions::Definitions;
+use crate::server::Server;
+
+mod review;
+
+pub use review::{PinError, PinReview};
+
+/// The kind under which a server's instructions are pinned; they have no name.
+pub(crate) const INSTRUCTIONS: &str = "instructions";
+/// Kinds of lists that are pinned, by the names that stand in the store.
+const PINNED: [(ListKind, &str); 3] = [
+    (ListKind::Tools, "tool"),
+    (ListKind::Prompts, "prompt"),
+    (ListKind::Templates, "template"),
+];
+/// What a stored definition may be: it was written by the hub itself.
+const STORED: Limits = Limits {
+    bytes: 64 << 20,
+    depth: 1_024,
+};
+
+/// Every pin of every server.
+#[derive(Debug)]
+pub(crate) struct Pins {
+    store: Arc<Store>,
+    clock: SharedClock,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    pins: HashMap<Box<str>, HashMap<Thing, Pin>>,
+    /// The store's pins could not be read: nothing passes for seen.
+    unreadable: bool,
+}
+
+type Thing = (&'static str, Box<str>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Pin {
+    /// What was agreed to, or is waiting to be.
+    hash: [u8; 32],
+    state: PinState,
+    /// What came instead.
+    other: Option<[u8; 32]>,
+}
+
+/// What a set of definitions has that is not simply approved.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Pinned {
+    tools: HashMap<Box<str>, PinState>,
+    prompts: HashMap<Box<str>, PinState>,
+    templates: HashMap<Box<str>, PinState>,
+    instructions: PinState,
+}
+
+/// One definition on its way to the register.
+struct Seen<'a> {
+    thing: Thing,
+    hash: [u8; 32],
+    text: &'a str,
+}
+
+// === impl Pins ===
+
+impl Pins {
+    /// Reads what the store remembers.
+    pub(crate) fn recall(store: Arc<Store>, clock: SharedClock) -> Self {
+        let mut known = Known::default();
+        match store.pin_list(None) {
+            Ok(rows) => {
+                for row in rows {
+                    known.put(&row);
+                }
+            }
+            Err(error) => {
+                tracing::error!(error = %chain(&error), "the pinned definitions cannot be read; every definition is set aside until the hub starts with them");
+                known.unreadable = true;
+            }
+        }
+        Self {
+            store,
+            clock,
+            known: Mutex::new(known),
+        }
+    }
+
+    /// Compares definitions with what is pinned, and pins what was never seen.
+    pub(crate) fn judge(&self, server: &Server, definitions: &Definitions) -> Pinned {
+        let owner = owner(server);
+        let trusted = server.spec.trusted;
+        let mut pinned = Pinned::default();
+        let mut rows = Vec::new();
+        let mut known = self.known();
+        let shared = server.spec.instance == Mode::Shared;
+        for seen in seen(definitions) {
+            if seen.thing.0 == INSTRUCTIONS && !shared {
+                // A process of the client's own may well speak to that client alone.
+                let state = [PinState::New, PinState::Approved][usize::from(trusted)];
+                pinned.put(&seen.thing, state);
+                continue;
+            }
+            let state = if known.unreadable {
+                PinState::Quarantined
+            } else {
+                let before = known.pins.get(&*owner).and_then(|of| of.get(&seen.thing));
+                let pin = judge(before.copied(), &seen.hash, trusted);
+                if Some(&pin) != before {
+                    tell(server, &seen.thing, pin.state, before.is_none());
+                    rows.push(self.row(&owner, &seen, pin, before.is_some()));
+                    let of = known.pins.entry(owner.clone()).or_default();
+                    of.insert(seen.thing.clone(), pin);
+                }
+                pin.state
+            };
+            pinned.put(&seen.thing, state);
+        }
+        drop(known);
+        if !rows.is_empty()
+            && let Err(error) = self.store.pin_put_all(&rows)
+        {
+            let name = &server.spec.name;
+            tracing::error!(server = %name, error = %chain(&error), "what a server offers could not be pinned; after a restart it counts as never seen");
+        }
+        pinned
+    }
+
+    /// A row for the store. What is agreed to stays in it until something else
+    /// is: a difference can be shown only while both are known.
+    fn row(&self, owner: &str, seen: &Seen<'_>, pin: Pin, old: bool) -> PinRow {
+        let now = self.clock.wall().0;
+        let (kind, item) = &seen.thing;
+        let stored = old
+            .then(|| self.store.pin_get(owner, kind, item).ok().flatten())
+            .flatten();
+        let mut row = stored.unwrap_or_else(|| PinRow {
+            server: owner.to_owned(),
+            kind: (*kind).to_owned(),
+            item: item.to_string(),
+            hash: pin.hash,
+            definition: seen.text.as_bytes().to_vec(),
+            state: legation_store::PinState::New,
+            findings: Vec::new(),
+            first_seen_ms: now,
+            changed_ms: None,
+            decided_ms: None,
+            decided_by: None,
+        });
+        if pin.hash == seen.hash {
+            row.hash = pin.hash;
+            row.definition = seen.text.as_bytes().to_vec();
+        }
+        if pin.other.is_some() {
+            row.changed_ms = Some(now);
+        }
+        row.findings = note(pin.other.map(|_| seen.text));
+        row.state = stored_state(pin.state);
+        row
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Known ===
+
+impl Known {
+    fn put(&mut self, row: &PinRow) {
+        let kinds = PINNED.map(|(_, kind)| kind);
+        let kind = kinds.into_iter().chain([INSTRUCTIONS]);
+        let Some(kind) = kind.into_iter().find(|kind| *kind == row.kind) else {
+            return;
+        };
+        let pin = Pin {
+            hash: row.hash,
+            state: state_of(row.state),
+            other: other(row).map(|text| Sha256::digest(text.as_bytes()).into()),
+        };
+        let of = self.pins.entry(row.server.as_str().into()).or_default();
+        of.insert((kind, row.item.as_str().into()), pin);
+    }
+}
+
+// === impl Pinned ===
+
+impl Pinned {
+    /// What is known of one definition.
+    pub(crate) fn state(&self, kind: ListKind, name: &str) -> PinState {
+        let found = self.of(kind).and_then(|of| of.get(name));
+        found.copied().unwrap_or_default()
+    }
+
+    /// Whether a definition is set aside.
+    pub(crate) fn hides(&self, kind: ListKind, name: &str) -> bool {
+        matches!(
+            self.state(kind, name),
+            PinState::Changed | PinState::Quarantined
+        )
+    }
+
+    /// Whether the instructions may be passed on: they are read by models
+    /// before anybody could be asked.
+    pub(crate) fn shows_instructions(&self) -> bool {
+        self.instructions == PinState::Approved
+    }
+
+    /// Whether a list reads the same under both.
+    pub(crate) fn same(&self, other: &Self, kind: ListKind) -> bool {
+        self.of(kind) == other.of(kind)
+    }
+
+    /// How many definitions wait for somebody to look at them.
+    pub(crate) fn waiting(&self) -> usize {
+        let lists = [&self.tools, &self.prompts, &self.templates];
+        let instructions = usize::from(self.instructions != PinState::Approved);
+        lists.iter().map(|of| of.len()).sum::<usize>() + instructions
+    }
+
+    fn of(&self, kind: ListKind) -> Option<&HashMap<Box<str>, PinState>> {
+        match kind {
+            ListKind::Tools => Some(&self.tools),
+            ListKind::Prompts => Some(&self.prompts),
+            ListKind::Templates => Some(&self.templates),
+            ListKind::Resources => None,
+        }
+    }
+
+    fn put(&mut self, (kind, name): &Thing, state: PinState) {
+        if *kind == INSTRUCTIONS {
+            self.instructions = state;
+            return;
+        }
+        if state == PinState::Approved {
+            return;
+        }
+        let of = match *kind {
+            "tool" => &mut self.tools,
+            "prompt" => &mut self.prompts,
+            _ => &mut self.templates,
+        };
+        of.insert(name.clone(), state);
+    }
+}
+
+/// What becomes of a pin when its thing is seen with this hash.
+fn judge(before: Option<Pin>, hash: &[u8; 32], trusted: bool) -> Pin {
+    let fresh = if trusted {
+        PinState::Approved
+    } else {
+        PinState::New
+    };
+    let Some(before) = before else {
+        return Pin {
+            hash: *hash,
+            state: fresh,
+            other: None,
+        };
+    };
+    if before.hash == *hash {
+        let state = match before.state {
+            // It is again what was agreed to.
+            PinState::Changed => PinState::Approved,
+            PinState::New => fresh,
+            PinState::Approved | PinState::Quarantined => before.state,
+        };
+        return Pin {
+            state,
+            other: None,
+            ..before
+        };
+    }
+    match before.state {
+        // Nobody had agreed to what it was before, so there is nothing to compare it with.
+        PinState::New => Pin {
+            hash: *hash,
+            state: fresh,
+            other: None,
+        },
+        PinState::Quarantined => Pin {
+            other: Some(*hash),
+            ..before
+        },
+        PinState::Approved | PinState::Changed => Pin {
+            state: PinState::Changed,
+            other: Some(*hash),
+            ..before
+        },
+    }
+}
+
+fn tell(server: &Server, (kind, item): &Thing, state: PinState, first: bool) {
+    let name = &server.spec.name;
+    match state {
+        PinState::Changed => {
+            server.log.warn(&format!(
+                "the {kind} {item} changed since it was agreed to and is set aside"
+            ));
+            tracing::warn!(server = %name, kind, item = %item.escape_debug(), "a definition changed since it was agreed to and is set aside; see `legation mcp review {name}`");
+        }
+        PinState::New if first => {
+            tracing::info!(server = %name, kind, item = %item.escape_debug(), "a definition was seen for the first time");
+        }
+        PinState::New | PinState::Approved | PinState::Quarantined => {}
+    }
+}
+
+/// Everything of a server that is pinned.
+fn seen(definitions: &Definitions) -> impl Iterator<Item = Seen<'_>> {
+    let lists = PINNED.into_iter().flat_map(|(kind, word)| {
+        let items = definitions.list(kind).items().iter();
+        items.map(move |item| Seen {
+            thing: (word, item.name.clone()),
+            hash: item.hash.0,
+            text: item.raw.as_text(),
+        })
+    });
+    let instructions = definitions.about.instructions.as_deref();
+    let instructions = instructions.map(|text| Seen {
+        thing: (INSTRUCTIONS, "".into()),
+        hash: Sha256::digest(text).into(),
+        text,
+    });
+    lists.chain(instructions)
+}
+
+/// Whom pins belong to.
+fn owner(server: &Server) -> Box<str> {
+    let name = &server.spec.name;
+    match &server.spec.source {
+        Source::Workspace { folder, .. } => format!("{name}@{}", folder.display()).into(),
+        Source::User { .. } | Source::Additional { .. } => name.as_str().into(),
+    }
+}
+
+/// What stands beside a pin in the store: what came instead of it.
+fn note(other: Option<&str>) -> Vec<u8> {
+    let mut note = Object::new();
+    if let Some(text) = other {
+        note.set("other", Raw::str(text));
+    }
+    note.to_raw().as_text().as_bytes().to_vec()
+}
+
+fn other(row: &PinRow) -> Option<String> {
+    let note = Raw::parse(row.findings.clone().into(), &STORED).ok()?;
+    Some(note.get("other")?.to_str()?.into_owned())
+}
+
+fn state_of(state: legation_store::PinState) -> PinState {
+    match state {
+        legation_store::PinState::New => PinState::New,
+        legation_store::PinState::Approved => PinState::Approved,
+        legation_store::PinState::Changed => PinState::Changed,
+        legation_store::PinState::Quarantined => PinState::Quarantined,
+    }
+}
+
+fn stored_state(state: PinState) -> legation_store::PinState {
+    match state {
+        PinState::New => legation_store::PinState::New,
+        PinState::Approved => legation_store::PinState::Approved,
+        PinState::Changed => legation_store::PinState::Changed,
+        PinState::Quarantined => legation_store::PinState::Quarantined,
+    }
+}
+
+#[cfg(test)]
+mod tests;

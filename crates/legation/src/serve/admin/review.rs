@@ -1,0 +1,82 @@
+//! `mcp.review` and `mcp.decide`.
+
+use legation_api::Done;
+use legation_api::mcp::{Decide, Looked, ReviewAnswer, Waiting};
+use legation_core::{EntityId, Wall};
+use legation_host::{PinError, PinReview};
+use legation_ledger::Note;
+use legation_wire::message::ErrorObject;
+
+use super::{failed, failed_with};
+use crate::serve::hub::Inner;
+
+pub(crate) fn waiting(hub: &Inner, server: Option<&str>) -> Result<ReviewAnswer, ErrorObject> {
+    let waiting = hub.host.pins_waiting(server).map_err(refused)?;
+    Ok(ReviewAnswer {
+        waiting: waiting.into_iter().map(shown).collect(),
+    })
+}
+
+/// Each decision is a record before it takes effect.
+pub(crate) async fn decide(hub: &Inner, request: &Decide) -> Result<Done, ErrorObject> {
+    let entity = EntityId::personal();
+    let waiting = hub.host.pins_waiting(None).map_err(refused)?;
+    for looked in &request.definitions {
+        let review = as_looked_at(&waiting, looked).map_err(refused)?;
+        let verb = if request.accept {
+            "accepted"
+        } else {
+            "refused"
+        };
+        let PinReview {
+            server, kind, item, ..
+        } = &review;
+        let text = format!("{verb} the {kind} {item} of {server}");
+        hub.ledger
+            .note(&Note::new(&entity, "review", &text))
+            .await
+            .map_err(|error| failed_with(&error))?;
+        hub.host
+            .pin_decide(&review, request.accept, "owner")
+            .map_err(refused)?;
+    }
+    Ok(Done {})
+}
+
+fn as_looked_at(waiting: &[PinReview], looked: &Looked) -> Result<PinReview, PinError> {
+    let Looked {
+        server,
+        kind,
+        item,
+        now,
+    } = looked;
+    let found = waiting
+        .iter()
+        .find(|review| review.server == *server && review.kind == *kind && review.item == *item);
+    found
+        .map(|found| PinReview {
+            now: now.clone(),
+            ..found.clone()
+        })
+        .ok_or_else(|| PinError::Nothing {
+            server: server.clone(),
+            item: item.clone(),
+        })
+}
+
+fn shown(review: PinReview) -> Waiting {
+    Waiting {
+        server: review.server,
+        kind: review.kind,
+        item: review.item,
+        state: review.state.to_owned(),
+        before: review.before,
+        now: review.now,
+        first_seen: Wall(review.first_seen_ms).to_string(),
+    }
+}
+
+fn refused(error: PinError) -> ErrorObject {
+    let hint = error.hint().to_owned();
+    failed(&legation_core::error::chain(&error), Some(hint))
+}
