@@ -64,7 +64,7 @@ async fn call(ledger: &Ledger, number: usize) -> bool {
         args: Some(b"{}"),
         detail: Detail::default(),
     };
-    let claims = number % 3 == 0;
+    let claims = number.is_multiple_of(3);
     let ticket = if claims {
         ledger.intent_claiming(&intent, Claim::Approval("A1")).await
     } else {

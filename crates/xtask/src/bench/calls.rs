@@ -12,6 +12,9 @@ use crate::sys;
 /// Concurrent clients of the throughput rounds.
 const CROWD: usize = 32;
 
+/// Records that the verifier must do in a second, on its one thread.
+const VERIFIED: f64 = 300_000.0;
+
 /// What carries the calls to the server behind the hub.
 const UPSTREAMS: [&str; 2] = ["http", "stdio"];
 
@@ -56,6 +59,9 @@ pub(super) fn measure(programs: &Programs, effort: Effort, table: &mut Table) ->
         let name = format!("ledger, {era}: records per call");
         let per_call = (ledger.intents + ledger.outcomes) as f64 / calls as f64;
         table.push(Row::new(name, per_call, "", Target::Exactly(2.0)));
+        let name = format!("ledger, {era}: records verified a second");
+        let rate = ledger.records as f64 / ledger.verified;
+        table.push(Row::new(name, rate, "", Target::AtLeast(VERIFIED)));
     }
     Ok(())
 }

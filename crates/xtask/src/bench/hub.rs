@@ -24,6 +24,8 @@ pub(crate) struct Ledger {
     pub(crate) records: u64,
     pub(crate) intents: u64,
     pub(crate) outcomes: u64,
+    /// Seconds that verifying took, the program's start included.
+    pub(crate) verified: f64,
 }
 
 /// A hub that is told to stop may take so long.
@@ -91,13 +93,16 @@ impl Home {
     /// Tells the hub to stop, waits, and checks the whole ledger.
     pub(crate) fn stop_and_verify(&self, mut hub: Running) -> Result<Ledger> {
         stop(&mut hub)?;
+        let start = sys::now();
         let value = output_of(self.legation(&["audit", "verify", "--json"]))?;
+        let verified = (sys::now() - start).as_secs_f64();
         ensure!(value["intact"] == true, "the ledger is broken: {value}");
         let number = |name: &str| value[name].as_u64().with_context(|| format!("no {name}"));
         Ok(Ledger {
             records: number("records")?,
             intents: number("intents")?,
             outcomes: number("outcomes")?,
+            verified,
         })
     }
 
