@@ -14,6 +14,7 @@ cases!(
     without_claims_it_is_an_append,
     claims_of_a_past_generation_use_up_nothing,
     of_thirty_two_who_want_one_use_one_gets_it,
+    a_deny_and_a_use_that_race_do_not_both_count,
     the_last_use_changes_the_generation,
     rows_that_cannot_be_added_leave_the_claim,
 );
@@ -168,6 +169,41 @@ fn claim_until_told(store: &legation_store::Store, id: &str) -> bool {
         }
     }
     panic!("never told");
+}
+
+fn a_deny_and_a_use_that_race_do_not_both_count(bench: &Bench<'_>) {
+    let store = bench.open();
+    store.ledger_entity(&EntityId::new("a")).expect("numbered");
+    for round in 0..10 {
+        let id = format!("{round}");
+        let mut row = approval(&id);
+        row.state = ApprovalState::Granted;
+        store.approval_put(&row).expect("put");
+        let (denied, used) = std::thread::scope(|scope| {
+            let deny = scope.spawn(|| {
+                store
+                    .approval_decide(&id, ApprovalState::Denied, "person", NOW)
+                    .expect("tried")
+            });
+            let mut writer = Writer::new(&store);
+            let generation = writer.generation();
+            let claim = Claim::Approval {
+                id: &id,
+                now_ms: NOW,
+            };
+            let (held, _) = store
+                .ledger_commit(&[claim], generation, &mut PerClaim::new(&mut writer))
+                .expect("committed");
+            (deny.join().expect("ended"), held[0])
+        });
+        assert_ne!(denied, used, "{round}");
+        let found = store.approval_get(&id).expect("read").expect("there");
+        let expected = match used {
+            true => ApprovalState::Consumed,
+            false => ApprovalState::Denied,
+        };
+        assert_eq!(found.state, expected);
+    }
 }
 
 fn the_last_use_changes_the_generation(bench: &Bench<'_>) {

@@ -1,4 +1,4 @@
-//! A disk that is full, or fails, at one call of a run.
+//! A disk that is full, fails or may not be written, at one call of a run.
 //!
 //! `strace` makes the n-th call of a kind fail, for every n until there is no
 //! n-th any more: the way in which SQLite tests itself.
@@ -13,9 +13,10 @@ use crate::random::Random;
 use crate::trace::strace;
 
 /// Calls, and how they fail.
-const KINDS: [(&str, &str); 5] = [
+const KINDS: [(&str, &str); 6] = [
     ("pwrite64", "EIO"),
     ("pwrite64", "ENOSPC"),
+    ("pwrite64", "EROFS"),
     ("fdatasync", "EIO"),
     ("fsync", "EIO"),
     ("ftruncate", "EIO"),
