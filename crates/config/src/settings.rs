@@ -56,6 +56,8 @@ pub struct Settings {
     pub ledger: LedgerSettings,
     /// `[limits]`.
     pub limits: Limits,
+    /// `[rate]`.
+    pub rate: Rate,
     /// `[views.NAME]`, by name.
     pub views: BTreeMap<Box<str>, View>,
     values: Values,
@@ -89,6 +91,21 @@ pub struct Limits {
     pub request_read: Duration,
     /// `tools_per_server`.
     pub tools_per_server: usize,
+}
+
+/// How often a client may call; zero is no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// `client_per_minute`.
+    pub client_per_minute: u32,
+    /// `server_per_minute`.
+    pub server_per_minute: u32,
+    /// `tool_per_minute`.
+    pub tool_per_minute: u32,
+    /// `poll_per_minute`.
+    pub poll_per_minute: u32,
+    /// `burst_s`.
+    pub burst_s: u32,
 }
 
 /// A subset of the catalogue. Names may use `*` and `?`.
@@ -231,6 +248,13 @@ impl Settings {
                 request_read: millis(&values, "limits.request_read_ms"),
                 tools_per_server: count(&values, "limits.tools_per_server"),
             },
+            rate: Rate {
+                client_per_minute: small(&values, "rate.client_per_minute"),
+                server_per_minute: small(&values, "rate.server_per_minute"),
+                tool_per_minute: small(&values, "rate.tool_per_minute"),
+                poll_per_minute: small(&values, "rate.poll_per_minute"),
+                burst_s: small(&values, "rate.burst_s"),
+            },
             views: views(&values),
             values,
         })
@@ -266,6 +290,10 @@ fn number(values: &Values, key: &str) -> u64 {
         Value::Number(number) => u64::try_from(number).unwrap_or(0),
         Value::Text(_) | Value::Texts(_) | Value::Database(_) => 0,
     }
+}
+
+fn small(values: &Values, key: &str) -> u32 {
+    u32::try_from(count(values, key)).unwrap_or(u32::MAX)
 }
 
 fn count(values: &Values, key: &str) -> usize {

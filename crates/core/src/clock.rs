@@ -138,7 +138,10 @@ mod tests {
         let same = Some("2026-11-21T01:54:56.789Z".to_owned());
         assert_eq!(at("2026-11-21T01:54:56.789Z"), same);
         assert_eq!(at("2026-11-21T02:54:56.789+01:00"), same);
-        assert_eq!(at("2026-11-21").as_deref(), Some("2026-11-21T00:00:00.000Z"));
+        assert_eq!(
+            at("2026-11-21").as_deref(),
+            Some("2026-11-21T00:00:00.000Z")
+        );
         for bad in ["", "today", "2026-13-01", "2026-11"] {
             assert_eq!(at(bad), None, "{bad}");
         }

@@ -128,6 +128,14 @@ free_id!(
     /// The hub's own name for an upstream's task.
     TaskHandle
 );
+free_id!(
+    /// A call that waits for a person, as people say it (`7K2QXM`).
+    ApprovalId
+);
+free_id!(
+    /// A change that was proposed, as people say it (`P-7K2QXM`).
+    ProposalId
+);
 
 // === impl ServerName ===
 

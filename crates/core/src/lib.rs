@@ -19,7 +19,7 @@ pub use cancel::{Cancel, CancelReason};
 pub use clock::{Clock, SharedClock, SystemClock, Wall};
 pub use context::{Caller, OpContext, Principal, Via};
 pub use home::Home;
-pub use id::{BootId, ClientId, EntityId, SeatId, ServerName, TaskHandle};
+pub use id::{ApprovalId, BootId, ClientId, EntityId, ProposalId, SeatId, ServerName, TaskHandle};
 pub use labels::EntityLabels;
 pub use secret::Secret;
 pub use task::TaskSet;

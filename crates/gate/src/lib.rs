@@ -8,17 +8,27 @@
 //! front talk to each transport, was rejected because the rules would then have
 //! to be asked in every pair of them.
 
+pub mod approval;
+mod asking;
 pub mod call;
+pub mod code;
+pub mod conversation;
 pub mod event;
 pub mod listing;
 pub mod peer;
 pub mod pipeline;
+pub mod proposal;
+pub mod rate;
 pub mod server;
 pub mod stage;
 
 /// The words a decision is made in; whoever holds servers needs them too.
 pub use legation_policy as policy;
 
+/// The key and the proof that approvals take.
+pub use legation_keystore as keystore;
+
+pub use asking::Asking;
 pub use call::{
     Call, CallFailure, Endpoint, InputRequired, Item, Outcome, Request, Retry, TaskWish,
 };

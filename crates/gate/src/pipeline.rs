@@ -5,15 +5,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use legation_core::{Caller, EntityId, OpContext, ServerName, TaskHandle};
-use legation_ledger::Ledger;
-use legation_policy::{Rules, Target, Verb};
+use legation_ledger::{Claim, Ledger, LedgerError, Ticket};
+use legation_policy::{Arguments, AskKind, Decision, Inquiry, Permitted, Rules, Target, Verb};
 use legation_wire::json::Raw;
+use legation_wire::message::ErrorObject;
 
+use crate::approval::Approvals;
+use crate::proposal::Proposal;
+use crate::stage::ask::{Agreed, Question, Unapproved};
 use crate::stage::{self, KnownClients};
 use crate::{
-    Call, Description, Endpoint, Item, ListKind, Listing, Outcome, Peer, Refusal, Request,
-    ServerSet, Subscription, TaskVerb,
+    Ask, Asking, Call, Description, Endpoint, Item, ListKind, Listing, Outcome, Peer, Refusal,
+    Request, ServerSet, Subscription, TaskVerb,
 };
+
+/// How often a call is decided before it is given up: a person is asked once,
+/// and other calls of the conversation may come between.
+const ROUNDS: usize = 8;
+/// In a request's `_meta`, for a server that can tell a repeated request from a
+/// new one: what an applied proposal is known by.
+const IDEMPOTENCY_KEY: &str = "io.legation/idempotencyKey";
 
 /// How many filtered lists are kept; past that they are made anew.
 const FILTERED_MAX: usize = 256;
@@ -25,8 +36,33 @@ pub struct Gate {
     ledger: Arc<Ledger>,
     rules: ArcSwap<Rules>,
     clients: ArcSwap<KnownClients>,
+    asking: Asking,
+    /// The chain of refusals that name nobody's data.
     entity: EntityId,
     filtered: Mutex<HashMap<FilterKey, Arc<Listing>>>,
+}
+
+/// A call that may be made, and what making it uses up.
+#[derive(Debug)]
+struct Cleared {
+    permitted: Permitted,
+    uses: Uses,
+}
+
+/// What the record of an intent uses up.
+#[derive(Debug)]
+enum Uses {
+    Nothing,
+    Approval(legation_core::ApprovalId),
+    Proposal(Box<Proposal>),
+}
+
+/// A call on its way to a decision.
+#[derive(Debug, Clone, Copy)]
+struct Asks<'a> {
+    item: &'a Item,
+    peer: &'a Arc<dyn Peer>,
+    arguments: Option<&'a Raw>,
 }
 
 /// A list, a client and a state of the rules.
@@ -47,12 +83,15 @@ impl Gate {
         ledger: Arc<Ledger>,
         rules: Rules,
         clients: KnownClients,
+        asking: Asking,
     ) -> Self {
+        asking.policy_changed(rules.version());
         Self {
             servers,
             ledger,
             rules: ArcSwap::from_pointee(rules),
             clients: ArcSwap::from_pointee(clients),
+            asking,
             entity: EntityId::personal(),
             filtered: Mutex::new(HashMap::new()),
         }
@@ -60,7 +99,9 @@ impl Gate {
 
     /// Puts new rules in force for every call that has not been decided yet.
     pub fn set_rules(&self, rules: Rules) {
+        let version = rules.version();
         self.rules.store(Arc::new(rules));
+        self.asking.policy_changed(version);
         self.filtered
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -78,6 +119,12 @@ impl Gate {
         self.rules.load_full()
     }
 
+    /// Approvals, proposals, labels and budgets.
+    #[must_use]
+    pub fn asking(&self) -> &Asking {
+        &self.asking
+    }
+
     /// The servers, for what needs no decision: seats, tasks' handles, events.
     #[must_use]
     pub fn servers(&self) -> &Arc<dyn ServerSet> {
@@ -88,37 +135,49 @@ impl Gate {
     ///
     /// # Errors
     /// A [`Refusal`] when a stage stopped it; nothing reached a server then.
-    pub async fn call(&self, context: &OpContext, request: Request) -> Result<Outcome, Refusal> {
+    pub async fn call(
+        self: &Arc<Self>,
+        context: &OpContext,
+        mut request: Request,
+    ) -> Result<Outcome, Refusal> {
         self.clients.load().check(&context.caller.principal)?;
-        let target = match stage::resolve::resolve(
-            self.servers.as_ref(),
-            context,
-            &request.endpoint,
-            &request.item,
-        )
-        .await
-        {
+        let resolved = stage::resolve::resolve(self.servers.as_ref(), context, &mut request).await;
+        let target = match resolved {
             Ok(target) => target,
             Err(unresolved) => {
-                let refusal = Refusal::from(unresolved);
                 let subject = (request.item.verb(), None, request.item.name());
-                return Err(self.refuse(context, subject, refusal).await);
+                return Err(self.refuse(context, subject, unresolved.into()).await);
             }
         };
-        let permitted = self.decide(context, target).await?;
+        if let Err(early) = stage::limit::limit(&self.asking.rates, context, &target) {
+            let subject = (target.verb, Some(&target.server), &*target.item);
+            return Err(self.refuse(context, subject, early.into()).await);
+        }
         let arguments = request.params.get("arguments").cloned();
-        let ticket =
-            stage::record::intent(&self.ledger, &self.entity, &permitted, arguments.as_ref())
-                .await
-                .map_err(Refusal::NotRecorded)?;
+        let asks = Asks {
+            item: &request.item,
+            peer: &request.peer,
+            arguments: arguments.as_ref(),
+        };
+        let cleared = self.clear(context, target, asks).await?;
+        let ticket = self.intend(context, &cleared, arguments.as_ref()).await?;
+        let Cleared { permitted, uses } = cleared;
         let Request {
             item,
-            params,
+            mut params,
             retry,
             task,
             peer,
             endpoint: _,
         } = request;
+        if let Uses::Proposal(proposal) = uses {
+            legation_wire::meta::set(
+                &mut params,
+                IDEMPOTENCY_KEY,
+                Raw::str(&proposal.idempotency_key),
+            );
+        }
+        let peer = stage::sample::guard(self, context, permitted.target(), peer);
         let call = Call {
             item,
             params,
@@ -137,7 +196,7 @@ impl Gate {
     /// # Errors
     /// A [`Refusal`] when a stage stopped it.
     pub async fn task(
-        &self,
+        self: &Arc<Self>,
         context: &OpContext,
         handle: TaskHandle,
         verb: TaskVerb,
@@ -145,30 +204,69 @@ impl Gate {
     ) -> Result<Outcome, Refusal> {
         self.clients.load().check(&context.caller.principal)?;
         let mut target = self.servers.task_target(&context.caller, &handle)?;
+        let item = Item::Tool(target.item.clone());
         let recorded = match &verb {
             TaskVerb::Get => None,
             TaskVerb::Update(responses) => Some((Verb::TaskUpdate, Some(responses.to_raw()))),
             TaskVerb::Cancel => Some((Verb::TaskCancel, None)),
         };
         let Some((act, arguments)) = recorded else {
-            let permitted = self.decide(context, target).await?;
+            self.asking.rates.poll(&context.caller.principal.client)?;
+            // The call that began the task was decided on what it carried; what
+            // is read now must only still be allowed to this client at all.
+            let permitted = self.watch(context, target).await?;
+            let peer = stage::sample::guard(self, context, permitted.target(), peer);
             return Ok(self
                 .servers
                 .task(context.clone(), permitted, handle, verb, peer)
                 .await);
         };
         target.verb = act;
-        let permitted = self.decide(context, target).await?;
-        let ticket =
-            stage::record::intent(&self.ledger, &self.entity, &permitted, arguments.as_ref())
-                .await
-                .map_err(Refusal::NotRecorded)?;
+        let asks = Asks {
+            item: &item,
+            peer: &peer,
+            arguments: arguments.as_ref(),
+        };
+        let cleared = self.clear(context, target, asks).await?;
+        let ticket = self.intend(context, &cleared, arguments.as_ref()).await?;
+        let permitted = cleared.permitted;
+        let peer = stage::sample::guard(self, context, permitted.target(), peer);
         let outcome = self
             .servers
             .task(context.clone(), permitted, handle, verb, peer)
             .await;
         stage::record::outcome(&self.ledger, ticket, &outcome);
         Ok(outcome)
+    }
+
+    /// Brings a server's wish to use the client's model to the client, through
+    /// the same decision and record as a call.
+    pub(crate) async fn sample(
+        self: &Arc<Self>,
+        context: &OpContext,
+        target: Target,
+        peer: Arc<dyn Peer>,
+        ask: Ask,
+    ) -> Result<Raw, ErrorObject> {
+        let item = Item::Tool(target.item.clone());
+        let asks = Asks {
+            item: &item,
+            peer: &peer,
+            arguments: Some(&ask.params),
+        };
+        let told = |refusal: Refusal| refusal.to_error();
+        let cleared = self.clear(context, target, asks).await.map_err(told)?;
+        let ticket = self
+            .intend(context, &cleared, Some(&ask.params))
+            .await
+            .map_err(told)?;
+        let answer = peer.ask(ask).await;
+        let outcome = match &answer {
+            Ok(raw) => Outcome::Complete(raw.clone()),
+            Err(error) => Outcome::Error(error.clone()),
+        };
+        stage::record::outcome(&self.ledger, ticket, &outcome);
+        answer
     }
 
     /// The handles of the caller's tasks.
@@ -189,6 +287,7 @@ impl Gate {
         kind: ListKind,
     ) -> Result<Arc<Listing>, Refusal> {
         self.clients.load().check(&context.caller.principal)?;
+        self.asking.rates.poll(&context.caller.principal.client)?;
         let whole = self.servers.listing(&context.caller, endpoint, kind)?;
         let rules = self.rules.load();
         let key = FilterKey {
@@ -239,26 +338,195 @@ impl Gate {
     ) -> Result<Subscription, Refusal> {
         self.clients.load().check(&context.caller.principal)?;
         let item = Item::Resource(uri.into());
-        let target =
-            stage::resolve::resolve(self.servers.as_ref(), context, endpoint, &item).await?;
-        let permitted = self.decide(context, target).await?;
+        let target = match self.servers.resolve(&context.caller, endpoint, &item) {
+            crate::Resolve::Ready(target) => target?,
+            crate::Resolve::Wait(target) => target.await?,
+        };
+        let permitted = self.watch(context, target).await?;
         Ok(self.servers.subscribe(&context.caller, &permitted))
     }
 
-    async fn decide(
+    /// Decides a call, and has a person asked where one is needed, until it is
+    /// permitted or refused.
+    async fn clear(
+        &self,
+        context: &OpContext,
+        mut target: Target,
+        asks: Asks<'_>,
+    ) -> Result<Cleared, Refusal> {
+        let mut certified = None;
+        for _ in 0..ROUNDS {
+            match self.decide_once(context, target, asks.arguments, certified.as_deref()) {
+                Err(refusal) => return Err(self.refuse_known(context, refusal).await),
+                Ok(Step::Cleared(cleared)) => {
+                    return Ok(match certified {
+                        Some(proposal) => Cleared {
+                            uses: Uses::Proposal(proposal),
+                            ..cleared
+                        },
+                        None => cleared,
+                    });
+                }
+                Ok(Step::Again(again)) => target = again,
+                Ok(Step::Ask(asked)) => match self.agree(context, *asked, asks).await {
+                    Ok(Agreed::Granted(again)) => target = again,
+                    Ok(Agreed::Certified(again, proposal)) => {
+                        target = again;
+                        certified = Some(proposal);
+                    }
+                    Err(unapproved) => {
+                        let refusal = Refusal::Unapproved(Box::new(unapproved));
+                        return Err(self.refuse_known(context, refusal).await);
+                    }
+                },
+            }
+        }
+        let unapproved = Unapproved::Voided {
+            rule: "approval.void".into(),
+            target: Box::new(target),
+        };
+        let refusal = Refusal::Unapproved(Box::new(unapproved));
+        Err(self.refuse_known(context, refusal).await)
+    }
+
+    /// One decision, on what is known at one moment.
+    fn decide_once(
         &self,
         context: &OpContext,
         target: Target,
-    ) -> Result<legation_policy::Permitted, Refusal> {
-        let decided = stage::decide::decide(&self.rules.load(), context, target);
-        match decided {
-            Ok(permitted) => Ok(permitted),
-            Err(denied) => {
-                let target = denied.target.clone();
-                let subject = (target.verb, Some(&target.server), &*target.item);
-                Err(self.refuse(context, subject, Refusal::Denied(denied)).await)
+        arguments: Option<&Raw>,
+        certified: Option<&Proposal>,
+    ) -> Result<Step, Refusal> {
+        let caller = &context.caller;
+        let conversations = &self.asking.conversations;
+        let labels = conversations.labels(caller).map_err(Refusal::NoLabels)?;
+        let arguments = arguments.map(|raw| Arguments::new(raw.as_text()));
+        let grants = self.asking.approvals.index();
+        let decision = stage::decide::decide(
+            &self.rules.load(),
+            &Inquiry {
+                principal: &caller.principal,
+                on_behalf_of: None,
+                seat: &caller.seat,
+                workspace: caller.workspace.as_deref(),
+                labels: &labels,
+                arguments: arguments.as_ref(),
+                unredacted_phi: None,
+                confidence: None,
+                certified: certified.is_some(),
+                grants: &grants,
+                now_ms: self.asking.approvals.now_ms(),
+            },
+            target,
+        );
+        let permitted = match decision {
+            Decision::Permitted(permitted) => permitted,
+            Decision::Ask(asked) => return Ok(Step::Ask(asked)),
+            Decision::Denied(denied) => return Err(denied.into()),
+        };
+        if let Some(proposal) = certified
+            && !is_as_certified(&permitted, proposal)
+        {
+            let unapproved = Unapproved::Voided {
+                rule: permitted.rule().as_str().into(),
+                target: Box::new(permitted.target().clone()),
+            };
+            return Err(Box::new(unapproved).into());
+        }
+        let joined = conversations
+            .join(caller, &labels, permitted.labels())
+            .map_err(Refusal::NoLabels)?;
+        if joined.is_err() {
+            return Ok(Step::Again(permitted.target().clone()));
+        }
+        let uses = permitted.grant().and_then(Approvals::used_by);
+        Ok(Step::Cleared(Cleared {
+            permitted,
+            uses: uses.map_or(Uses::Nothing, Uses::Approval),
+        }))
+    }
+
+    /// A decision on what carries nothing and asks nobody: looking at what was
+    /// begun, and being told of changes.
+    async fn watch(&self, context: &OpContext, target: Target) -> Result<Permitted, Refusal> {
+        match self.decide_once(context, target, None, None) {
+            Ok(Step::Cleared(cleared)) => Ok(cleared.permitted),
+            Ok(Step::Again(target)) => {
+                let moved = Unapproved::Voided {
+                    rule: "boundary.conversation_moved".into(),
+                    target: Box::new(target),
+                };
+                Err(Box::new(moved).into())
+            }
+            Ok(Step::Ask(asked)) => {
+                let denied = match Decision::Ask(asked).permitted() {
+                    Ok(permitted) => return Ok(permitted),
+                    Err(denied) => denied,
+                };
+                Err(self.refuse_known(context, denied.into()).await)
+            }
+            Err(refusal) => Err(self.refuse_known(context, refusal).await),
+        }
+    }
+
+    async fn agree(
+        &self,
+        context: &OpContext,
+        asked: legation_policy::Asked,
+        asks: Asks<'_>,
+    ) -> Result<Agreed, Unapproved> {
+        let question = Question {
+            context,
+            item: asks.item,
+            peer: asks.peer,
+            arguments: asks.arguments.map_or("", Raw::as_text),
+        };
+        if asked.kind == AskKind::Certify {
+            return stage::ask::propose(&self.asking.proposals, &question, asked);
+        }
+        stage::ask::ask(&self.asking.approvals, &question, asked).await
+    }
+
+    /// Records the intent, and tells the approvals what it used up.
+    async fn intend(
+        &self,
+        context: &OpContext,
+        cleared: &Cleared,
+        arguments: Option<&Raw>,
+    ) -> Result<Ticket, Refusal> {
+        let claim = match &cleared.uses {
+            Uses::Nothing => None,
+            Uses::Approval(id) => Some(Claim::Approval(id.as_str())),
+            Uses::Proposal(proposal) => Some(Claim::Proposal(proposal.id.as_str())),
+        };
+        let recorded =
+            stage::record::intent(&self.ledger, &cleared.permitted, claim, arguments).await;
+        let spent = matches!(recorded, Err(LedgerError::Claimed { .. }));
+        if spent || recorded.is_ok() {
+            match &cleared.uses {
+                Uses::Nothing => {}
+                Uses::Approval(id) => self.asking.approvals.consumed(id),
+                Uses::Proposal(proposal) => self.asking.proposals.applied(&proposal.id),
             }
         }
+        if spent {
+            let unapproved = Unapproved::Spent {
+                rule: cleared.permitted.rule().as_str().into(),
+                target: Box::new(cleared.permitted.target().clone()),
+            };
+            let refusal = Refusal::Unapproved(Box::new(unapproved));
+            return Err(self.refuse_known(context, refusal).await);
+        }
+        recorded.map_err(Refusal::NotRecorded)
+    }
+
+    /// Records a refusal that names its target.
+    async fn refuse_known(&self, context: &OpContext, refusal: Refusal) -> Refusal {
+        let Some(target) = refusal.target().cloned() else {
+            return refusal;
+        };
+        let subject = (target.verb, Some(&target.server), &*target.item);
+        self.refuse(context, subject, refusal).await
     }
 
     /// A refusal is recorded too; the caller hears of a ledger that cannot.
@@ -275,6 +543,29 @@ impl Gate {
             Err(error) => Refusal::NotRecorded(error),
         }
     }
+}
+
+/// What one decision leads to.
+enum Step {
+    /// It may be made.
+    Cleared(Cleared),
+    /// The conversation moved on meanwhile: decide again.
+    Again(Target),
+    /// A person has to agree first.
+    Ask(Box<legation_policy::Asked>),
+}
+
+/// Whether what was permitted is what a person certified, to the letter.
+fn is_as_certified(permitted: &Permitted, proposal: &Proposal) -> bool {
+    let (target, bound) = (permitted.target(), &proposal.bound);
+    permitted.principal().client == bound.client
+        && target.server == bound.server
+        && target.verb == bound.verb
+        && target.item == bound.item
+        && target.definition == bound.definition
+        && *permitted.entity() == bound.entity
+        && *permitted.args_digest() == bound.arguments
+        && permitted.policy_version() == bound.policy_version
 }
 
 #[cfg(test)]

@@ -1,19 +1,26 @@
 //! The stages, one file each, and what a call is told when one stops it.
 
 use legation_ledger::LedgerError;
-use legation_policy::Denied;
+use legation_policy::registry::ReasonCode;
+use legation_policy::{Denied, Target};
+use legation_store::StoreError;
 use legation_wire::codes;
-use legation_wire::json::Raw;
+use legation_wire::json::{Object, Raw};
 use legation_wire::message::ErrorObject;
 use serde::Serialize;
 
 use crate::Unresolved;
+use crate::rate::TooMany;
 
+pub mod ask;
 pub mod authenticate;
 pub mod decide;
+pub mod limit;
 pub mod record;
 pub mod resolve;
+pub(crate) mod sample;
 
+pub use ask::Unapproved;
 pub use authenticate::{KnownClients, NotAuthentic};
 
 /// A call that a stage stopped; nothing reached a server.
@@ -25,19 +32,40 @@ pub enum Refusal {
     /// The name leads nowhere.
     #[error(transparent)]
     Unresolved(#[from] Unresolved),
+    /// It came too soon.
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
     /// A rule says no.
     #[error(transparent)]
-    Denied(#[from] Denied),
+    Denied(#[from] Box<Denied>),
+    /// A person is needed, or said no.
+    #[error(transparent)]
+    Unapproved(#[from] Box<Unapproved>),
+    /// What the conversation holds is not known, so nothing can be decided.
+    #[error("whose data this conversation holds could not be read; nothing was called")]
+    NoLabels(#[source] StoreError),
     /// The intent could not be recorded, so nothing was done.
     #[error("the call could not be recorded and was not sent")]
     NotRecorded(#[source] LedgerError),
 }
 
-/// The `data` member of a refusal's JSON-RPC error.
+/// The `data` member of a refusal's JSON-RPC error, and the structured content of
+/// a refused tool's result.
 #[derive(Debug, Serialize)]
 struct RefusalData<'a> {
+    blocked: bool,
+    reason_code: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocked_action: Option<String>,
+    next_safe_step: String,
     rule: &'a str,
     hint: String,
+    /// `pending` while a person has not answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'static str>,
+    /// What a pending call waits under.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approval_id: Option<&'a str>,
     /// The resource that was asked for, as the specification wants it for one
     /// that is not found (2026-07-28, server/resources).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,7 +84,10 @@ impl Refusal {
             Self::Unresolved(Unresolved::Unavailable { .. }) => "resolve.unavailable",
             Self::Unresolved(Unresolved::Ambiguous { .. }) => "resolve.ambiguous",
             Self::Unresolved(Unresolved::NoEndpoint { .. }) => "resolve.no_endpoint",
+            Self::TooMany(_) => "rate.too_many",
             Self::Denied(denied) => denied.rule.as_str(),
+            Self::Unapproved(unapproved) => unapproved.rule(),
+            Self::NoLabels(_) => "boundary.unknown_labels",
             Self::NotRecorded(_) => "ledger.unavailable",
         }
     }
@@ -78,8 +109,10 @@ impl Refusal {
             Self::Unresolved(Unresolved::NoEndpoint { .. }) => {
                 "`legation mcp list` shows the servers, legation.toml the views".to_owned()
             }
+            Self::TooMany(error) => error.hint(),
             Self::Denied(denied) => denied.hint().to_owned(),
-            Self::NotRecorded(_) => {
+            Self::Unapproved(unapproved) => unapproved.hint(),
+            Self::NoLabels(_) | Self::NotRecorded(_) => {
                 "see that the disk of the data directory has room and can be written".to_owned()
             }
         }
@@ -89,10 +122,11 @@ impl Refusal {
     #[must_use]
     pub fn code(&self) -> i64 {
         match self {
-            Self::NotAuthentic(_) | Self::Denied(_) => codes::REFUSED,
-            Self::Unresolved(Unresolved::Unavailable { .. }) | Self::NotRecorded(_) => {
-                codes::SERVER_UNAVAILABLE
-            }
+            Self::NotAuthentic(_) | Self::Denied(_) | Self::Unapproved(_) => codes::REFUSED,
+            Self::TooMany(_) => codes::OVERLOADED,
+            Self::Unresolved(Unresolved::Unavailable { .. })
+            | Self::NoLabels(_)
+            | Self::NotRecorded(_) => codes::SERVER_UNAVAILABLE,
             Self::Unresolved(
                 Unresolved::Unknown { .. }
                 | Unresolved::Ambiguous { .. }
@@ -101,26 +135,90 @@ impl Refusal {
         }
     }
 
+    /// The reason as a word that programs compare.
+    #[must_use]
+    pub fn reason_code(&self) -> ReasonCode {
+        match self {
+            Self::NotAuthentic(_) => ReasonCode::MissingOrInvalidAuth,
+            Self::Unresolved(_) => ReasonCode::UnknownTarget,
+            Self::TooMany(_) => ReasonCode::RateLimited,
+            Self::Denied(denied) => denied.reason_code,
+            Self::Unapproved(unapproved) => unapproved.reason_code(),
+            Self::NoLabels(_) => ReasonCode::MissingEntityOrProvenance,
+            Self::NotRecorded(_) => ReasonCode::LedgerUnavailable,
+        }
+    }
+
+    /// What was refused, where it was found.
+    #[must_use]
+    pub fn target(&self) -> Option<&Target> {
+        match self {
+            Self::Denied(denied) => Some(&denied.target),
+            Self::Unapproved(unapproved) => Some(unapproved.target()),
+            Self::NotAuthentic(_)
+            | Self::Unresolved(_)
+            | Self::TooMany(_)
+            | Self::NoLabels(_)
+            | Self::NotRecorded(_) => None,
+        }
+    }
+
+    /// The result that tells a model of the refusal of a tool it called, so that
+    /// it can act on it; `None` for what is no matter of the model's: a bad
+    /// credential, a name that leads nowhere, a hub that cannot record.
+    #[must_use]
+    pub fn to_tool_result(&self) -> Option<Raw> {
+        match self {
+            Self::TooMany(_) | Self::Denied(_) | Self::Unapproved(_) => {}
+            Self::NotAuthentic(_)
+            | Self::Unresolved(_)
+            | Self::NoLabels(_)
+            | Self::NotRecorded(_) => return None,
+        }
+        let message = legation_core::error::chain(self);
+        let text = format!("{message}\n{}", self.hint());
+        let content = Object::new()
+            .with("type", Raw::from_static(r#""text""#))
+            .with("text", Raw::str(&text));
+        let result = Object::new()
+            .with("content", Raw::array(&[content.to_raw()]))
+            .with("structuredContent", Raw::from_serialize(&self.data()))
+            .with("isError", Raw::bool(true));
+        Some(result.to_raw())
+    }
+
     /// The JSON-RPC error a client is told; every refusal names its rule in
     /// `data.rule`.
     #[must_use]
     pub fn to_error(&self) -> ErrorObject {
+        ErrorObject::new(self.code(), &legation_core::error::chain(self))
+            .with_data(Raw::from_serialize(&self.data()))
+    }
+
+    fn data(&self) -> RefusalData<'_> {
         let uri = match self {
             Self::Unresolved(Unresolved::Unknown {
                 what: "resource",
                 name,
             }) => Some(&**name),
-            Self::NotAuthentic(_)
-            | Self::Denied(_)
-            | Self::NotRecorded(_)
-            | Self::Unresolved(_) => None,
+            _ => None,
         };
-        let data = RefusalData {
+        let waits = match self {
+            Self::Unapproved(unapproved) => unapproved.waits_under(),
+            _ => None,
+        };
+        RefusalData {
+            blocked: true,
+            reason_code: self.reason_code().as_str(),
+            blocked_action: self
+                .target()
+                .map(|target| format!("{}/{}", target.server, target.item)),
+            next_safe_step: self.hint(),
             rule: self.rule(),
             hint: self.hint(),
+            status: waits.map(|_| "pending"),
+            approval_id: waits,
             uri,
-        };
-        ErrorObject::new(self.code(), &legation_core::error::chain(self))
-            .with_data(Raw::from_serialize(&data))
+        }
     }
 }

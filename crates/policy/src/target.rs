@@ -157,7 +157,7 @@ impl Verb {
     }
 
     /// What a person calls it, to be followed by the item.
-    pub(crate) fn in_words(self) -> &'static str {
+    pub fn in_words(self) -> &'static str {
         match self {
             Self::CallTool => "calling the tool",
             Self::ReadResource => "reading the resource",

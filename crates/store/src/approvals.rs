@@ -97,7 +97,7 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn approval_put(&self, approval: &ApprovalRow) -> Result<bool, StoreError> {
-        let version = i64::try_from(approval.policy_version).unwrap_or(i64::MAX);
+        let version = approval.policy_version.cast_signed();
         self.write_durable("storing an approval", |session| {
             session.execute(
                 PUT,
@@ -244,7 +244,7 @@ fn from_row(mut row: Row) -> Result<ApprovalRow, DatabaseError> {
         entity: row.text()?,
         definition: row.hash_or_null()?,
         args_digest: row.hash()?,
-        policy_version: u64::try_from(row.int()?).unwrap_or_default(),
+        policy_version: row.int()?.cast_unsigned(),
         created_ms: row.int()?,
         expires_ms: row.int()?,
         decided_ms: row.int_or_null()?,

@@ -174,9 +174,7 @@ impl Store {
 
 /// Stores a grant in a transaction; the generation after it.
 pub(crate) fn put_in(session: &mut dyn Session, grant: &GrantRow) -> Result<i64, DatabaseError> {
-    let version = grant
-        .policy_version
-        .map(|version| i64::try_from(version).unwrap_or(i64::MAX));
+    let version = grant.policy_version.map(u64::cast_signed);
     session.execute(
         PUT,
         &[
@@ -240,9 +238,7 @@ fn from_row(mut row: Row) -> Result<GrantRow, DatabaseError> {
         definition: row.hash_or_null()?,
         args_digest: row.hash_or_null()?,
         rung: row.text()?,
-        policy_version: row
-            .int_or_null()?
-            .map(|version| u64::try_from(version).unwrap_or_default()),
+        policy_version: row.int_or_null()?.map(i64::cast_unsigned),
         scope: row.text()?,
         seat: row.text_or_null()?,
         workspace: row.text_or_null()?,

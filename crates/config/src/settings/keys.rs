@@ -37,7 +37,7 @@ const fn number(name: &'static str, min: i64, max: i64) -> Key {
 pub(super) const LOG_LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 
 /// All keys but those of views, whose names are the owner's.
-pub(super) const KEYS: [Key; 18] = [
+pub(super) const KEYS: [Key; 23] = [
     Key {
         name: "listen",
         kind: Kind::Address,
@@ -77,6 +77,11 @@ pub(super) const KEYS: [Key; 18] = [
     number("limits.connections", 1, 1 << 20),
     number("limits.request_read_ms", 100, DAY_MS),
     number("limits.tools_per_server", 1, 1_000_000),
+    number("rate.client_per_minute", 0, 1_000_000_000),
+    number("rate.server_per_minute", 0, 1_000_000_000),
+    number("rate.tool_per_minute", 0, 1_000_000_000),
+    number("rate.poll_per_minute", 0, 1_000_000_000),
+    number("rate.burst_s", 1, 3600),
 ];
 
 /// The keys of one view.

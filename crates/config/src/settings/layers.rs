@@ -192,7 +192,7 @@ impl Reader<'_> {
     fn root(&mut self, table: &DeTable<'_>) -> Result<(), SettingsError> {
         for (key, value) in table {
             match (key.get_ref().as_ref(), value.get_ref()) {
-                (name @ ("ledger" | "limits" | "store"), DeValue::Table(members)) => {
+                (name @ ("ledger" | "limits" | "rate" | "store"), DeValue::Table(members)) => {
                     let prefix = format!("{name}.");
                     for (key, value) in members {
                         self.setting(&prefix, key.get_ref(), &key.span(), value)?;
@@ -203,7 +203,7 @@ impl Reader<'_> {
                         self.view(name.get_ref(), &name.span(), view)?;
                     }
                 }
-                (name @ ("ledger" | "limits" | "store" | "views"), _) => {
+                (name @ ("ledger" | "limits" | "rate" | "store" | "views"), _) => {
                     return Err(SettingsError::BadValue {
                         place: self.place(&value.span()),
                         key: name.to_owned(),

@@ -64,6 +64,11 @@ fn defaults_are_read_from_their_own_file() {
         listen = "127.0.0.1:48080" # Where the HTTP front listens. Addresses beyond this machine are refused.
         load_parallelism = 5 # How many servers are started at once.
         log_level = "info" # How much is logged: error, warn, info, debug or trace.
+        rate.burst_s = 10 # How many seconds' worth of a budget may be used at once.
+        rate.client_per_minute = 0 # How many calls a minute one client may make; 0 is no limit.
+        rate.poll_per_minute = 0 # How often a minute one client may read a list or ask after a task; 0 is no limit. Calls have budgets of their own.
+        rate.server_per_minute = 0 # How many calls a minute one client may make to one server; 0 is no limit.
+        rate.tool_per_minute = 0 # How many calls a minute one client may make of one tool; 0 is no limit.
         slow_start_ms = 10000 # After so many milliseconds a server that is still connecting is warned about.
         store.url = "" # Where the hub keeps its records, approvals and the like: empty for the file state.db in the data directory, else a PostgreSQL database, like postgres://legation:${DB_PASSWORD}@db.example.com/legation. A password that is left out is taken from the variable PGPASSWORD. Beyond this machine the connection is encrypted and the server's certificate checked.
     "#]].assert_eq(&shown);

@@ -10,6 +10,7 @@ use legation_wire::message::ErrorObject;
 use legation_wire::translate::{self, CacheHint, Task};
 
 use super::{Inquiry, errors};
+use crate::method::Method;
 use crate::parking::Body;
 use crate::session::Session;
 
@@ -34,7 +35,7 @@ pub(super) fn legacy(
         }
         Ok(Outcome::Error(error)) => Err(errors::upstream(inquiry, error)),
         Ok(Outcome::Failed(failure)) => Err(errors::failed(inquiry, &failure)),
-        Err(refusal) => Err(errors::refused_item(inquiry, &refusal)),
+        Err(refusal) => refused(inquiry, &refusal),
     }
 }
 
@@ -55,7 +56,20 @@ pub(super) fn modern(inquiry: &Inquiry, end: Result<Outcome, Refusal>) -> Body {
         Ok(Outcome::InputRequired(_)) => Err(broken("it asked for input where none can be given")),
         Ok(Outcome::Error(error)) => Err(errors::upstream(inquiry, error)),
         Ok(Outcome::Failed(failure)) => Err(errors::failed(inquiry, &failure)),
-        Err(refusal) => Err(errors::refused_item(inquiry, &refusal)),
+        Err(refusal) => refused(inquiry, &refusal).map(|result| {
+            let method = &inquiry.request.method;
+            translate::complete_result_for_modern(method, &result, CacheHint::NONE, None)
+        }),
+    }
+}
+
+/// A refused tool is the model's business: it gets a result it can act on. All
+/// else is the client's, and an error.
+fn refused(inquiry: &Inquiry, refusal: &Refusal) -> Body {
+    let error = errors::refused_item(inquiry, refusal);
+    match refusal.to_tool_result() {
+        Some(result) if inquiry.method == Method::CallTool => Ok(result),
+        _ => Err(error),
     }
 }
 

@@ -10,8 +10,10 @@ use std::sync::Arc;
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
 use legation_core::{BootId, ClientId, SystemClock};
-use legation_gate::Gate;
+use legation_gate::keystore::Key;
+use legation_gate::rate::RateLimits;
 use legation_gate::stage::KnownClients;
+use legation_gate::{Asking, Gate};
 use legation_ledger::{Ledger, LedgerKeys};
 use legation_policy::Rules;
 use legation_store::{Store, StoreOptions};
@@ -91,17 +93,21 @@ impl Rig {
         let store =
             Store::open(&home.path().join("state.db"), StoreOptions::default()).expect("a store");
         let clock = SystemClock::shared();
-        let ledger = Ledger::open(
-            Arc::new(store),
-            LedgerKeys::from_bytes(&[7; 32]),
-            Arc::clone(&clock),
+        let store = Arc::new(store);
+        let asking = Asking::open(
+            &store,
+            &Key::from_bytes([8; 32]),
+            &clock,
+            RateLimits::default(),
         )
-        .expect("a ledger");
+        .expect("rows");
+        let ledger = Ledger::open(store, LedgerKeys::from_bytes(&[7; 32]), Arc::clone(&clock))
+            .expect("a ledger");
         let rules = Rules::parse(Rules::personal_template(), "template").expect("rules");
         let clients = KnownClients::new(["claude", "codex", "owner"].map(ClientId::new))
             .with_no_auth(settings.no_auth);
         let servers: Arc<dyn legation_gate::ServerSet> = Arc::clone(&fake) as _;
-        let gate = Gate::new(servers, Arc::new(ledger), rules, clients);
+        let gate = Gate::new(servers, Arc::new(ledger), rules, clients, asking);
         let front = Front::new(FrontParts {
             gate: Arc::new(gate),
             authenticator: Arc::new(Tokens),

@@ -145,7 +145,7 @@ impl ServerSet for OneServer {
 
 struct Bench {
     _dir: tempfile::TempDir,
-    gate: Gate,
+    gate: Arc<Gate>,
     servers: Arc<OneServer>,
     store: Arc<Store>,
     ledger: Arc<Ledger>,
@@ -162,12 +162,22 @@ fn bench(rules: Rules) -> Bench {
         calls: AtomicUsize::new(0),
         events: broadcast::Sender::new(4),
     });
+    let key = legation_keystore::Key::from_bytes([8; 32]);
+    let asking = Asking::open(
+        &store,
+        &key,
+        &SystemClock::shared(),
+        crate::rate::RateLimits::default(),
+    )
+    .expect("rows");
     let gate = Gate::new(
         Arc::clone(&servers) as Arc<dyn ServerSet>,
         Arc::clone(&ledger),
         rules,
         KnownClients::new([ClientId::new("claude")]),
+        asking,
     );
+    let gate = Arc::new(gate);
     Bench {
         _dir: dir,
         gate,

@@ -1,20 +1,20 @@
-//! Third stage: the rules.
+//! Fifth stage: the rules.
 //!
-//! It stands after the resolution, so that no alias of a tool escapes a rule,
-//! and before the record, so that the record can name the rule.
+//! It stands behind the resolution, so that no alias of a tool escapes a rule,
+//! and behind the restoring of tokens, so that rules see the real values; and
+//! before the record, so that the record can name the rule.
 
 use legation_core::OpContext;
-use legation_policy::{Denied, Permitted, PinState, Question, Rules, Target};
+use legation_policy::{Decision, Inquiry, PinState, Question, Rules, Target};
 
 use crate::{Entry, Listing};
 
-/// Asks the rules; the answer is the only key to a server.
-pub(crate) fn decide(
-    rules: &Rules,
-    context: &OpContext,
-    target: Target,
-) -> Result<Permitted, Denied> {
-    rules.decide(&context.caller.principal, target)
+/// Asks the rules; a permission is the only key to a server.
+pub(crate) fn decide(rules: &Rules, inquiry: &Inquiry<'_>, target: Target) -> Decision {
+    match rules.decide(inquiry.principal, target) {
+        Ok(permitted) => Decision::Permitted(permitted),
+        Err(denied) => Decision::Denied(Box::new(denied)),
+    }
 }
 
 /// The entries of a list that the caller may ever use, or `None` when that is

@@ -1,29 +1,30 @@
-//! Fourth and last stage: the intent before, the outcome after.
+//! Last stage before the call and last behind it: the intent, and the outcome.
 //!
 //! The intent stands last before the call so that everything recorded as
 //! intended was also permitted; when it cannot be written, nothing is called.
 
 use legation_core::{CancelReason, EntityId, OpContext, ServerName};
 use legation_ledger::{
-    Detail, Durability, Intent, Ledger, LedgerError, OutcomeRecord, Refused, Status, Ticket,
+    Claim, Detail, Durability, Intent, Ledger, LedgerError, OutcomeRecord, Refused, Status, Ticket,
 };
-use legation_policy::{Permitted, Verb};
+use legation_policy::{GrantId, Permitted, Rung, Verb};
 use legation_wire::json::Raw;
 
 use crate::{CallFailure, Outcome, Refusal};
 
-/// Records what is about to be done.
+/// Records what is about to be done, and uses up what allows it, in one
+/// transaction.
 pub(crate) async fn intent(
     ledger: &Ledger,
-    entity: &EntityId,
     permitted: &Permitted,
+    claim: Option<Claim<'_>>,
     arguments: Option<&Raw>,
 ) -> Result<Ticket, LedgerError> {
     let target = permitted.target();
     let principal = permitted.principal();
     let intent = Intent {
         call: ledger.next_call(),
-        entity,
+        entity: permitted.entity(),
         client: &principal.client,
         via: principal.via,
         server: Some(&target.server),
@@ -32,8 +33,16 @@ pub(crate) async fn intent(
         definition: target.definition.as_ref().map(|hash| &hash.0),
         rule: permitted.rule().as_str(),
         args: arguments.map(Raw::sha256_input),
-        detail: Detail::default(),
+        detail: Detail {
+            labels: permitted.labels().as_slice(),
+            rung: (permitted.rung() != Rung::Execute).then(|| permitted.rung().as_str()),
+            grant: permitted.grant().map(GrantId::as_str),
+            ..Detail::default()
+        },
     };
+    if let Some(claim) = claim {
+        return ledger.intent_claiming(&intent, claim).await;
+    }
     let durability = if permitted.reads_only() {
         Durability::PageCache
     } else {
@@ -88,7 +97,10 @@ pub(crate) async fn refused(
         definition: None,
         rule: refusal.rule(),
         args: None,
-        detail: Detail::default(),
+        detail: Detail {
+            reason_code: Some(refusal.reason_code().as_str()),
+            ..Detail::default()
+        },
     };
     let reason = refusal.to_string();
     let refused = Refused {

@@ -244,18 +244,22 @@ fn show_call(
 
 fn refused(out: Output, client: &mut DemoClient) -> Result<(), CliError> {
     let params = json!({"name": "example-erase", "arguments": {}});
-    match client.call("tools/call", params)? {
-        Ok(_) => Err(CliError::new(Exit::Failed, "a forbidden call went through")),
-        Err(error) => {
-            out.say(&format!(
-                "   example-erase {{}}\n     ✗ {}\n       rule {}; {}",
-                error["message"].as_str().unwrap_or("?"),
-                error["data"]["rule"].as_str().unwrap_or("?"),
-                error["data"]["hint"].as_str().unwrap_or("")
-            ));
-            Ok(())
-        }
+    let answer = client
+        .call("tools/call", params)?
+        .map_err(|error| hub_error(&error))?;
+    let told = &answer["structuredContent"];
+    if told["blocked"] != json!(true) {
+        return Err(CliError::new(Exit::Failed, "a forbidden call went through"));
     }
+    let text = answer["content"][0]["text"].as_str().unwrap_or("?");
+    out.say(&format!(
+        "   example-erase {{}}\n     ✗ refused: {}\n       {}, rule {}; {}",
+        text.lines().next().unwrap_or("?"),
+        told["reason_code"].as_str().unwrap_or("?"),
+        told["rule"].as_str().unwrap_or("?"),
+        told["next_safe_step"].as_str().unwrap_or("")
+    ));
+    Ok(())
 }
 
 fn hub_error(error: &Value) -> CliError {

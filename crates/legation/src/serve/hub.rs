@@ -14,7 +14,8 @@ use legation_core::home::HomeLock;
 use legation_core::process::GuardPath;
 use legation_core::{BootId, Cancel, Home, Secret, SharedClock, TaskSet};
 use legation_front::{Front, FrontParts, FrontSettings, Workers};
-use legation_gate::Gate;
+use legation_gate::rate::RateLimits;
+use legation_gate::{Asking, Gate};
 use legation_host::{Host, HostParts};
 use legation_keystore::Keystore;
 use legation_ledger::{Ledger, LedgerKeys};
@@ -76,6 +77,7 @@ pub(crate) struct Inner {
     pub(crate) host: Arc<Host>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) ledger: Arc<Ledger>,
+    pub(crate) keystore: Arc<Keystore>,
     pub(crate) keys: Arc<Keys>,
     pub(crate) no_auth: bool,
     pub(crate) additional: Vec<String>,
@@ -102,7 +104,9 @@ impl Hub {
         let store = Arc::new(open_store(&options)?);
         let keystore = Keystore::open(&options.home.keys())
             .map_err(|error| failed(&error).with_hint(error.hint()))?;
-        let keys = LedgerKeys::kept_in(Arc::new(keystore));
+        let keystore = Arc::new(keystore);
+        let asking = asking(&options, &store, &keystore)?;
+        let keys = LedgerKeys::kept_in(Arc::clone(&keystore));
         let ledger = Ledger::open(Arc::clone(&store), keys, options.clock.clone())
             .map_err(|error| failed(&error).with_hint(error.hint()))?;
         let ledger = Arc::new(ledger);
@@ -119,7 +123,7 @@ impl Hub {
             .map(TcpListener::local_addr)
             .transpose()
             .map_err(|error| failed(&error))?;
-        let (inner, settings) = Inner::new(&options, &store, ledger, listen)?;
+        let (inner, settings) = Inner::new(&options, (&store, keystore), ledger, listen, asking)?;
         let front = Front::new(FrontParts {
             gate: Arc::clone(&inner.gate),
             authenticator: Arc::clone(&inner.keys) as _,
@@ -228,9 +232,10 @@ fn open_store(options: &HubOptions) -> Result<Store, CliError> {
 impl Inner {
     fn new(
         options: &HubOptions,
-        store: &Arc<Store>,
+        (store, keystore): (&Arc<Store>, Arc<Keystore>),
         ledger: Arc<Ledger>,
         listen: Option<SocketAddr>,
+        asking: Asking,
     ) -> Result<(Arc<Self>, Settings), CliError> {
         let failed = |error: &dyn std::error::Error| CliError::failed(error);
         let settings = options.settings.clone();
@@ -252,6 +257,7 @@ impl Inner {
             Arc::clone(&ledger),
             rules,
             keys.known(options.no_auth),
+            asking,
         );
         let gate = Arc::new(gate);
         windows.open(&gate);
@@ -265,6 +271,7 @@ impl Inner {
             host,
             gate,
             ledger,
+            keystore,
             keys,
             no_auth: options.no_auth,
             additional: options.additional.clone(),
@@ -343,6 +350,26 @@ impl Inner {
             )
         })
     }
+}
+
+/// What the gate remembers between calls.
+fn asking(
+    options: &HubOptions,
+    store: &Arc<Store>,
+    keystore: &Keystore,
+) -> Result<Asking, CliError> {
+    let key = keystore
+        .key("approvals")
+        .map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
+    let rate = options.settings.rate;
+    let limits = RateLimits {
+        client_per_minute: rate.client_per_minute,
+        server_per_minute: rate.server_per_minute,
+        tool_per_minute: rate.tool_per_minute,
+        poll_per_minute: rate.poll_per_minute,
+        burst_s: rate.burst_s,
+    };
+    Asking::open(store, &key, &options.clock, limits).map_err(|error| CliError::failed(&error))
 }
 
 /// Takes the data directory. A hub that a bridge started waits for one that is

@@ -3,8 +3,10 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use futures_util::future::BoxFuture;
+use legation_core::clock::Wall;
 use legation_core::error::chain;
 use legation_core::{Caller, EntityId, OpContext};
+use legation_gate::approval::Bound;
 use legation_gate::{Endpoint, Gate, ListKind, Listing, ServerSet};
 use legation_host::Host;
 use legation_ledger::{Bounds, Evidence, Filter, Ledger, Note};
@@ -94,8 +96,40 @@ impl HubView for HubWindow {
         gate.listing(context, &Endpoint::All, ListKind::Tools).ok()
     }
 
-    fn approvals(&self, _caller: &Caller) -> Vec<ApprovalInfo> {
-        Vec::new()
+    fn approvals(&self, caller: &Caller) -> Vec<ApprovalInfo> {
+        let Some(gate) = self.gate.gate() else {
+            return Vec::new();
+        };
+        let client = &caller.principal.client;
+        let asking = gate.asking();
+        let info = |id: &str, bound: &Bound, state: &str, expires_ms: i64| ApprovalInfo {
+            id: id.to_owned(),
+            call: format!("{}/{}", bound.server, bound.item),
+            state: state.to_owned(),
+            expires: Wall(expires_ms).to_string(),
+        };
+        let waiting = asking.approvals.open_of(client);
+        let mut all: Vec<ApprovalInfo> = waiting
+            .iter()
+            .map(|open| {
+                let state = open.state.as_str();
+                info(open.id.as_str(), &open.bound, state, open.expires_ms)
+            })
+            .collect();
+        let proposed = asking.proposals.list();
+        all.extend(
+            proposed
+                .iter()
+                .filter(|open| open.bound.client == *client)
+                .map(|open| {
+                    let state = match open.certified {
+                        Some(_) => "granted",
+                        None => "pending",
+                    };
+                    info(open.id.as_str(), &open.bound, state, open.expires_ms)
+                }),
+        );
+        all
     }
 }
 

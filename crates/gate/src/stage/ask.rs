@@ -1,0 +1,462 @@
+//! Sixth stage: a person.
+//!
+//! It stands behind the decision, which says that one is needed, and before the
+//! record, whose transaction uses the answer up. The call is held here, not its
+//! connection: whoever cannot be asked, or does not answer, gets a pending
+//! result and finds the answer by calling again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use legation_core::{ApprovalId, OpContext, Via};
+use legation_policy::registry::ReasonCode;
+use legation_policy::{AskKind, Asked, Scope, Target};
+
+use crate::approval::{
+    self, APPROVAL_TTL_MS, Answer, AnswerError, Approval, Approvals, Bound, Channel, PREVIEW_MAX,
+    State,
+};
+use crate::proposal::{Draft, Proposal, ProposalError, Proposals};
+use crate::{Item, Peer};
+
+/// How long a client that is asked by a request is waited for: beyond it, its
+/// own time limit for the call would end the call.
+const WAIT: Duration = Duration::from_secs(45);
+
+/// A call that waits for a person, or was refused by one.
+#[derive(Debug, thiserror::Error)]
+pub enum Unapproved {
+    /// It waits; calling again finds the answer.
+    #[error("{} needs a person's approval ({reason}); nothing was called yet", Named(.target))]
+    Pending {
+        /// What it waits under.
+        id: ApprovalId,
+        /// The rule that asks.
+        rule: Box<str>,
+        /// Why it asks.
+        reason: Box<str>,
+        /// Which reason the rule gives.
+        code: ReasonCode,
+        /// What would be called.
+        target: Box<Target>,
+    },
+    /// A person said no.
+    #[error("a person denied {}; nothing was called", Named(.target))]
+    Denied {
+        /// Which question it was.
+        id: ApprovalId,
+        /// The rule that asked.
+        rule: Box<str>,
+        /// What was denied.
+        target: Box<Target>,
+    },
+    /// What a person agreed to is used up, or was taken back meanwhile.
+    #[error("the approval of {} was used up or taken back; nothing was called", Named(.target))]
+    Spent {
+        /// The rule that asked.
+        rule: Box<str>,
+        /// What would have been called.
+        target: Box<Target>,
+    },
+    /// What a person agreed to is not what would be called now.
+    #[error("{} is not what was approved any more; nothing was called", Named(.target))]
+    Voided {
+        /// The rule that asked.
+        rule: Box<str>,
+        /// What would have been called.
+        target: Box<Target>,
+    },
+    /// It was proposed, and waits to be certified.
+    #[error("{} was proposed and waits for a person's certificate; nothing was called yet", Named(.target))]
+    Proposed {
+        /// The proposal.
+        id: legation_core::ProposalId,
+        /// The rule that wants it certified.
+        rule: Box<str>,
+        /// What would be called.
+        target: Box<Target>,
+    },
+    /// The question could not be kept.
+    #[error("a person's approval is needed and could not be asked for; nothing was called")]
+    NotAsked {
+        /// The rule that asks.
+        rule: Box<str>,
+        /// What would have been called.
+        target: Box<Target>,
+        /// Why.
+        #[source]
+        source: AnswerError,
+    },
+    /// The proposal could not be kept.
+    #[error("a certificate is needed and nothing could be proposed; nothing was called")]
+    NotProposed {
+        /// The rule that wants it certified.
+        rule: Box<str>,
+        /// What would have been called.
+        target: Box<Target>,
+        /// Why.
+        #[source]
+        source: ProposalError,
+    },
+}
+
+/// A call as it is put to a person.
+#[derive(Debug)]
+pub(crate) struct Question<'a> {
+    pub(crate) context: &'a OpContext,
+    pub(crate) item: &'a Item,
+    pub(crate) peer: &'a Arc<dyn Peer>,
+    /// The arguments as the server would get them.
+    pub(crate) arguments: &'a str,
+}
+
+/// What stands behind a call that may be decided again.
+#[derive(Debug)]
+pub(crate) enum Agreed {
+    /// A grant covers it now.
+    Granted(Target),
+    /// A person certified exactly this.
+    Certified(Target, Box<Proposal>),
+}
+
+/// The target in a message.
+struct Named<'a>(&'a Target);
+
+// === impl Named ===
+
+impl std::fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} `{}/{}`",
+            self.0.verb.in_words(),
+            self.0.server,
+            approval::escaped(&self.0.item, 120)
+        )
+    }
+}
+
+// === impl Unapproved ===
+
+impl Unapproved {
+    /// The rule that wants a person.
+    #[must_use]
+    pub fn rule(&self) -> &str {
+        match self {
+            Self::Pending { rule, .. }
+            | Self::Denied { rule, .. }
+            | Self::Spent { rule, .. }
+            | Self::Voided { rule, .. }
+            | Self::Proposed { rule, .. }
+            | Self::NotAsked { rule, .. }
+            | Self::NotProposed { rule, .. } => rule,
+        }
+    }
+
+    /// What would have been called.
+    #[must_use]
+    pub fn target(&self) -> &Target {
+        match self {
+            Self::Pending { target, .. }
+            | Self::Denied { target, .. }
+            | Self::Spent { target, .. }
+            | Self::Voided { target, .. }
+            | Self::Proposed { target, .. }
+            | Self::NotAsked { target, .. }
+            | Self::NotProposed { target, .. } => target,
+        }
+    }
+
+    /// The word that programs compare.
+    #[must_use]
+    pub fn reason_code(&self) -> ReasonCode {
+        match self {
+            Self::Pending { .. } => ReasonCode::ApprovalPending,
+            Self::Denied { .. } => ReasonCode::ApprovalDenied,
+            Self::Spent { .. } => ReasonCode::ApprovalUsed,
+            Self::Voided { .. } => ReasonCode::ApprovalVoided,
+            Self::Proposed { .. } => ReasonCode::CertificationRequired,
+            Self::NotAsked { .. } | Self::NotProposed { .. } => {
+                ReasonCode::OperatorApprovalRequired
+            }
+        }
+    }
+
+    /// The id to wait with, where there is one.
+    #[must_use]
+    pub fn waits_under(&self) -> Option<&str> {
+        match self {
+            Self::Pending { id, .. } => Some(id.as_str()),
+            Self::Proposed { id, .. } => Some(id.as_str()),
+            Self::Denied { .. }
+            | Self::Spent { .. }
+            | Self::Voided { .. }
+            | Self::NotAsked { .. }
+            | Self::NotProposed { .. } => None,
+        }
+    }
+
+    /// What to do next.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Pending { id, .. } => format!(
+                "Ask your user to run `legation approve {id}` or `legation deny {id}`, then make exactly the same call again."
+            ),
+            Self::Proposed { id, .. } => format!(
+                "Ask your user to look at it and certify it with `legation approve {id}`, which takes their PIN; then make exactly the same call again."
+            ),
+            Self::Denied { .. } => {
+                "Do not make this call again; ask your user what they want instead.".to_owned()
+            }
+            Self::Spent { .. } | Self::Voided { .. } => {
+                "Make the call again to have a person asked anew.".to_owned()
+            }
+            Self::NotAsked { source, .. } => match source {
+                AnswerError::NotOpen(_) => {
+                    "Wait until your user has answered what waits: `legation approvals`.".to_owned()
+                }
+                AnswerError::NotKept(_) | AnswerError::NotSealed(_) => {
+                    "See that the data directory can be written, then call again.".to_owned()
+                }
+            },
+            Self::NotProposed { source, .. } => match source {
+                ProposalError::Full => {
+                    "Wait until your user has answered what waits: `legation approvals`.".to_owned()
+                }
+                _ => "See that the data directory can be written, then call again.".to_owned(),
+            },
+        }
+    }
+}
+
+/// What a call and a question of its are bound to.
+pub(crate) fn bound(context: &OpContext, asked: &Asked) -> Bound {
+    Bound {
+        client: context.caller.principal.client.clone(),
+        server: asked.target.server.clone(),
+        verb: asked.target.verb,
+        item: asked.target.item.clone(),
+        entity: asked.entity.clone(),
+        definition: asked.target.definition,
+        arguments: asked.args_digest,
+        policy_version: asked.policy_version,
+    }
+}
+
+/// Finds a certificate for exactly this call, or proposes it.
+pub(crate) fn propose(
+    proposals: &Proposals,
+    question: &Question<'_>,
+    asked: Asked,
+) -> Result<Agreed, Unapproved> {
+    let bound = bound(question.context, &asked);
+    let rule: Box<str> = asked.rule.as_str().into();
+    let draft = Draft {
+        rule: rule.clone(),
+        reason: asked.reason,
+        arguments: question.arguments.into(),
+    };
+    let target = Box::new(asked.target);
+    match proposals.propose(bound, draft) {
+        Ok((proposal, _)) if proposal.certified.is_some() => {
+            Ok(Agreed::Certified(*target, Box::new(proposal)))
+        }
+        Ok((proposal, _)) => Err(Unapproved::Proposed {
+            id: proposal.id,
+            rule,
+            target,
+        }),
+        Err(source) => Err(Unapproved::NotProposed {
+            rule,
+            target,
+            source,
+        }),
+    }
+}
+
+/// Has a person asked, or finds what they said.
+pub(crate) async fn ask(
+    approvals: &Approvals,
+    question: &Question<'_>,
+    asked: Asked,
+) -> Result<Agreed, Unapproved> {
+    let bound = bound(question.context, &asked);
+    let rule: Box<str> = asked.rule.as_str().into();
+    let made = approvals.ask(bound, |bound, now_ms| {
+        approval_of(question, &asked, bound, now_ms)
+    });
+    let target = Box::new(asked.target);
+    let (approval, new) = match made {
+        Ok(made) => made,
+        Err(source) => {
+            return Err(Unapproved::NotAsked {
+                rule,
+                target,
+                source,
+            });
+        }
+    };
+    let state = match approval.state {
+        State::Pending => answer(approvals, question, &approval, new).await,
+        // The decision was made on an index that did not have it yet.
+        State::Granted | State::Denied => Some(approval.state),
+    };
+    match state {
+        Some(State::Granted) => Ok(Agreed::Granted(*target)),
+        Some(State::Denied) => Err(Unapproved::Denied {
+            id: approval.id,
+            rule,
+            target,
+        }),
+        Some(State::Pending) => Err(Unapproved::Pending {
+            id: approval.id,
+            rule,
+            reason: approval.reason,
+            code: asked.reason_code,
+            target,
+        }),
+        None => Err(Unapproved::Spent { rule, target }),
+    }
+}
+
+/// Waits for an answer where there is somebody to wait for; how the approval
+/// stands then, or `None` when it is gone.
+async fn answer(
+    approvals: &Approvals,
+    question: &Question<'_>,
+    approval: &Approval,
+    new: bool,
+) -> Option<State> {
+    let peer = question.peer;
+    let can_ask = peer.capabilities().elicitation_form && is_held(question.item);
+    if can_ask && new && peer.takes_input_required() {
+        // Such a client is away until it comes back with an answer. What others
+        // said meanwhile counts then, so that nothing runs that nobody reads.
+        let response = peer.ask(approval::question(approval)).await;
+        take(approvals, approval, response.ok().as_ref());
+    } else if can_ask && !peer.takes_input_required() {
+        let asked = new.then(|| peer.ask(approval::question(approval)));
+        wait(approvals, approval, asked).await;
+    }
+    state(approvals, &approval.id)
+}
+
+/// Waits for the client, or for whoever answers elsewhere, whichever is first.
+async fn wait(
+    approvals: &Approvals,
+    approval: &Approval,
+    asked: Option<
+        futures_util::future::BoxFuture<
+            'static,
+            Result<legation_wire::json::Raw, legation_wire::message::ErrorObject>,
+        >,
+    >,
+) {
+    let mut changes = approvals.changes();
+    let elsewhere = async {
+        while state(approvals, &approval.id) == Some(State::Pending) {
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
+    };
+    let limit = tokio::time::sleep(WAIT);
+    match asked {
+        Some(asked) => tokio::select! {
+            response = asked => take(approvals, approval, response.ok().as_ref()),
+            () = elsewhere => {}
+            () = limit => {}
+        },
+        None => tokio::select! {
+            () = elsewhere => {}
+            () = limit => {}
+        },
+    }
+}
+
+/// Takes an answer of the client's, if it is one. A dialog that was closed, and
+/// a client that declines by itself, have said nothing.
+fn take(approvals: &Approvals, approval: &Approval, response: Option<&legation_wire::json::Raw>) {
+    let Some(answer) = response.and_then(|response| approval::read_answer(approval, response))
+    else {
+        return;
+    };
+    if let Err(error) = approvals.answer(&approval.id, answer, Channel::Elicitation) {
+        tracing::info!(approval = %approval.id, error = %legation_core::error::chain(&error), "an answer came too late");
+    }
+}
+
+fn state(approvals: &Approvals, id: &ApprovalId) -> Option<State> {
+    approvals.get(id).map(|open| open.state)
+}
+
+/// Completions are asked for while a person types.
+fn is_held(item: &Item) -> bool {
+    match item {
+        Item::Tool(_) | Item::Resource(_) | Item::Prompt(_) => true,
+        Item::PromptArgument(_) | Item::ResourceArgument(_) => false,
+    }
+}
+
+fn approval_of(
+    question: &Question<'_>,
+    asked: &Asked,
+    bound: Bound,
+    now_ms: i64,
+) -> Result<Approval, AnswerError> {
+    let caller = &question.context.caller;
+    let code = crate::code::short().ok_or(AnswerError::NotOpen(approval::NotOpen::Full))?;
+    let mut lasting = Vec::new();
+    let mut lasts_ms = None;
+    for scope in &asked.scopes {
+        match scope {
+            Scope::Once => {}
+            Scope::Session => lasting.push(Answer::Session),
+            Scope::Here => lasting.push(Answer::Here),
+            Scope::Always => lasting.push(Answer::Always),
+            Scope::Until(time) => {
+                lasting.push(Answer::Always);
+                lasts_ms = Some(i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
+            }
+        }
+    }
+    if asked.scopes.contains(&Scope::Always) {
+        lasts_ms = None;
+    }
+    Ok(Approval {
+        id: ApprovalId::new(code),
+        bound,
+        seat: caller.seat.clone(),
+        workspace: caller
+            .workspace
+            .as_ref()
+            .map(|folder| folder.to_string_lossy().into()),
+        has_session: has_session(question),
+        kind: if asked.kind == AskKind::Certify {
+            AskKind::Permission
+        } else {
+            asked.kind
+        },
+        rung: asked.rung,
+        lasting,
+        lasts_ms,
+        rule: asked.rule.as_str().into(),
+        reason: asked.reason.clone(),
+        preview: question.arguments.chars().take(PREVIEW_MAX).collect(),
+        created_ms: now_ms,
+        expires_ms: now_ms.saturating_add(APPROVAL_TTL_MS),
+        state: State::Pending,
+        answered: None,
+    })
+}
+
+/// Whether the caller's seat lives as long as a session: a bridge does, and so
+/// does a client of the handshake era; a credential does not.
+fn has_session(question: &Question<'_>) -> bool {
+    match question.context.caller.principal.via {
+        Via::Socket | Via::Sse => true,
+        Via::Http | Via::NoAuth => !question.peer.revision().is_modern(),
+        Via::Admin => false,
+    }
+}

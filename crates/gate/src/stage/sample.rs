@@ -1,0 +1,99 @@
+//! A server's wish to use the client's model, which is a call of its own.
+//!
+//! It stands around the road back to the client, so that no host can put such a
+//! question past the rules; everything else a server may ask passes as it is.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use legation_core::OpContext;
+use legation_policy::{Target, Verb};
+use legation_wire::caps::ClientCapabilities;
+use legation_wire::json::{Object, Raw};
+use legation_wire::message::ErrorObject;
+use legation_wire::revision::Revision;
+
+use crate::{Ask, Gate, Peer};
+
+/// The method that asks for a model.
+const METHOD: &str = "sampling/createMessage";
+
+/// A client whose model is guarded.
+pub(crate) struct Guarded {
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) context: OpContext,
+    pub(crate) target: Target,
+    pub(crate) peer: Arc<dyn Peer>,
+}
+
+/// Guards the model of a client that has one to offer.
+pub(crate) fn guard(
+    gate: &Arc<Gate>,
+    context: &OpContext,
+    target: &Target,
+    peer: Arc<dyn Peer>,
+) -> Arc<dyn Peer> {
+    if !peer.capabilities().sampling {
+        return peer;
+    }
+    let mut target = target.clone();
+    target.verb = Verb::Sample;
+    Arc::new(Guarded {
+        gate: Arc::clone(gate),
+        context: context.clone(),
+        target,
+        peer,
+    })
+}
+
+impl fmt::Debug for Guarded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Guarded").field(&self.peer).finish()
+    }
+}
+
+impl Peer for Guarded {
+    fn revision(&self) -> Revision {
+        self.peer.revision()
+    }
+
+    fn capabilities(&self) -> &ClientCapabilities {
+        self.peer.capabilities()
+    }
+
+    fn client_info(&self) -> Option<Raw> {
+        self.peer.client_info()
+    }
+
+    fn takes_input_required(&self) -> bool {
+        self.peer.takes_input_required()
+    }
+
+    fn log_level(&self) -> Option<Box<str>> {
+        self.peer.log_level()
+    }
+
+    fn wants_progress(&self) -> bool {
+        self.peer.wants_progress()
+    }
+
+    fn progress(&self, params: Object) {
+        self.peer.progress(params);
+    }
+
+    fn log(&self, params: Raw) {
+        self.peer.log(params);
+    }
+
+    fn ask(&self, ask: Ask) -> BoxFuture<'static, Result<Raw, ErrorObject>> {
+        if &*ask.method != METHOD {
+            return self.peer.ask(ask);
+        }
+        let gate = Arc::clone(&self.gate);
+        let (context, target) = (self.context.clone(), self.target.clone());
+        let peer = Arc::clone(&self.peer);
+        async move { gate.sample(&context, target, peer, ask).await }.boxed()
+    }
+}
