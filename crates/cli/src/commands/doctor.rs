@@ -192,7 +192,8 @@ fn check_governance(context: &Context) -> Check {
     if is_before_first_start(context) {
         return good("governance", "written at the first start");
     }
-    let problems = super::governance::find(context).problems;
+    let found = super::governance::find(context);
+    let problems = found.problems();
     let errors = problems
         .iter()
         .filter(|problem| problem.severity == Severity::Error);

@@ -9,7 +9,9 @@ mod init;
 use clap::{Subcommand, ValueEnum};
 use legation_api::mcp::Tools;
 use legation_config::governance;
-use legation_policy::governance::{Governance, Problem, Sources, Template, ToolName};
+use legation_core::ServerName;
+use legation_policy::governance::{Governance, Problem, Sources, Template, file};
+use legation_policy::{KnownTool, Policy};
 
 use crate::commands::hub;
 use crate::{CliError, Context};
@@ -41,8 +43,7 @@ pub(crate) enum TemplateName {
 /// What governs now, as far as files say.
 pub(crate) struct Found {
     pub(crate) sources: Sources,
-    pub(crate) governance: Governance,
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) policy: Policy,
 }
 
 pub(crate) fn cmd_governance(
@@ -63,26 +64,13 @@ pub(crate) fn cmd_governance(
 pub(crate) fn find(context: &Context) -> Found {
     let folders: Vec<_> = std::env::current_dir().into_iter().collect();
     let sources = crate::sources(&context.home, &context.environment, &folders);
-    let listed = tools(context);
-    let named: Vec<ToolName<'_>> = listed
-        .iter()
-        .map(|(server, tool)| ToolName {
-            server,
-            tool,
-            native_change: false,
-        })
-        .collect();
-    let (governance, problems) = Governance::load(&sources, &named);
-    Found {
-        sources,
-        governance,
-        problems,
-    }
+    let policy = Policy::load(&sources, &tools(context));
+    Found { sources, policy }
 }
 
-/// Server and tool of everything a running hub lists. What the hub does not
-/// say is only not known, so nothing fails here.
-fn tools(context: &Context) -> Vec<(String, String)> {
+/// Everything a running hub lists. What the hub does not say is only not
+/// known, so nothing fails here.
+fn tools(context: &Context) -> Vec<KnownTool> {
     let Ok(Some(mut client)) = hub(context) else {
         return Vec::new();
     };
@@ -90,13 +78,17 @@ fn tools(context: &Context) -> Vec<(String, String)> {
         server: None,
         workspace: super::workspace(),
     });
-    answer.map_or_else(
-        |_| Vec::new(),
-        |answer| {
-            let tools = answer.tools.into_iter();
-            tools.map(|tool| (tool.server, tool.tool)).collect()
-        },
-    )
+    let tools = answer.map(|answer| answer.tools).unwrap_or_default();
+    tools
+        .into_iter()
+        .filter_map(|tool| {
+            let server = ServerName::parse(&tool.server).ok()?;
+            Some(KnownTool {
+                item: Some(tool.tool.into()),
+                ..KnownTool::server_only(server, true)
+            })
+        })
+        .collect()
 }
 
 /// The template to compare with: the one that was named, else the one the
@@ -107,6 +99,23 @@ fn template(context: &Context, named: Option<TemplateName>) -> Template {
         .map(TemplateName::template)
         .or_else(began)
         .unwrap_or(Template::Personal)
+}
+
+// === impl Found ===
+
+impl Found {
+    pub(crate) fn governance(&self) -> &Governance {
+        self.policy.governance()
+    }
+
+    /// What is wrong. The rules of `permissions.toml` are looked at by
+    /// `legation doctor`, in the form that the hub reads.
+    pub(crate) fn problems(&self) -> Vec<&Problem> {
+        let problems = self.policy.problems().iter();
+        problems
+            .filter(|problem| &*problem.file != file::PERMISSIONS)
+            .collect()
+    }
 }
 
 // === impl TemplateName ===

@@ -27,14 +27,15 @@ struct Shown {
 
 pub(super) fn cmd_check(context: &Context, args: &CheckArgs) -> Result<(), CliError> {
     let found = super::find(context);
-    let problems: Vec<Shown> = found.problems.iter().map(shown).collect();
+    let wrong = found.problems();
+    let problems: Vec<Shown> = wrong.iter().map(|problem| shown(problem)).collect();
     context.output.result(&problems, |problems| {
         if problems.is_empty() {
             return "nothing is wrong with the governance files\n".to_owned();
         }
         problems.iter().map(render).collect()
     })?;
-    let severities = found.problems.iter().map(|problem| problem.severity);
+    let severities = wrong.iter().map(|problem| problem.severity);
     let errors = severities.filter(|one| *one == Severity::Error).count();
     let counts = if args.strict { problems.len() } else { errors };
     if counts == 0 {

@@ -66,7 +66,7 @@ fn files(context: &Context, found: &Found) -> Result<(), CliError> {
 }
 
 fn states(found: &Found) -> Vec<FileState> {
-    let all = &found.governance;
+    let all = found.governance();
     let counted = |count: usize, what: &str| crate::table::counted(count, what);
     let mut states = vec![
         state(

@@ -53,7 +53,7 @@ pub(super) fn cmd_hipaa(context: &Context, args: &HipaaArgs) -> Result<(), CliEr
         redaction_test: tested(context, &found),
         audit: recorded(context),
     };
-    let lines = hipaa::checklist(&found.governance, &evidence);
+    let lines = hipaa::checklist(found.governance(), &evidence);
     let open = lines.iter().filter(|line| line.open).count();
     let shown: Vec<Shown> = lines.into_iter().map(shown).collect();
     context.output.result(&shown, render)?;
@@ -69,7 +69,7 @@ pub(super) fn cmd_hipaa(context: &Context, args: &HipaaArgs) -> Result<(), CliEr
 
 /// Tries redaction and leaves a record, which holds counts and no names.
 fn test(context: &Context, found: &Found) -> Result<(), CliError> {
-    let tried = redaction::test(&found.governance)?;
+    let tried = redaction::test(found.governance())?;
     let record = TestRecord {
         tested_at: context.clock.wall().to_string(),
         digest: found.sources.redaction_digest(),

@@ -105,7 +105,7 @@ fn a_template_is_shown_written_checked_and_compared() {
         .expect("replaced");
     assert!(owner.path("operator_profile.json.old").exists());
     let found = find(&owner.context);
-    let profile = found.governance.profile.good().expect("good");
+    let profile = found.governance().profile.good().expect("good");
     assert_eq!(profile.entities.len(), 1);
 }
 
@@ -133,7 +133,8 @@ fn check_fails_on_errors_and_on_warnings_when_asked() {
     );
     owner.run("check").expect("a warning is no failure");
     assert_eq!(owner.exit("check --strict"), Exit::Failed);
-    owner.edit("hard_bans.json", "\"because\"", "\"becuase\"");
+    // An example that the ban does not stop is an error too.
+    owner.edit("hard_bans.json", "\"amount\": 2500", "\"amount\": 25");
     assert_eq!(owner.exit("check"), Exit::Failed);
 }
 
@@ -144,9 +145,13 @@ fn a_file_that_others_may_write_governs_by_denying() {
     let path = owner.path(file::LLM_PROVIDER);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).expect("opened");
     let found = find(&owner.context);
-    let broken = found.governance.providers.get().expect_err("not believed");
+    let broken = found
+        .governance()
+        .providers
+        .get()
+        .expect_err("not believed");
     assert_eq!(broken.reason, "can be written by every user");
-    let problem = &found.problems[0];
+    let problem = found.problems()[0];
     assert_eq!(
         (&*problem.file, problem.severity),
         (file::LLM_PROVIDER, Severity::Error)

@@ -75,7 +75,7 @@ pub(super) fn explain(
         copilot_token: args.copilot_token,
         now_ms: context.clock.wall().0,
     };
-    let decision = choose(&found.governance, &inquiry);
+    let decision = choose(found.governance(), &inquiry);
     let names = match &labels {
         Some(labels) => labels.iter().map(ToString::to_string).collect(),
         None => vec!["all".to_owned()],
@@ -96,7 +96,7 @@ pub(super) fn explain(
 fn labels(found: &Found, names: &[String]) -> Result<Option<EntityLabels>, CliError> {
     let mut labels: Vec<EntityId> = Vec::new();
     for name in names {
-        let meant = match found.governance.profile.get() {
+        let meant = match found.governance().profile.get() {
             Ok(profile) => profile.meant(name),
             // Nothing can be looked up; the decision will say why.
             Err(_) => Meant::Entity(EntityId::new(name.as_str())),

@@ -29,7 +29,7 @@ pub(super) fn tool(context: &Context, found: &Found, tool: &str) -> Result<(), C
             format!("`{}` is not of the form server/tool", printable(tool)),
         ));
     }
-    let all = &found.governance;
+    let all = found.governance();
     let roles = all.roles.get().map(|cards| {
         let may = cards.roles.iter().filter(|(_, card)| card.may(tool));
         listed(may.map(|(name, _)| name.as_str()), "no role may call it")
@@ -70,7 +70,7 @@ pub(super) fn tool(context: &Context, found: &Found, tool: &str) -> Result<(), C
 }
 
 pub(super) fn client(context: &Context, found: &Found, client: &str) -> Result<(), CliError> {
-    let all = &found.governance;
+    let all = found.governance();
     let id = ClientId::new(client);
     let role = all.roles.get().map(|cards| match cards.role_of(&id) {
         Some((name, card)) => {
