@@ -183,7 +183,11 @@ impl Publisher {
         let mut rows = self.store.checkpoint_list(None, done).map_err(store)?;
         rows.sort_unstable_by_key(|row| row.size);
         let Some(newest) = rows.last().map(|row| row.size) else {
-            return Ok(());
+            return match place {
+                // That nothing is new here says nothing about what is there.
+                Place::Folder(folder) => folder::compare(folder, done),
+                Place::Git(_) | Place::Command(_) => Ok(()),
+            };
         };
         for rows in rows.chunks(AT_ONCE) {
             self.take(place, rows, timeout)?;
