@@ -110,3 +110,18 @@ fn the_files_that_matter_are_watched() {
         [folder.join(".mcp.json"), folder.join(".github/mcp.json")]
     );
 }
+
+#[test]
+fn a_file_that_others_may_write_now_is_news() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("hard_bans.json");
+    write_private(&file, b"{}").expect("written");
+    let (watch, heard) = start(vec![file.clone()]);
+    for mode in [0o666, 0o600] {
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).expect("set");
+        watch.nudge();
+        let changed = heard.recv_timeout(PATIENCE).expect("news");
+        assert_eq!(changed, std::slice::from_ref(&file), "{mode:o}");
+    }
+}
