@@ -16,19 +16,25 @@ use crate::sys;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Debian {
     name: &'static str,
-    folder: &'static str,
+    place: &'static str,
 }
 
 /// The database server that the store's contract runs over.
 pub(crate) const POSTGRESQL: Debian = Debian {
     name: "postgresql",
-    folder: "/usr/lib/postgresql",
+    place: "/usr/lib/postgresql",
+};
+
+/// What gives that server a certificate.
+pub(crate) const OPENSSL: Debian = Debian {
+    name: "openssl",
+    place: "/usr/bin/openssl",
 };
 
 /// What records the store's writes.
 pub(crate) const STRACE: Debian = Debian {
     name: "strace",
-    folder: "/usr/bin/strace",
+    place: "/usr/bin/strace",
 };
 
 /// One group of programs.
@@ -107,7 +113,7 @@ pub(crate) fn ensure(tools: &[Tool]) -> Result<PathBuf> {
 pub(crate) fn debian(packages: &[Debian]) -> Result<()> {
     let missing: Vec<&str> = packages
         .iter()
-        .filter(|package| !Path::new(package.folder).exists())
+        .filter(|package| !Path::new(package.place).exists())
         .map(|package| package.name)
         .collect();
     if missing.is_empty() {

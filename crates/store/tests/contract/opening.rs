@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use legation_store::{OpenError, Reader, Store, StoreOptions};
+use legation_store::{DatabaseUrl, OpenError, Reader, Store, StoreOptions};
 
 use crate::bench::{Bench, Kind, Writer, cases};
 use crate::server::Server;
@@ -17,6 +17,7 @@ cases!(
     many_may_open_at_once,
     what_is_committed_is_durable,
     both_stores_have_the_same_columns,
+    a_server_that_nobody_vouches_for_is_refused,
 );
 
 fn try_open(bench: &Bench<'_>) -> Result<Store, OpenError> {
@@ -190,4 +191,16 @@ fn columns_of_a_file() -> BTreeSet<Column> {
         .expect("read")
         .collect::<Result<_, _>>()
         .expect("read")
+}
+
+fn a_server_that_nobody_vouches_for_is_refused(bench: &Bench<'_>) {
+    let Kind::Server { server, database } = &bench.kind else {
+        return;
+    };
+    let url = DatabaseUrl::parse(&server.url_encrypted(database), |_| None).expect("an address");
+    let error = Store::connect(&url).expect_err("refused");
+    let told = legation_core::error::chain(&error).to_string();
+    assert!(told.contains("certificate"), "{told}");
+    // The same server is let in where no certificate is asked for.
+    drop(bench.open());
 }

@@ -1,6 +1,7 @@
 //! A PostgreSQL server that lives as long as the test.
 
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ const KNOCKS: usize = 600;
 
 /// Ends the server when its own standard input ends, which it does whatever
 /// becomes of the test's process, and takes the folder with it.
-const WATCH: &str = r#""$1" -D "$2/data" -k "$2" -c listen_addresses= -c fsync=off \
+const WATCH: &str = r#""$1" -D "$2/data" -k "$2" -c listen_addresses=127.0.0.1 -c port="$3" -c ssl=on -c fsync=off \
     -c full_page_writes=off -c shared_buffers=16MB -c max_connections=100 \
     -c log_min_messages=fatal </dev/null >"$2/log" 2>&1 &
 server=$!
@@ -27,6 +28,7 @@ rm -rf "$2""#;
 
 pub(crate) struct Server {
     folder: TempDir,
+    port: u16,
     watch: Child,
     databases: AtomicUsize,
 }
@@ -50,16 +52,20 @@ impl Server {
             .expect("initdb starts");
         let told = String::from_utf8_lossy(&made.stderr);
         assert!(made.status.success(), "initdb failed: {told}");
+        certify(&folder.path().join("data"), owner);
+        let port = free_port();
         let watch = command(Path::new("/bin/sh"), owner)
             .args(["-c", WATCH, "watch"])
             .arg(bin.join("postgres"))
             .arg(folder.path())
+            .arg(port.to_string())
             .current_dir(folder.path())
             .stdin(Stdio::piped())
             .spawn()
             .expect("the server starts");
         let server = Self {
             folder,
+            port,
             watch,
             databases: AtomicUsize::new(0),
         };
@@ -81,13 +87,17 @@ impl Server {
         name
     }
 
-    /// The address of a database.
+    /// The address of a database, by way of the server's socket.
     pub(crate) fn url(&self, database: &str) -> String {
         let folder = self.folder.path().to_str().expect("Unicode");
-        format!(
-            "postgres://legation@{}/{database}",
-            folder.replace('/', "%2F")
-        )
+        let host = folder.replace('/', "%2F");
+        format!("postgres://legation@{host}:{}/{database}", self.port)
+    }
+
+    /// The same by way of TCP, encrypted.
+    pub(crate) fn url_encrypted(&self, database: &str) -> String {
+        let port = self.port;
+        format!("postgres://legation@localhost:{port}/{database}?sslmode=require")
     }
 
     /// Runs a statement as somebody else and returns the columns it answers with.
@@ -123,6 +133,27 @@ impl Drop for Server {
         drop(self.watch.stdin.take());
         drop(self.watch.wait());
     }
+}
+
+/// Gives the server a certificate that nobody vouches for.
+fn certify(data: &Path, owner: (u32, u32)) {
+    let made = command(Path::new("/usr/bin/openssl"), owner)
+        .args([
+            "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+        ])
+        .args(["-subj", "/CN=localhost", "-keyout", "server.key"])
+        .args(["-out", "server.crt"])
+        .current_dir(data)
+        .output()
+        .expect("openssl starts");
+    let told = String::from_utf8_lossy(&made.stderr);
+    assert!(made.status.success(), "openssl failed: {told}");
+}
+
+/// A port that was free a moment ago.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("bound");
+    listener.local_addr().expect("an address").port()
 }
 
 /// Where `initdb` and `postgres` are.

@@ -134,7 +134,7 @@ fn build() -> Result<bool> {
 }
 
 fn unit() -> Result<Tally> {
-    tools::debian(&[tools::POSTGRESQL, tools::STRACE])?;
+    tools::debian(&[tools::POSTGRESQL, tools::OPENSSL, tools::STRACE])?;
     if !build()? {
         return Ok(Tally::FAILED);
     }
