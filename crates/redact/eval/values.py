@@ -7,7 +7,7 @@ import urllib.parse
 
 from faker import Faker
 
-DEV_LOCALES = ["en_US", "en_GB", "de_DE", "fr_FR", "es_ES", "pt_BR", "da_DK", "cs_CZ"]
+DEV_LOCALES = ["en_US", "en_GB", "de_DE", "fr_FR", "es_ES", "pt_BR", "da_DK", "cs_CZ", "es_CO", "az_AZ", "hu_HU", "fi_FI", "hr_HR", "pt_PT", "id_ID", "no_NO", "fr_CH", "en_AU", "sk_SK", "de_AT"]
 HOLD_OUT_LOCALES = ["en_IN", "es_MX", "pl_PL", "tr_TR", "it_IT", "nl_NL", "sv_SE", "ro_RO"]
 
 DIGITS = "zero one two three four five six seven eight nine".split()
@@ -28,6 +28,7 @@ class Person:
         self.known = rng.random() < 0.3
 
     def name_form(self, name):
+        self.misspelt = False
         first, _, last = name.partition(" ")
         roll = self.rng.random()
         if roll < 0.60:
@@ -43,6 +44,7 @@ class Person:
         if roll < 0.91:
             return name.lower()
         if roll < 0.94 and len(last) > 4:
+            self.misspelt = True
             return f"{first} {last[:2]}{last[3]}{last[2]}{last[4:]}"
         if roll < 0.97:
             return f"{first} {self.rng.choice('ABCDEFGHJKLMNPRST')}. {last}"
@@ -142,4 +144,6 @@ class Person:
         return [self.full, self.relative] if self.known else []
 
     def is_roster(self, kind):
-        return self.known and kind in ("name", "first", "last", "relative")
+        # A misspelt name is not the one that the roster knows.
+        exact = kind in ("first", "last") or (kind in ("name", "relative") and not self.misspelt)
+        return self.known and exact

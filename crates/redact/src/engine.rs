@@ -50,6 +50,8 @@ pub struct RedactedJson {
 
 /// How deep base64 inside base64 is followed.
 const MAX_DEPTH: usize = 3;
+/// Bytes after which a text is parted at the next blank line.
+const BLOCK: usize = 16 * 1024;
 /// The doubt that a blob leaves which holds no text.
 const OPAQUE: f32 = 0.2;
 
@@ -91,7 +93,16 @@ impl Redactor {
     /// Replaces the identifiers of a text by tokens of the vault. Tokens that stand in the text
     /// already are left as they are.
     pub fn redact_text(&self, text: &str, vault: &mut dyn Vault) -> Redacted {
-        let (found, doubt) = self.findings(text, Vec::new(), 0);
+        let (mut found, mut doubt) = (Vec::new(), 0.0_f32);
+        for (start, end) in blocks(text) {
+            let (inside, more) = self.findings(&text[start..end], Vec::new(), 0);
+            found.extend(inside.into_iter().map(|finding| Finding {
+                start: finding.start + start,
+                end: finding.end + start,
+                ..finding
+            }));
+            doubt = doubt.max(more);
+        }
         let findings = spare_tokens(text, found, vault);
         let mut redacted = String::with_capacity(text.len());
         let mut done = 0;
@@ -168,6 +179,27 @@ impl Redactor {
         }
         doubt
     }
+}
+
+/// Long texts are read in parts that end at blank lines, so that what is kept about one stays near;
+/// a text without blank lines is read in one.
+fn blocks(text: &str) -> Vec<(usize, usize)> {
+    let mut blocks = Vec::new();
+    let mut start = 0;
+    while text.len() - start > BLOCK {
+        let mut from = start + BLOCK;
+        while !text.is_char_boundary(from) {
+            from -= 1;
+        }
+        let Some(blank) = text[from..].find("\n\n") else {
+            break;
+        };
+        let end = from + blank + 2;
+        blocks.push((start, end));
+        start = end;
+    }
+    blocks.push((start, text.len()));
+    blocks
 }
 
 /// A hit as a place in the source.

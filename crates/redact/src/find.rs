@@ -4,6 +4,7 @@
 //! identifier. The order matters: what has a form or a label is marked first, so that the stages
 //! that guess see it as context.
 
+mod addresses;
 mod contact;
 mod dates;
 mod labels;
@@ -73,6 +74,7 @@ pub(crate) fn find(folded: &Folded<'_>, known: &[Hit], manner: Manner<'_>) -> Fo
     finder.names();
     finder.unknown();
     finder.neighbours();
+    finder.addresses();
     let hits = finder.hits();
     Found {
         hits,

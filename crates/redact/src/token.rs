@@ -25,17 +25,35 @@ pub struct Token {
     id: [u8; ID_LENGTH],
 }
 
+/// Random numbers of the system, drawn many at once: asking costs more than a token does.
+#[derive(Default)]
+pub(crate) struct Random {
+    left: Vec<u8>,
+}
+
+// === impl Random ===
+
+impl Random {
+    /// A new random token; `None` where the system has no random numbers.
+    pub(crate) fn token(&mut self, class: Class, number: bool) -> Option<Token> {
+        if self.left.len() < ID_LENGTH {
+            self.left.resize(64 * ID_LENGTH, 0);
+            if getrandom::fill(&mut self.left).is_err() {
+                self.left.clear();
+                return None;
+            }
+        }
+        let mut id = [0_u8; ID_LENGTH];
+        for byte in &mut id {
+            *byte = ALPHABET[usize::from(self.left.pop()? & 31)];
+        }
+        Some(Token { class, number, id })
+    }
+}
+
 // === impl Token ===
 
 impl Token {
-    /// A new random token; `None` where the system has no random numbers.
-    pub(crate) fn random(class: Class, number: bool) -> Option<Self> {
-        let mut bytes = [0_u8; ID_LENGTH];
-        getrandom::fill(&mut bytes).ok()?;
-        let id = bytes.map(|byte| ALPHABET[usize::from(byte & 31)]);
-        Some(Self { class, number, id })
-    }
-
     /// A token that stands for nothing and is never restored. It takes a value's place where no
     /// other can be had: the value goes out all the same.
     #[must_use]

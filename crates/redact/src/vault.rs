@@ -41,6 +41,7 @@ pub struct MemoryVault {
     values: HashMap<Token, Box<str>>,
     ids: HashSet<Box<str>>,
     fresh: Vec<Token>,
+    random: crate::token::Random,
 }
 
 /// The most values of one vault. Beyond it values still go out of a text, but not back in: a
@@ -123,7 +124,7 @@ impl MemoryVault {
             return Token::blank(class);
         }
         loop {
-            let Some(token) = Token::random(class, number) else {
+            let Some(token) = self.random.token(class, number) else {
                 return Token::blank(class);
             };
             if !token.is_blank() && !self.ids.contains(token.id()) {

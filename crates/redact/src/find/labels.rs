@@ -209,7 +209,9 @@ impl Finder<'_> {
             let code = word.len() <= 5
                 && self.lexemes[at].capital()
                 && word.bytes().all(|byte| byte.is_ascii_uppercase())
-                && !(self.find_label(at) && self.gap(at) != "-")
+                && !(self.find_label(at)
+                    && self.gap(at) != "-"
+                    && (class != Class::Vehicle || word == "VIN"))
                 && matches!(self.gap(at), "-" | " " | "/" | "" | ".");
             let digit = |next: usize| {
                 self.lexemes

@@ -58,7 +58,8 @@ impl Finder<'_> {
             && !lexeme.word.is(stop)
             && at > 0
             && self.before(at) == " "
-            && !self.gap(at).starts_with(':')
+            && !(self.gap(at).starts_with(':')
+                && (lexeme.word.is(CLINICAL) || self.word(at) == "Plan"))
             && self.lexemes[at - 1].case == Case::Lower
             && self.lexemes[at - 1].is_word()
     }
@@ -230,6 +231,24 @@ impl Finder<'_> {
         let initial = at > 0 && self.lexemes[at - 1].len() == 1 && self.before(at) == ". ";
         if initial && lexeme.is_word() && lexeme.case == Case::Title && self.named(at) {
             return self.lexemes[at - 1].capital();
+        }
+        let full = self.is(at, GIVEN) && self.gap(at) == " " && self.is(at + 1, SURNAME)
+            || self.is(at, SURNAME)
+                && at > 0
+                && self.before(at) == " "
+                && self.is(at - 1, GIVEN)
+                && self.marked(at - 1);
+        let title = |at: usize| {
+            self.lexemes
+                .get(at)
+                .is_some_and(|word| word.case == Case::Title && !word.word.is(FUNCTION))
+        };
+        if full
+            && title(at)
+            && (self.marked(at.wrapping_sub(1)) || title(at + 1))
+            && !self.is(at + 1, INSTITUTION)
+        {
+            return true;
         }
         let acts = self.gap(at) == " " && self.is(at + 1, PERSON_VERB);
         if lexeme.word.is(GIVEN) && acts && lexeme.case == Case::Title && !lexeme.word.is(FUNCTION)

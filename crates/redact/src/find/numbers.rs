@@ -36,13 +36,21 @@ impl Finder<'_> {
                 "" | " x" | " ext " | " ext. " => {}
                 "." => dots += 1,
                 "/" if last == first && self.lexemes[last + 1].len() >= 5 => {}
+                "/" if self.lexemes[last + 1].len() >= 3
+                    && matches!(self.gap(last + 1), "-" | " ")
+                    && self
+                        .lexemes
+                        .get(last + 2)
+                        .is_some_and(|next| next.kind == Kind::Number && next.len() >= 3) => {}
                 _ => break,
             }
             last += 1;
         }
         let groups = last - first + 1;
         let digits: String = (first..=last).map(|at| self.word(at)).collect();
-        if groups > 1 && (self.reading(first, last, dots) || digits.len() < 7) {
+        let dashed =
+            groups >= 3 && digits.len() >= 6 && (first..last).all(|at| self.gap(at) == "-");
+        if groups > 1 && !dashed && (self.reading(first, last, dots) || digits.len() < 7) {
             return self.single(first);
         }
         if groups == 1 {
@@ -73,7 +81,9 @@ impl Finder<'_> {
 
     /// Whether numbers in a row are measures: decimals, pressures, or small values with spaces.
     fn reading(&self, first: usize, last: usize, dots: usize) -> bool {
-        let decimal = dots == 1 && last == first + 1 && self.lexemes[first].len() <= 4;
+        let decimal = dots == 1
+            && last == first + 1
+            && self.lexemes[first].len() + self.lexemes[last].len() < 7;
         let spaced = (first..last).all(|at| self.gap(at) == " ");
         let small = (first..=last).all(|at| self.lexemes[at].len() <= 3);
         let few = last - first < 2;

@@ -31,6 +31,7 @@ impl Finder<'_> {
                 self.compound(at);
             } else {
                 self.bare(at);
+                self.postal(at);
             }
             if self.is(at, STATE) || self.state_letters(at) {
                 self.state(at);
@@ -231,6 +232,39 @@ impl Finder<'_> {
             && matches!(self.gap(first - 1), " " | ", ")
     }
 
+    /// `00-123 Warszawa`, `123 45 Kiruna`, `Pune 411 001`: a postal code beside a town.
+    fn postal(&mut self, at: usize) {
+        let number = |at: usize, length: usize| {
+            self.lexemes
+                .get(at)
+                .is_some_and(|part| part.kind == Kind::Number && part.len() == length)
+        };
+        let gap = self.gap(at);
+        let last = match gap {
+            "-" if number(at, 2) && number(at + 1, 3) || number(at, 4) && number(at + 1, 3) => {
+                at + 1
+            }
+            " " if number(at, 3) && (number(at + 1, 2) || number(at + 1, 3)) => at + 1,
+            _ if number(at, 4) || number(at, 5) || number(at, 6) => at,
+            _ => return,
+        };
+        let beside = |at: usize, gap: &str| {
+            matches!(gap, " " | ", " | "\n" | " - " | "-")
+                && self.proper(at)
+                && !self.is(
+                    at,
+                    ABBREVIATION | FUNCTION | CLINICAL | crate::words::PERSON,
+                )
+        };
+        let after = beside(last + 1, self.gap(last));
+        let before = at > 0 && beside(at - 1, self.before(at));
+        let year =
+            number(at, 4) && last == at && matches!(self.word(at).get(..2), Some("19" | "20"));
+        if (after || before && last > at || before && !number(at, 4)) && !year {
+            self.mark(at, last, Class::Place, Certainty::Likely);
+        }
+    }
+
     /// `72 Wright Loaf` where an address would stand.
     fn bare(&mut self, at: usize) {
         let before = self.before(at);
@@ -321,7 +355,7 @@ impl Finder<'_> {
                 && lexeme.capital()
                 && gap.len() <= 2
                 && !gap.starts_with('.')
-                && !lexeme.word.is(FUNCTION | CLINICAL | MONTH | WEEKDAY)
+                && !lexeme.word.is(FUNCTION | MONTH | WEEKDAY | INSTITUTION)
                 && (lexeme.word.is(STREET | ROOM | STATE | TOWN_FIRST) || gap == " ")
                 && !gap.contains('\n');
             let town = lexeme.word.is(crate::words::PARTICLE)

@@ -202,12 +202,16 @@ impl Finder<'_> {
         let class = self.class(at).unwrap_or(Class::Name);
         let lexeme = &self.lexemes[next];
         if lexeme.has_digit() {
-            let near = matches!(gap, " " | ", " | "-" | "/" | " #" | "\n" | ",");
+            let near = matches!(
+                gap,
+                " " | ", " | "-" | "/" | " #" | " # " | "\n" | "," | ". " | "." | " - " | ""
+            );
             let measured = self.is(next + 1, UNIT) && matches!(self.gap(next), " " | "-" | "")
                 || self.gap(next).starts_with(['%', ':']);
             let guess = matches!(gap, " " | ", ")
                 && self.marks[at].is_some_and(|mark| mark.certainty == Certainty::Guessed)
-                && !(self.lexemes[at].case == Case::Lower);
+                && (self.lexemes[at].case != Case::Lower
+                    || at > 0 && self.marked(at - 1) && self.gap(at - 1) == " ");
             if near && (class == Class::Place || guess) && lexeme.len() <= 6 && !measured
                 || gap == "-" && !measured
             {
@@ -218,7 +222,8 @@ impl Finder<'_> {
         let suffix = ["II", "III", "IV", "Jr", "JR", "Sr", "SR"].contains(&self.word(next));
         let region = class == Class::Place
             && lexeme.case == Case::Upper
-            && lexeme.len() == 2
+            && (2..=3).contains(&lexeme.len())
+            && !lexeme.word.is(CREDENTIAL)
             && matches!(gap, " / " | ", " | " - " | " (");
         let inner = class == Class::Place
             && lexeme.len() <= 4
@@ -240,6 +245,9 @@ impl Finder<'_> {
         let given = gap == ", " && class == Class::Name && self.last_first(next);
         if suffix && matches!(gap, " " | ", ")
             || region
+            || self.door(next, gap)
+            || self.ends_address(at, gap)
+            || self.joins_place(next, gap)
             || given
             || inner
             || self.fits(next, gap)
@@ -271,8 +279,12 @@ impl Finder<'_> {
             let guess = self.marks[at].is_some_and(|mark| {
                 mark.certainty == Certainty::Guessed || mark.class == Class::Place
             });
-            if number && guess && lexeme.len() >= 3 && !self.before(before).ends_with(['.', '/'])
-                || gap == "-" && lexeme.len() >= 3
+            if number
+                && guess
+                && (lexeme.len() >= 3 || gap == " " && !self.is(at, SAFE))
+                && !self.before(before).ends_with(['.', '/'])
+                || gap == "-" && (lexeme.len() >= 3 || self.lexemes[at].has_digit())
+                || matches!(gap, "-" | "/") && class == Class::Place
             {
                 self.mark(before, at, Class::Place, Certainty::Guessed);
             }
@@ -284,7 +296,19 @@ impl Finder<'_> {
             && gap == " "
             && !self.is(before, FUNCTION)
             && self.lexemes[at].capital();
-        let elided = lexeme.len() == 1 && gap == "'";
+        // "Col. Centro", "Gral. Anaya": a short word with a dot before a place's name.
+        let dotted = gap == ". "
+            && lexeme.is_word()
+            && lexeme.case == Case::Title
+            && lexeme.len() <= 5
+            && class == Class::Place
+            && !lexeme.word.is(SAFE);
+        let last = gap == ", "
+            && class == Class::Name
+            && self.is(at, GIVEN)
+            && lexeme.case == Case::Title
+            && lexeme.word.is(SURNAME);
+        let elided = dotted || last || lexeme.len() == 1 && gap == "'";
         if town
             || elided
             || particle
@@ -293,6 +317,75 @@ impl Finder<'_> {
             self.mark(before, before, class, Certainty::Guessed);
             self.joined[before] = true;
         }
+    }
+
+    /// Whether a word inside an address stands before a door's or house's number: `nr. 5`, `ap. 12`.
+    fn door(&self, at: usize, gap: &str) -> bool {
+        const DOORS: &[&str] = &[
+            "no", "nr", "num", "numero", "bl", "sc", "ap", "et", "int", "interno", "scala", "piso",
+            "ext", "depto", "dept", "km", "blok", "daire", "kat", "apt", "lok", "m", "bis", "ter",
+            "hs", "lgh", "bloc", "scara", "floor", "box", "po", "plot", "sector", "phase", "flat",
+            "edif", "edificio", "puerta", "col", "mz", "lt",
+        ];
+        let short = DOORS
+            .iter()
+            .any(|door| self.word(at).eq_ignore_ascii_case(door));
+        let number = self
+            .lexemes
+            .get(at + 1)
+            .is_some_and(|next| next.has_digit() || next.len() == 1);
+        matches!(gap, " " | ", " | "/" | "-" | " - " | "\n")
+            && short
+            && number
+            && matches!(self.gap(at), " " | ". " | "." | ": " | "-" | " #" | "")
+    }
+
+    /// Whether a word ends an address: a direction, a town behind a number, `S/N`.
+    fn ends_address(&self, at: usize, gap: &str) -> bool {
+        let next = at + 1;
+        let lexeme = &self.lexemes[next];
+        if self.class(at) != Some(Class::Place) || !lexeme.capital() {
+            return false;
+        }
+        let direction = [
+            "Sur", "Este", "Norte", "Oeste", "Sud", "Nord", "Est", "Ouest",
+        ]
+        .contains(&self.word(next));
+        let numberless = self.word(next) == "S" && self.gap(next) == "/" && gap == ", ";
+        let stop = FUNCTION
+            | CREDENTIAL
+            | TITLE
+            | WEEKDAY
+            | MONTH
+            | PERSON
+            | RELATION
+            | INSTITUTION
+            | DRUG
+            | ABBREVIATION;
+        let follow = self.gap(next).starts_with(['.', ',', '\n', '(']) || self.gap(next) == " (";
+        let town = matches!(gap, ", " | " ")
+            && lexeme.case == Case::Title
+            && self.lexemes[at].has_digit()
+            && !lexeme.word.is(stop)
+            && follow;
+        direction && gap == " " || numberless || town
+    }
+
+    /// "am", "an der", "nad" between the parts of a town's name.
+    fn joins_place(&self, at: usize, gap: &str) -> bool {
+        const JOINTS: &[&str] = &[
+            "am", "an", "der", "im", "ob", "pod", "pri", "na", "nad", "u", "sur", "sous", "les",
+            "en", "aux", "do", "da", "de", "di", "del", "la", "los", "el", "y", "e", "bei", "op",
+            "aan", "den", "bij", "sul", "in", "pe",
+        ];
+        let joint = |at: usize| {
+            self.lexemes.get(at).is_some() && JOINTS.contains(&self.word(at)) && self.gap(at) == " "
+        };
+        let name = |at: usize| {
+            matches!(self.class(at), Some(Class::Name | Class::Place)) && self.lexemes[at].capital()
+        };
+        let left = self.lexemes[at - 1].capital() || joint(at - 1);
+        gap == " " && left && joint(at) && (name(at + 1) || joint(at + 1) && name(at + 2))
     }
 
     /// Whether a word behind a surname and a comma is the given name.
@@ -366,8 +459,28 @@ impl Finder<'_> {
             && self.marked(at - 1)
             && !self.is(at - 1, SAFE)
             && lexeme.len() > 2;
-        let plain = (title || pair) && !word.is(stop) && !self.gap(at).starts_with(':');
-        named || (plain && gap != "'") || self.inside_sentence(at)
+        let heading = self.gap(at).starts_with(':')
+            && !(at > 0 && self.marked(at - 1) && self.before(at) == " ");
+        let plain = (title || pair) && !word.is(stop) && !heading;
+        // Behind a given name every capitalised word is a surname.
+        let stop = FUNCTION
+            | CREDENTIAL
+            | TITLE
+            | WEEKDAY
+            | MONTH
+            | PERSON
+            | RELATION
+            | INSTITUTION
+            | DRUG;
+        let surname = title
+            && at > 0
+            && self.is(at - 1, GIVEN)
+            && self.class(at - 1) == Some(Class::Name)
+            && self.lexemes[at - 1].case == Case::Title
+            && !word.is(stop)
+            && gap == " ";
+        let listed = pair && word.is(GIVEN | SURNAME) && !word.is(stop);
+        surname || listed || named || (plain && gap != "'") || self.inside_sentence(at)
     }
 }
 

@@ -57,7 +57,7 @@ pub(super) const CUES: &[(&str, Flag)] = &[
         RELATION | SAFE,
     ),
     (
-        "street road avenue lane drive boulevard court place square terrace way crescent close highway parkway \
+        "utca ter ut utja tere kuja katu prospekti kucesi nabrezie street road avenue lane drive boulevard court place square terrace way crescent close highway parkway \
       circle trail loop plaza alley grove gardens mews rd ave blvd ln ct pl sq hwy pkwy cir trl expressway \
       turnpike bypass crossing station burg burgs ridge views mount mountain island islands mall manor \
       meadow meadows mill mills mission motorway nagar marg chowk extension ext barangay village estate \
@@ -74,7 +74,7 @@ pub(super) const CUES: &[(&str, Flag)] = &[
         STREET,
     ),
     (
-        "rue calle via viale corso piazza vicolo strada avenida avda av rua travessa ulica ul aleja al plac pl \
+        "avenue estrada rambla setor nucleo alameda ladeira conjunto jardim vila colonia urbanizacion jalan gang gg jl carrera cra transversal cl dg tr rue calle via viale corso piazza vicolo strada avenida avda av rua travessa ulica ul aleja al plac pl \
       osiedle os boulevard impasse allee chemin quai place prolongacion calzada andador callejon privada \
       cerrada retorno circuito eje peatonal diagonal viaducto ampliacion periferico cesta camino carrer \
       paseo ronda plaza glorieta pasaje cuesta contrada borgo rotonda incrocio stretto canale lungomare cadde \
