@@ -1,6 +1,8 @@
 //! Every row of the risk matrix and every branch of the choice, as a table;
 //! the faults of earlier routers, shown absent.
 
+mod property;
+
 use legation_core::{EntityId, EntityLabels};
 
 use super::{ChoiceSource, Exclusion, ProviderDecision, ProviderInquiry, Whose, choose, may_still};
