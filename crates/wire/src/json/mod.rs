@@ -7,6 +7,7 @@
 mod error;
 mod object;
 pub(crate) mod scan;
+mod strings;
 mod text;
 mod walk;
 
@@ -23,6 +24,7 @@ use serde::de::DeserializeOwned;
 
 pub use self::error::{JsonError, JsonFault};
 pub use self::object::Object;
+pub use self::strings::{Path, Place, Step};
 
 /// How much of a value `Debug` shows, in characters.
 const SHOWN: usize = 200;

@@ -1,0 +1,6 @@
+//! Tests as data: what goes in, what comes out.
+
+mod hidden;
+mod markdown;
+mod results;
+mod secrets;
