@@ -18,12 +18,12 @@ impl Hosts {
     /// `docs.example.com` allows that host, `*.example.com` every host below `example.com`.
     #[must_use]
     pub fn new<T: AsRef<str>>(patterns: impl IntoIterator<Item = T>) -> Self {
-        let allowed = patterns.into_iter().map(|pattern| {
+        let allowed = patterns.into_iter().map(|pattern| -> Box<str> {
             let lower = pattern.as_ref().trim().to_ascii_lowercase();
             lower.strip_prefix('*').unwrap_or(&lower).into()
         });
         Self {
-            allowed: allowed.filter(|host: &Box<str>| !host.is_empty()).collect(),
+            allowed: allowed.filter(|host| !host.is_empty()).collect(),
         }
     }
 

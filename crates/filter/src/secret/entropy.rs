@@ -17,7 +17,7 @@ pub(super) fn looks_random(text: &str) -> bool {
 
 /// Letters and digits, or letters of both cases inside a word.
 fn mixed(text: &str) -> bool {
-    let has = |wanted: fn(&u8) -> bool| text.as_bytes().iter().any(|byte| wanted(byte));
+    let has = |wanted: fn(&u8) -> bool| text.as_bytes().iter().any(wanted);
     let letters = has(u8::is_ascii_alphabetic);
     letters && has(u8::is_ascii_digit)
 }
