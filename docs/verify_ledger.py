@@ -18,8 +18,7 @@ def signed(key, message, signature):
     h = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % Q
     left, right = times(s, point(b"\x58" + b"\x66" * 31)), add(r, times(h, a)) if r and a else (0, 0, 0)
     return s < Q and right[2] != 0 and all((left[i] * right[2] - right[i] * left[2]) % P == 0 for i in (0, 1))
-def b64(text): return base64.b64decode(text, validate=True)
-def quoted(text): return json.dumps(text, ensure_ascii=False)
+b64, quoted = lambda text: base64.b64decode(text, validate=True), lambda text: json.dumps(text, ensure_ascii=False)
 def key_id(name, key): return hashlib.sha256(name.encode() + b"\n\x01" + key).digest()[:4]
 def verifier_key(text):
     name, number, key = text.split("+", 2)
@@ -31,38 +30,40 @@ def checkpoint(name, note):  # C2SP signed-note and tlog-checkpoint
     heads = [(json.loads(h[3]), int(h[1]), b64(h[2])) for h in (line.split(" ", 3) for line in lines[4:])]
     text = "".join(f"head {seq} {base64.b64encode(end).decode()} {quoted(entity)}\n" for entity, seq, end in heads)
     root = base64.b64encode(hashlib.sha256(b"legation heads\n" + text.encode()).digest()).decode()
-    size, same = sum(seq for _, seq, _ in heads), "\n".join(lines[4:]) + "\n" == text and heads == sorted(heads)
-    assert same and lines[1:4] == [str(size), root, "time " + lines[3][5:]]
+    size = sum(seq for _, seq, _ in heads)
+    assert body.split("\n", 1)[1] + "\n" == f"{size}\n{root}\ntime {lines[3][5:]}\n{text}" and heads == sorted(heads)
     return name, size, heads, body.encode() + b"\n", [(mark[1], b64(mark[2])) for mark in marks if mark[0] == "\u2014"]
 def verify(path, folder=None, pinned=()):
     db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     notes = db.execute("SELECT size || ' of the store', CAST(note AS BLOB) FROM checkpoints ORDER BY origin, size").fetchall()
     notes += [(file.name, file.read_bytes()) for file in sorted(pathlib.Path(folder).rglob("*.checkpoint"))] if folder else []
-    faults, bad, said, named, wanted, chains = [], [], [], [], {}, {}
+    keys, faults, bad, said, named, unvouched, wanted, chains = list(map(verifier_key, pinned)), [], [], [], [], [], {}, {}
     for name, note in notes:
         try:
             said.append(checkpoint(name, note.decode()))
-            for entity, seq, end in said[-1][2]:
-                wanted.setdefault(entity, {}).setdefault(seq, []).append((name, end, said[-1][3].split(b"\n")[3]))
         except Exception:  # whatever it is, it is no checkpoint
             bad.append(("bad_checkpoint", "all", 0, name))
+    for name, entity, seq, end, body in [(one[0], *head, one[3]) for one in said for head in one[2]]:
+        wanted.setdefault(entity, {}).setdefault(seq, []).append((name, end, body.split(b"\n")[3]))
     for entity, seq, at, prev, stated, data in db.execute("""SELECT coalesce(name, '#' || entity), seq, at_ms, prev, hash, bytes
             FROM ledger LEFT JOIN ledger_entities ON number = entity ORDER BY position"""):
         computed = hashlib.sha256(b"\0" + prev + struct.pack(">Q", len(data)) + data).digest()
         c = chains.setdefault(entity, {"seq": 0, "ends": (bytes(32),), "open": {}, "bad": set(), "agreed": [], "new": []})
         whole, clock = computed == stated and len(prev) == 32, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at // 1000))
         place, record = f'{{"v":1,"entity":{quoted(entity)},"seq":{seq},"at":"'.encode(), {}
-        stamped = data.startswith(place + f'{clock}.{at % 1000:03}Z","kind":"'.encode())
+        stamped = data.startswith(place + f'{clock}.{at % 1000:03}Z",'.encode())
         with contextlib.suppress(ValueError):
             record = json.loads(data) if whole and stamped else {}
+        needs = {"note": (), "intent": ("call",), "refused": ("call",), "outcome": ("call", "intent")}.get(record.get("kind"))
+        record = record if needs is not None and all(name in record for name in needs) else {}
         misread = "misplaced" if not stamped and data.startswith(b'{"v":1,"entity":') else "malformed"
         faults += [(misread if whole else "changed", entity, seq, None)] if not whole or not record else []
         away = whole and not record and misread == "misplaced" and not data.startswith(place)  # it belongs elsewhere
-        faults += [("repeated", entity, seq, None)] if seq <= c["seq"] and not away else []
         if away or seq <= c["seq"]:
+            faults += [("repeated", entity, seq, None)] * (not away)
             continue
-        unlinked = [("unlinked", entity, seq, None)] if whole and prev not in c["ends"] else []
-        faults += [("missing", entity, c["seq"] + 1, None)] if seq > c["seq"] + 1 else unlinked
+        loose = [("unlinked", entity, seq, None)] * (whole and prev not in c["ends"])
+        faults += [("missing", entity, c["seq"] + 1, None)] if seq > c["seq"] + 1 else loose
         c["bad"].update(range(c["seq"] + 1, min(seq + (not whole), c["seq"] + 10**6)))
         c["seq"], c["ends"], ends = seq, (computed, stated), wanted.get(entity, {}).get(seq, [])
         for name, _, when in [end for end in ends if end[1] != computed and not c["new"]][:1]:
@@ -78,7 +79,6 @@ def verify(path, folder=None, pinned=()):
         c = chains.get(entity, {"seq": 0, "new": []})
         beyond = [ends[0][0] for seq, ends in sorted(wanted[entity].items()) if seq > c["seq"]]
         bad += c["new"] + [("cut", entity, c["seq"] + 1, name) for name in beyond[:1]]
-    keys, unvouched = [verifier_key(key) for key in pinned], []
     for seq, (text, *oath) in named:
         new, words = verifier_key(text), f"legation checkpoint key\n{text}\n".encode()
         vouched = not keys or new in keys or any(signed(key, words, b64(sign)) for sign in oath for _, key in keys)
@@ -86,8 +86,8 @@ def verify(path, folder=None, pinned=()):
     mine = lambda one: [(k, m[4:]) for name, m in one[4] for n, k in keys if name == n and m[:4] == key_id(n, k)]
     trusted = [one for one in said if any(signed(key, one[3], signature) for key, signature in mine(one))]
     bad += [("bad_checkpoint", "all", 0, one[0]) for one in said if one not in trusted and mine(one)]
-    covered = max((one[1] for one in trusted), default=0)
-    known = max((seq for one in trusted for entity, seq, _ in one[2] if entity == "all"), default=0)
+    covered, known = max([one[1] for one in trusted], default=0), max(
+        [seq for one in trusted for entity, seq, _ in one[2] if entity == "all"], default=0)
     bad += [("key_changed", "all", seq, None) for seq in unvouched if seq > known]
     bad += [("key_changed", "all", one[1], one[0]) for one in said if one[1] > covered and not mine(one)]
     return faults + bad, covered, {entity: c["seq"] for entity, c in chains.items()}

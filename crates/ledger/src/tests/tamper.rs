@@ -306,3 +306,56 @@ fn a_damaged_record_does_not_keep_the_hub_from_starting_but_a_damaged_head_does(
         "{error}"
     );
 }
+
+/// What follows the stamp of a record that somebody added at the end, hash and
+/// all, and what is found; nothing where it is as good as any record.
+const ADDED: &[(&str, Option<FaultKind>)] = &[
+    (r#""kind":"note","topic":"x","text":"y"}"#, None),
+    (r#""kind":"intent","call":"00-1"}"#, None),
+    (r#""kind":"refused","call":"00-1"}"#, None),
+    (
+        r#""kind":"outcome","call":"00-1","intent":1,"status":"ok"}"#,
+        Some(FaultKind::Orphan),
+    ),
+    (
+        r#""kind":"outcome","call":"00-1","status":"ok"}"#,
+        Some(FaultKind::Malformed),
+    ),
+    (r#""kind":"intent"}"#, Some(FaultKind::Malformed)),
+    (
+        r#""kind":"other","call":"00-1"}"#,
+        Some(FaultKind::Malformed),
+    ),
+    (r#""kind":"note","topic":"x""#, Some(FaultKind::Malformed)),
+    (r#""kind":"note"}}"#, Some(FaultKind::Malformed)),
+    ("", Some(FaultKind::Malformed)),
+];
+
+#[test]
+fn a_record_added_at_the_end_is_read_alike_by_both_verifiers() {
+    for (rest, found) in ADDED {
+        let place = written();
+        let connection = Connection::open(&place.path).expect("opened");
+        let (prev, at_ms): (Vec<u8>, i64) = connection
+            .query_row(
+                "SELECT hash, at_ms FROM ledger WHERE entity = 1 AND seq = 8",
+                [],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
+            .expect("read");
+        let at = legation_core::Wall(at_ms);
+        let text = format!(r#"{{"v":1,"entity":"a","seq":9,"at":"{at}",{rest}"#);
+        let hash = crate::chain::hash(&prev, text.as_bytes());
+        connection
+            .execute(
+                "INSERT INTO ledger (position, entity, seq, at_ms, prev, hash, bytes)
+                 VALUES (17, 1, 9, ?1, ?2, ?3, CAST(?4 AS BLOB))",
+                (at_ms, &prev, &hash[..], &text),
+            )
+            .expect("added");
+        drop(connection);
+        let expected = found.map(|kind| format!("{} a 9", kind.name()));
+        let said = super::oracle::faults(&place, None, &[]);
+        assert_eq!(said, Vec::from_iter(expected), "{rest}");
+    }
+}

@@ -194,6 +194,9 @@ impl<'a> Said<'a> {
         serde_json::from_slice::<IgnoredAny>(whole).ok()?;
         let rest = rest.strip_prefix(b"\"kind\":\"")?;
         let (kind, rest) = until_quote(rest)?;
+        if !matches!(kind, b"intent" | b"outcome" | b"refused" | b"note") {
+            return None;
+        }
         if kind == b"note" {
             return Some(Self {
                 kind,
