@@ -5,6 +5,7 @@
 //! The types here are the wire: commands print them under `--json`, and other
 //! programs may rely on them.
 
+pub mod approvals;
 pub mod audit;
 pub mod client;
 pub mod hub;

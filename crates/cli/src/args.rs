@@ -54,6 +54,14 @@ pub enum Command {
     Connect(commands::connect::ConnectArgs),
     /// Trust the MCP servers a folder brings along.
     Trust(commands::trust::TrustArgs),
+    /// Show the calls that wait for you, and what you have granted.
+    Approvals(commands::approvals::ApprovalsArgs),
+    /// Let a waiting call go on, or certify a proposal.
+    Approve(commands::approvals::ApproveArgs),
+    /// Refuse a waiting call or a proposal.
+    Deny(commands::approvals::DenyArgs),
+    /// Set or change the PIN that certifies proposals.
+    Pin(commands::pin::PinArgs),
     /// The record of every call.
     #[command(subcommand)]
     Audit(commands::audit::AuditCommand),

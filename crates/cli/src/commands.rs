@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub(crate) mod approvals;
 pub(crate) mod audit;
 pub(crate) mod completions;
 pub(crate) mod config;
@@ -9,6 +10,7 @@ pub(crate) mod governance;
 pub(crate) mod hub;
 pub(crate) mod man;
 pub(crate) mod mcp;
+pub(crate) mod pin;
 pub(crate) mod service;
 pub(crate) mod trust;
 
@@ -35,6 +37,10 @@ pub(crate) fn run(
         Command::Mcp(command) => mcp::cmd_mcp(context, command),
         Command::Connect(args) => connect::cmd_connect(context, &args),
         Command::Trust(args) => trust::cmd_trust(context, &args),
+        Command::Approvals(args) => approvals::cmd_approvals(context, &args),
+        Command::Approve(args) => approvals::cmd_approve(context, &args),
+        Command::Deny(args) => approvals::cmd_deny(context, &args),
+        Command::Pin(args) => pin::cmd_pin(context, &args),
         Command::Audit(command) => audit::cmd_audit(context, &command),
         Command::Governance(command) => governance::cmd_governance(context, &command),
         Command::Config(command) => config::cmd_config(context, &command),

@@ -10,6 +10,7 @@ mod error;
 mod governance;
 mod output;
 mod table;
+mod terminal;
 
 pub use args::{BridgeArgs, Cli, Command, DemoArgs, ServeArgs};
 pub use commands::audit::{

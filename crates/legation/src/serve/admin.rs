@@ -1,5 +1,6 @@
 //! The owner's commands, answered.
 
+mod approvals;
 mod audit;
 mod review;
 mod servers;
@@ -12,7 +13,7 @@ use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};
 use legation_api::hub::{Reload, Status, StatusAnswer, Stop};
-use legation_api::{Done, Request, mcp};
+use legation_api::{Done, Request, approvals as asked, mcp};
 use legation_cli::CliError;
 use legation_front::{AdminHandler, AdminItem};
 use legation_wire::codes;
@@ -76,6 +77,21 @@ fn dispatch(hub: Arc<Inner>, method: &str, params: Raw) -> BoxFuture<'static, An
         Reload::METHOD => later(&params, |_: Reload| async move {
             reload::everything(&hub).await;
             Ok(Done {})
+        }),
+        asked::List::METHOD => now(&params, |request: asked::List| {
+            Ok(approvals::list(&hub, request))
+        }),
+        asked::Answer::METHOD => now(&params, |request: asked::Answer| {
+            approvals::answer(&hub, &request)
+        }),
+        asked::Certify::METHOD => later(&params, |request: asked::Certify| {
+            approvals::certify(hub, request)
+        }),
+        asked::Revoke::METHOD => now(&params, |request: asked::Revoke| {
+            approvals::revoke(&hub, &request)
+        }),
+        asked::ResetLabels::METHOD => now(&params, |request: asked::ResetLabels| {
+            approvals::reset_labels(&hub, &request)
         }),
         mcp::List::METHOD => now(&params, |_: mcp::List| Ok(servers::list(&hub))),
         mcp::Show::METHOD => now(&params, |request: mcp::Show| servers::show(&hub, &request)),
