@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwap;
 use legation_core::{Caller, EntityId, OpContext, ServerName, TaskHandle};
 use legation_ledger::{Claim, Ledger, LedgerError, Ticket};
-use legation_policy::{Arguments, AskKind, Decision, Inquiry, Permitted, Rules, Target, Verb};
+use legation_policy::{Arguments, AskKind, Decision, Inquiry, Permitted, Policy, Target, Verb};
 use legation_wire::json::Raw;
 use legation_wire::message::ErrorObject;
 
@@ -34,7 +34,7 @@ const FILTERED_MAX: usize = 256;
 pub struct Gate {
     servers: Arc<dyn ServerSet>,
     ledger: Arc<Ledger>,
-    rules: ArcSwap<Rules>,
+    rules: ArcSwap<Policy>,
     clients: ArcSwap<KnownClients>,
     asking: Asking,
     /// The chain of refusals that name nobody's data.
@@ -81,7 +81,7 @@ impl Gate {
     pub fn new(
         servers: Arc<dyn ServerSet>,
         ledger: Arc<Ledger>,
-        rules: Rules,
+        rules: Policy,
         clients: KnownClients,
         asking: Asking,
     ) -> Self {
@@ -98,7 +98,7 @@ impl Gate {
     }
 
     /// Puts new rules in force for every call that has not been decided yet.
-    pub fn set_rules(&self, rules: Rules) {
+    pub fn set_rules(&self, rules: Policy) {
         let version = rules.version();
         self.rules.store(Arc::new(rules));
         self.asking.policy_changed(version);
@@ -115,7 +115,7 @@ impl Gate {
 
     /// The rules in force.
     #[must_use]
-    pub fn rules(&self) -> Arc<Rules> {
+    pub fn rules(&self) -> Arc<Policy> {
         self.rules.load_full()
     }
 

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use legation_config::{EraChoice, Instance, ServerSpec, Settings, Source};
 use legation_core::{
-    Caller, Cancel, ClientId, OpContext, Principal, SeatId, ServerName, SystemClock, Via,
+    Caller, Cancel, ClientId, EntityLabels, OpContext, Principal, SeatId, ServerName, SystemClock,
+    Via,
 };
-use legation_gate::policy::{Permitted, Rules, Target};
+use legation_gate::policy::{GrantIndex, Inquiry, Permitted, Policy, Target};
 use legation_gate::{Call, Endpoint, HubEvent, Item, ListKind, Outcome, Peer, Resolve};
 use legation_gate::{ServerSet as _, TaskWish, Unresolved};
 use legation_store::{Store, StoreOptions};
@@ -34,7 +35,7 @@ pub(crate) struct Bench {
     pub(crate) dialer: Arc<FakeDialer>,
     pub(crate) events: broadcast::Receiver<HubEvent>,
     store: Arc<Store>,
-    rules: Rules,
+    rules: Policy,
     _dir: tempfile::TempDir,
 }
 
@@ -119,7 +120,14 @@ impl Bench {
         dialer: Arc<FakeDialer>,
         dir: tempfile::TempDir,
     ) -> Self {
-        let rules = Rules::parse(Rules::personal_template(), "rules.toml").expect("rules");
+        let rules = {
+            use legation_gate::policy::governance::{FileText, Template};
+            let mut sources = Template::Personal.sources();
+            let rules = "version = 2\n[[rule]]\nid = \"own\"\nrule = 'allow @own/*'\n\
+                         [[rule]]\nid = \"workspace\"\nrule = 'allow @workspace/*'\n";
+            sources.permissions = FileText::Text(rules.to_owned());
+            Policy::load(&sources, &[])
+        };
         Self {
             events: host.events(),
             host,
@@ -176,8 +184,22 @@ impl Bench {
     }
 
     pub(crate) fn permit(&self, caller: &Caller, target: Target) -> Permitted {
+        let inquiry = Inquiry {
+            principal: &caller.principal,
+            on_behalf_of: None,
+            seat: &caller.seat,
+            workspace: caller.workspace.as_deref(),
+            labels: &EntityLabels::none(),
+            arguments: None,
+            unredacted_phi: None,
+            confidence: None,
+            certified: false,
+            grants: &GrantIndex::none(),
+            now_ms: 0,
+        };
         self.rules
-            .decide(&caller.principal, target)
+            .decide(&inquiry, target)
+            .permitted()
             .expect("the owner's servers may run")
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::decision::Asked;
 use crate::registry::ReasonCode;
 use crate::rule_id::RuleId;
-use crate::target::{Origin, Target};
+use crate::target::Target;
 
 /// The longest stretch of a client's own text that a refusal repeats, in
 /// characters.
@@ -31,66 +31,6 @@ pub struct Denied {
 // === impl Denied ===
 
 impl Denied {
-    pub(crate) fn by_rule(rule: RuleId, because: Option<&str>, target: Target) -> Self {
-        let hint = format!(
-            "Rule `{rule}` in governance/permissions.toml forbids it; only the owner of this hub \
-             can change that rule."
-        );
-        Self {
-            rule,
-            reason_code: ReasonCode::PermissionDenied,
-            reason: because
-                .unwrap_or("a rule of this hub's owner forbids it")
-                .into(),
-            next_safe_step: hint.into(),
-            target: Box::new(target),
-        }
-    }
-
-    pub(crate) fn by_default(target: Target) -> Self {
-        let server = target.server.as_str();
-        let hint = if target.trusted {
-            format!(
-                "The owner can add a rule with effect = \"allow\", servers = [\"{server}\"] and \
-                 items = [\"{}\"] to governance/permissions.toml; it applies as soon as the file \
-                 is saved.",
-                Quoted(&target.item)
-            )
-        } else if let Origin::Workspace(folder) = &target.origin {
-            format!("The owner can review the server with `legation trust {folder}`.")
-        } else {
-            format!(
-                "The owner can look at the server with `legation mcp show {server}` and allow it \
-                 in governance/permissions.toml."
-            )
-        };
-        let reason = if target.trusted {
-            "no rule allows it"
-        } else {
-            "no rule allows it and the server has not been reviewed"
-        };
-        Self {
-            rule: RuleId::default_deny(),
-            reason_code: ReasonCode::NoRuleAllows,
-            reason: reason.into(),
-            next_safe_step: hint.into(),
-            target: Box::new(target),
-        }
-    }
-
-    pub(crate) fn unavailable(reason: &str, target: Target) -> Self {
-        Self {
-            rule: RuleId::unavailable(),
-            reason_code: ReasonCode::GovernanceUnavailable,
-            reason: reason.into(),
-            next_safe_step:
-                "The owner must repair or restore governance/permissions.toml; until then \
-                   everything is refused."
-                    .into(),
-            target: Box::new(target),
-        }
-    }
-
     pub(crate) fn of(refusal: &crate::policy::Refusal, target: Target) -> Self {
         Self {
             rule: refusal.rule.clone(),

@@ -1,8 +1,8 @@
 //! Pure decisions: who may call what.
 //!
-//! This crate does no IO and reads no clock. It turns the owner's rule file
-//! into [`Rules`], and [`Rules::decide`] turns a principal and a target into a
-//! [`Permitted`] or a [`Denied`]. The rejected alternative was a boolean
+//! This crate does no IO and reads no clock. It turns the owner's governance
+//! files into a [`Policy`], and [`Policy::decide`] turns an [`Inquiry`] and a
+//! [`Target`] into a [`Permitted`], a question for a person, or a [`Denied`]. The rejected alternative was a boolean
 //! check in the gate: a boolean can be forgotten, a value that a server's
 //! `call` demands cannot.
 //!
@@ -17,7 +17,6 @@ mod cedar;
 mod condition;
 mod decision;
 mod denied;
-mod explain;
 mod explanation;
 mod facts;
 mod glob;
@@ -31,22 +30,18 @@ mod policy;
 pub mod provider;
 pub mod registry;
 mod rule_id;
-mod rules;
 mod target;
-mod template;
 
 pub use arguments::Arguments;
 pub use decision::{AskKind, Asked, Decision, Inquiry, Rung, Scope};
 pub use denied::Denied;
-pub use explain::{Effect, Matched};
 pub use explanation::{Explanation, Layer, Step, Verdict};
 pub use grant::{Grant, GrantId, GrantIndex, GrantScope};
 pub use known::KnownTool;
-pub use permissions::RuleError;
+pub use permissions::{Effect, RuleError};
 pub use permitted::Permitted;
 pub use policy::{Clearance, Policy, ResultFacts};
 pub use rule_id::RuleId;
-pub use rules::{Rules, RulesError};
 pub use target::{DefinitionHash, NativeTool, Origin, PinState, Question, Target, Verb};
 
 #[cfg(test)]

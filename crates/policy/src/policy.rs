@@ -77,6 +77,11 @@ impl Policy {
         load::policy(sources, tools)
     }
 
+    /// What a template decides as it comes, for whatever tools there are.
+    pub fn of_template(template: crate::governance::Template) -> Self {
+        Self::load(&template.sources(), &[])
+    }
+
     /// Denies everything, for when there is nothing to read.
     pub fn unavailable() -> Self {
         Self::load(&Sources::nothing(), &[])
@@ -162,17 +167,15 @@ impl Policy {
     }
 
     /// Every permission rule: its id, its line as written, and the folder it
-    /// is bound to. Empty while the file is broken.
+    /// is bound to.
+    ///
+    /// # Errors
+    /// Why there are none: everything is denied then.
     pub fn permission_rules(
         &self,
-    ) -> impl Iterator<Item = (&RuleId, &str, Option<&std::path::Path>)> {
-        let rules = self
-            .permissions
-            .as_ref()
-            .map_or(&[][..], Permissions::rules);
-        rules
-            .iter()
-            .map(|rule| (&rule.id, &*rule.text, rule.folder.as_deref()))
+    ) -> Result<impl Iterator<Item = (&RuleId, &str, Option<&std::path::Path>)>, &Broken> {
+        let rules = self.permissions.as_ref()?.rules().iter();
+        Ok(rules.map(|rule| (&rule.id, &*rule.text, rule.folder.as_deref())))
     }
 
     /// Whether a mode that asks less may be switched on. It never beats a

@@ -215,27 +215,6 @@ impl Origin {
             Self::Builtin => "builtin",
         }
     }
-
-    /// One bit per origin, for a rule's set of origins.
-    pub(crate) fn bit(&self) -> u8 {
-        match self {
-            Self::User => 1,
-            Self::Workspace(_) => 1 << 1,
-            Self::Additional => 1 << 2,
-            Self::Builtin => 1 << 3,
-        }
-    }
-
-    /// The words of [`Origin::as_str`], each at the index of its bit.
-    pub(crate) const WORDS: [&'static str; 4] = ["user", "workspace", "additional", "builtin"];
-
-    /// The bit of the origin a rule file calls `text`.
-    pub(crate) fn bit_of(text: &str) -> Option<u8> {
-        Self::WORDS
-            .iter()
-            .position(|word| *word == text)
-            .map(|index| 1 << index)
-    }
 }
 
 // === impl Target ===

@@ -15,7 +15,8 @@ use legation_gate::rate::RateLimits;
 use legation_gate::stage::KnownClients;
 use legation_gate::{Asking, Gate};
 use legation_ledger::{Ledger, LedgerKeys};
-use legation_policy::Rules;
+use legation_policy::Policy;
+use legation_policy::governance::Template;
 use legation_store::{Store, StoreOptions};
 use legation_wire::json::{Limits, Raw};
 use legation_wire::message::ErrorObject;
@@ -103,7 +104,7 @@ impl Rig {
         .expect("rows");
         let ledger = Ledger::open(store, LedgerKeys::from_bytes(&[7; 32]), Arc::clone(&clock))
             .expect("a ledger");
-        let rules = Rules::parse(Rules::personal_template(), "template").expect("rules");
+        let rules = Policy::of_template(Template::Personal);
         let clients = KnownClients::new(["claude", "codex", "owner"].map(ClientId::new))
             .with_no_auth(settings.no_auth);
         let servers: Arc<dyn legation_gate::ServerSet> = Arc::clone(&fake) as _;

@@ -4,7 +4,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use legation_core::{Cancel, ClientId, Home, Principal, SeatId, ServerName, SystemClock, Via};
 use legation_ledger::LedgerKeys;
-use legation_policy::{Origin, Permitted, PinState};
+use legation_policy::governance::Template;
+use legation_policy::{KnownTool, Origin, Permitted, PinState};
 use legation_store::{Store, StoreOptions};
 use legation_wire::caps::{ClientCapabilities, ServerCapabilities};
 use legation_wire::json::Object;
@@ -151,7 +152,7 @@ struct Bench {
     ledger: Arc<Ledger>,
 }
 
-fn bench(rules: Rules) -> Bench {
+fn bench(rules: Policy) -> Bench {
     let dir = tempfile::tempdir().expect("a folder");
     let home = Home::at(dir.path());
     let store = Arc::new(Store::open(&home.state_db(), StoreOptions::default()).expect("a store"));
@@ -187,12 +188,15 @@ fn bench(rules: Rules) -> Bench {
     }
 }
 
-fn personal() -> Rules {
-    let text = format!(
-        "{}\n[[rule]]\nid = \"no-erasing\"\neffect = \"deny\"\nservers = [\"files\"]\nitems = [\"erase\"]\nbecause = \"notes stay\"\n",
-        Rules::personal_template()
-    );
-    Rules::parse(&text, "test").expect("rules")
+fn personal() -> Policy {
+    use legation_policy::governance::{FileText, Template};
+    let mut sources = Template::Personal.sources();
+    let FileText::Text(rules) = &mut sources.permissions else {
+        panic!("the template has rules");
+    };
+    rules.push_str("\n[[rule]]\nid = \"no-erasing\"\nrule = 'deny files/erase'\n");
+    let files = ServerName::parse("files").expect("a name");
+    Policy::load(&sources, &[KnownTool::server_only(files, true)])
 }
 
 fn context(client: &str) -> OpContext {
@@ -257,14 +261,14 @@ fn a_permitted_call_leaves_an_intent_and_an_outcome() {
 
 #[test]
 fn what_is_refused_reaches_no_server_and_is_recorded_with_its_rule() {
-    let cases: [(&str, &str, &str, Rules, usize); 4] = [
+    let cases: [(&str, &str, &str, Policy, usize); 4] = [
         ("claude", "files-erase", "no-erasing", personal(), 1),
         ("claude", "files2-read", "resolve.unknown", personal(), 1),
         (
             "claude",
             "files-read",
             "governance.unavailable",
-            Rules::unavailable("gone"),
+            Policy::unavailable(),
             1,
         ),
         (
@@ -330,6 +334,6 @@ fn a_list_hides_what_can_never_be_used_and_stays_the_same_value() {
     );
     bench
         .gate
-        .set_rules(Rules::parse(Rules::personal_template(), "test").expect("rules"));
+        .set_rules(Policy::of_template(Template::Personal));
     assert_eq!(list().entries.len(), 2, "new rules take effect");
 }

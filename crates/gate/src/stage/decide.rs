@@ -5,22 +5,19 @@
 //! before the record, so that the record can name the rule.
 
 use legation_core::OpContext;
-use legation_policy::{Decision, Inquiry, PinState, Question, Rules, Target};
+use legation_policy::{Decision, Inquiry, PinState, Policy, Question, Target};
 
 use crate::{Entry, Listing};
 
 /// Asks the rules; a permission is the only key to a server.
-pub(crate) fn decide(rules: &Rules, inquiry: &Inquiry<'_>, target: Target) -> Decision {
-    match rules.decide(inquiry.principal, target) {
-        Ok(permitted) => Decision::Permitted(permitted),
-        Err(denied) => Decision::Denied(Box::new(denied)),
-    }
+pub(crate) fn decide(rules: &Policy, inquiry: &Inquiry<'_>, target: Target) -> Decision {
+    rules.decide(inquiry, target)
 }
 
 /// The entries of a list that the caller may ever use, or `None` when that is
 /// all of them.
 pub(crate) fn visible(
-    rules: &Rules,
+    rules: &Policy,
     context: &OpContext,
     verb: legation_policy::Verb,
     listing: &Listing,

@@ -16,10 +16,7 @@ use serde_json::{Map, Value, json};
 const FORBIDDEN: &str = r#"
 [[rule]]
 id = "demo.no-erasing"
-effect = "deny"
-servers = ["example"]
-items = ["erase"]
-because = "the demo's owner lets nobody erase notes"
+rule = 'deny example/erase because "the owner of this demo lets nobody erase notes"'
 match = ["example/erase"]
 no_match = ["example/note"]
 "#;

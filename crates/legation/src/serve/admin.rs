@@ -134,9 +134,9 @@ fn status(hub: &Inner) -> StatusAnswer {
             .unwrap_or(u64::MAX),
         servers: summary.enabled,
         connected: summary.connected,
-        rules: match rules.unavailable_reason() {
-            Some(reason) => format!("none, everything is refused: {reason}"),
-            None => format!("{} rules", rules.len()),
+        rules: match rules.permission_rules() {
+            Err(broken) => format!("none, everything is refused: {broken}"),
+            Ok(rules) => format!("{} rules", rules.count()),
         },
         problems: hub.problems(),
     }

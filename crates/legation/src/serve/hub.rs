@@ -250,7 +250,8 @@ impl Inner {
             version: crate::VERSION,
             runtime: tokio::runtime::Handle::current(),
         });
-        let (rules, _) = reload::rules(&options.home);
+        let configured = legation_config::servers::user(&options.home).servers;
+        let (rules, _) = reload::policy(&options.home, &options.environment, &[], &configured);
         let (servers, windows) = natives::beside(&host, &ledger);
         let gate = Gate::new(
             servers,

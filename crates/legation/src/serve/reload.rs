@@ -6,37 +6,43 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use legation_config::{first_run, governance, servers, watch};
+use legation_config::environment::Environment;
+use legation_config::{ServerSpec, governance, servers, watch};
 use legation_core::Home;
-use legation_core::error::chain;
-use legation_policy::Rules;
+use legation_policy::governance::Severity;
+use legation_policy::{KnownTool, Policy};
 
 use super::hub::Inner;
 
 /// Reads every file again and puts it in force.
 pub(crate) async fn everything(hub: &Arc<Inner>) {
     let mut problems = Vec::new();
-    let (rules, problem) = rules(&hub.home);
-    problems.extend(problem);
-    hub.gate.set_rules(rules);
     problems.extend(hub.keys.reload(&hub.home));
     hub.gate.set_clients(hub.keys.known(hub.no_auth));
     match hub.settings() {
         Ok(settings) => hub.host.set_views(settings.views),
         Err(problem) => problems.push(problem),
     }
-    for problem in &problems {
-        tracing::error!(problem, "a file cannot be used");
-    }
-    hub.set_problems(problems);
     let mut user = servers::user(&hub.home);
     hub.keep_known(&mut user);
     let mut loaded = servers::additional(&hub.additional, &hub.folder).over(user);
-    for folder in hub.host.folders().borrow().iter() {
+    let folders: Vec<PathBuf> = {
+        let folders = hub.host.folders();
+        let folders = folders.borrow();
+        folders.iter().map(|one| one.to_path_buf()).collect()
+    };
+    for folder in &folders {
         let workspace = servers::workspace(&hub.home, folder);
         loaded.servers.extend(workspace.servers);
         loaded.problems.extend(workspace.problems);
     }
+    let (rules, wrong) = policy(&hub.home, &hub.environment, &folders, &loaded.servers);
+    problems.extend(wrong);
+    hub.gate.set_rules(rules);
+    for problem in &problems {
+        tracing::error!(problem, "a file cannot be used");
+    }
+    hub.set_problems(problems);
     hub.host.apply(loaded.servers, loaded.problems).await;
 }
 
@@ -56,17 +62,26 @@ pub(crate) fn files(hub: &Inner) -> Vec<PathBuf> {
     files
 }
 
-/// The rules in force, and what is wrong when they refuse everything.
-pub(crate) fn rules(home: &Home) -> (Rules, Option<String>) {
-    let refuse = |reason: String, hint: String| {
-        let problem = format!("everything is refused: {reason} ({hint})");
-        (Rules::unavailable(reason), Some(problem))
-    };
-    match first_run::permissions(home) {
-        Ok(text) => match Rules::parse(&text, "governance/permissions.toml") {
-            Ok(rules) => (rules, None),
-            Err(error) => refuse(chain(&error), error.hint()),
-        },
-        Err(error) => refuse(chain(&error), error.hint()),
-    }
+/// The policy in force, and what is wrong with its files. `servers` are all
+/// that are configured, whether they ever answered or not.
+pub(crate) fn policy(
+    home: &Home,
+    environment: &Environment,
+    folders: &[PathBuf],
+    servers: &[ServerSpec],
+) -> (Policy, Vec<String>) {
+    let sources = legation_cli::sources(home, environment, folders);
+    let known: Vec<KnownTool> = servers
+        .iter()
+        .map(|server| KnownTool::server_only(server.name.clone(), server.trusted))
+        .collect();
+    let policy = Policy::load(&sources, &known);
+    let errors = policy
+        .problems()
+        .iter()
+        .filter(|problem| problem.severity == Severity::Error);
+    let problems = errors
+        .map(|problem| format!("{problem} ({})", problem.hint))
+        .collect();
+    (policy, problems)
 }

@@ -74,14 +74,7 @@ impl Template {
     /// Its files, and the schemas that they name for editors.
     pub fn everything(self) -> Vec<(Cow<'static, str>, Cow<'static, str>)> {
         let files = self.files().iter();
-        let files = files.map(|(name, text)| {
-            let text = match (*name, self) {
-                (file::PERMISSIONS, Self::Personal) => crate::template::PERSONAL,
-                (file::PERMISSIONS, Self::Business) => crate::template::BUSINESS,
-                _ => text,
-            };
-            (Cow::Borrowed(*name), Cow::Borrowed(text))
-        });
+        let files = files.map(|(name, text)| (Cow::Borrowed(*name), Cow::Borrowed(*text)));
         let schemas = schemas().into_iter();
         let schemas =
             schemas.map(|(name, text)| (format!("schemas/{name}").into(), Cow::Owned(text)));
