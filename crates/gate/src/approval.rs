@@ -294,3 +294,6 @@ impl Voided {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -266,11 +266,6 @@ impl Approvals {
         self.pass_on(Event::Consumed(id.clone()));
     }
 
-    /// The store holds an approval otherwise than was thought.
-    pub(crate) fn superseded(&self, id: &ApprovalId) {
-        self.pass_on(Event::Superseded(id.clone()));
-    }
-
     /// Other rules are in force: what was asked under the old ones is void.
     pub fn policy_changed(&self, version: u64) {
         self.pass_on(Event::PolicyChanged { version });
