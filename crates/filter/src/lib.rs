@@ -5,6 +5,7 @@
 
 pub mod hidden;
 pub mod hosts;
+pub mod inspect;
 pub mod mapping;
 pub mod markdown;
 pub mod result;
@@ -12,6 +13,7 @@ pub mod secret;
 pub mod spill;
 
 pub use hosts::Hosts;
+pub use inspect::{Check, Finding, inspect};
 pub use mapping::{BadMapping, FilterMapping};
 pub use result::{Cleaned, Cleaner, Filter};
 pub use secret::{Masked, SecretMasker};

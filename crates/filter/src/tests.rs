@@ -1,6 +1,7 @@
 //! Tests as data: what goes in, what comes out.
 
 mod hidden;
+mod inspects;
 mod markdown;
 mod results;
 mod secrets;
