@@ -10,7 +10,7 @@ use clap::{Subcommand, ValueEnum};
 use legation_api::mcp::Tools;
 use legation_config::governance;
 use legation_core::ServerName;
-use legation_policy::governance::{Governance, Problem, Sources, Template, file};
+use legation_policy::governance::{Governance, Problem, Sources, Template};
 use legation_policy::{KnownTool, Policy};
 
 use crate::commands::hub;
@@ -108,13 +108,9 @@ impl Found {
         self.policy.governance()
     }
 
-    /// What is wrong. The rules of `permissions.toml` are looked at by
-    /// `legation doctor`, in the form that the hub reads.
-    pub(crate) fn problems(&self) -> Vec<&Problem> {
-        let problems = self.policy.problems().iter();
-        problems
-            .filter(|problem| &*problem.file != file::PERMISSIONS)
-            .collect()
+    /// What is wrong.
+    pub(crate) fn problems(&self) -> &[Problem] {
+        self.policy.problems()
     }
 }
 

@@ -28,7 +28,7 @@ struct Shown {
 pub(super) fn cmd_check(context: &Context, args: &CheckArgs) -> Result<(), CliError> {
     let found = super::find(context);
     let wrong = found.problems();
-    let problems: Vec<Shown> = wrong.iter().map(|problem| shown(problem)).collect();
+    let problems: Vec<Shown> = wrong.iter().map(shown).collect();
     context.output.result(&problems, |problems| {
         if problems.is_empty() {
             return "nothing is wrong with the governance files\n".to_owned();

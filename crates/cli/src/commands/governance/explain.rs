@@ -4,7 +4,7 @@ mod provider;
 mod subject;
 
 use clap::{Args, Subcommand};
-use legation_policy::governance::{Broken, file};
+use legation_policy::governance::{Broken, Severity, file};
 use serde::Serialize;
 
 use super::Found;
@@ -122,6 +122,18 @@ fn states(found: &Found) -> Vec<FileState> {
                 }),
         ),
     ];
+    for name in [file::PERMISSIONS, file::CEDAR] {
+        let mut errors = found
+            .problems()
+            .iter()
+            .filter(|problem| &*problem.file == name && problem.severity == Severity::Error);
+        let broken = errors.next().map(|problem| Broken {
+            file: name,
+            reason: problem.message.clone(),
+        });
+        let says = broken.as_ref().map_or(Ok("understood".to_owned()), Err);
+        states.push(state(name, says));
+    }
     for (name, roster) in &all.rosters {
         let people = roster
             .get()

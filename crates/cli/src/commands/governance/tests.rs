@@ -151,7 +151,7 @@ fn a_file_that_others_may_write_governs_by_denying() {
         .get()
         .expect_err("not believed");
     assert_eq!(broken.reason, "can be written by every user");
-    let problem = found.problems()[0];
+    let problem = &found.problems()[0];
     assert_eq!(
         (&*problem.file, problem.severity),
         (file::LLM_PROVIDER, Severity::Error)
