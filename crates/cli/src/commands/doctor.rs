@@ -8,7 +8,7 @@ use legation_api::mcp::List;
 use legation_config::trust::Trust;
 use legation_config::{clients, first_run, settings};
 use legation_core::error::chain;
-use legation_policy::governance::Severity;
+use legation_policy::governance::{Severity, file};
 use serde::Serialize;
 
 use crate::commands::hub;
@@ -176,6 +176,18 @@ fn check_rules(context: &Context) -> Check {
             };
         }
     };
+    let found = super::governance::find(context);
+    let mut errors = found.problems().iter().filter(|problem| {
+        &*problem.file == file::PERMISSIONS && problem.severity == Severity::Error
+    });
+    if let Some(error) = errors.next() {
+        return Check {
+            what: "rules",
+            state: State::Bad,
+            detail: format!("everything is refused: {error}"),
+            hint: Some(error.hint.clone()),
+        };
+    }
     let lines = text.lines();
     let rules = lines.filter(|line| line.trim() == "[[rule]]").count();
     good("rules", counted(rules, "rule"))
@@ -186,7 +198,12 @@ fn check_governance(context: &Context) -> Check {
         return good("governance", "written at the first start");
     }
     let found = super::governance::find(context);
-    let problems = found.problems();
+    // Those of the rules have a line of their own.
+    let problems: Vec<_> = found
+        .problems()
+        .iter()
+        .filter(|problem| &*problem.file != file::PERMISSIONS)
+        .collect();
     let errors = problems
         .iter()
         .filter(|problem| problem.severity == Severity::Error);

@@ -53,7 +53,7 @@ fn rules_that_are_gone_or_broken_are_bad() {
     .expect("started");
     assert_eq!(check_rules(&context).state, State::Good);
     let file = context.home.governance().join("permissions.toml");
-    fs::write(&file, "version = 2").expect("broken");
+    fs::write(&file, "version = 3").expect("broken");
     assert_eq!(check_rules(&context).state, State::Bad);
     fs::remove_file(&file).expect("gone");
     assert_eq!(check_rules(&context).state, State::Bad);
