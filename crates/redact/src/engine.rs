@@ -259,8 +259,10 @@ fn spare_tokens(text: &str, findings: Vec<Finding>, vault: &mut dyn Vault) -> Ve
     let mut spared = Vec::with_capacity(findings.len());
     for finding in findings {
         let mut start = finding.start;
-        let inside = tokens
+        let first = tokens.partition_point(|token| token.1 <= finding.start);
+        let inside = tokens[first..]
             .iter()
+            .take_while(|token| token.0 < finding.end)
             .filter(|token| token.0 < finding.end && token.1 > finding.start);
         for &(from, to) in inside {
             if start < from {

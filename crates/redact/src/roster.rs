@@ -162,6 +162,34 @@ fn names(lower: &str, parts: &[&str], sure: Kind, found: &mut Vec<(String, Kind)
         .iter()
         .map(|part| initial(part))
         .collect();
+    let squeezed = |word: &str| {
+        word.chars()
+            .filter(|c| c.is_alphanumeric())
+            .collect::<String>()
+    };
+    let words: Vec<String> = lower
+        .split([' ', ',', '\t', '\n'])
+        .map(squeezed)
+        .filter(|w| !w.is_empty())
+        .collect();
+    let hyphened = lower.split([' ', ',', '-', '\t', '\n']).map(squeezed);
+    for word in words
+        .iter()
+        .cloned()
+        .chain(hyphened)
+        .filter(|word| word.len() >= 3)
+    {
+        let capital = words::is_common(&word);
+        found.push((word, Kind { capital, ..sure }));
+    }
+    for one in &words {
+        for other in words
+            .iter()
+            .filter(|other| *other != one && one.len() + other.len() > 4)
+        {
+            found.push((format!("{one}{other}"), sure));
+        }
+    }
     let mut whole = |text: String| {
         if text.len() >= 4 {
             found.push((text, sure));

@@ -93,7 +93,11 @@ impl Redactor {
                 .unwrap_or("");
             layout.label(key);
             let start = layout.text.len();
-            layout.put(text, at);
+            // A number with a fraction or an exponent is a measure.
+            let measure = literal.number && text.contains(['.', 'e', 'E']);
+            if !measure || self.tagged(key).is_some() {
+                layout.put(text, at);
+            }
             if let Some(class) = self.tagged(key) {
                 layout.forced.push(Finding {
                     class,

@@ -21,6 +21,8 @@ impl Finder<'_> {
         let bytes = self.text.as_bytes();
         for at in 0..bytes.len() {
             match bytes[at] {
+                // A run of colons is read once, from its first.
+                b':' if at > 0 && bytes[at - 1] == b':' => {}
                 b'@' => self.email(at),
                 b':' if bytes[at..].starts_with(b"://") || bytes[at..].starts_with(b"::") => {
                     self.colon(at);
@@ -71,7 +73,7 @@ impl Finder<'_> {
             return;
         }
         let part = |byte: u8| byte.is_ascii_hexdigit() || byte == b':';
-        while start > 0 && part(bytes[start - 1]) {
+        while start > 0 && at - start < 40 && part(bytes[start - 1]) {
             start -= 1;
         }
         let end = self.run(at, part);
@@ -100,7 +102,8 @@ impl Finder<'_> {
     fn host(&mut self, first: usize) -> Option<usize> {
         let separator = self.gap(first);
         let mut last = first;
-        while matches!(separator, "." | ":" | "-")
+        while last - first < 24
+            && matches!(separator, "." | ":" | "-")
             && self.gap(last) == separator
             && last + 1 < self.len()
         {

@@ -221,7 +221,10 @@ impl Finder<'_> {
             return;
         }
         let mut last = at;
-        while self.is(last + 1, NUMBER_WORD | DIGIT_WORD) && self.gap(last).len() <= 1 {
+        while last - at < 4
+            && self.is(last + 1, NUMBER_WORD | DIGIT_WORD)
+            && self.gap(last).len() <= 1
+        {
             last += 1;
         }
         if self.ages(at, last) {

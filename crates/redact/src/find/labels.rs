@@ -246,7 +246,7 @@ impl Finder<'_> {
     /// Marks a value and the groups that belong to it.
     fn value(&mut self, first: usize, class: Class) {
         let mut last = first;
-        while last + 1 < self.len() {
+        while last + 1 < self.len() && last - first < 24 {
             let next = &self.lexemes[last + 1];
             let code = next.is_word()
                 && next.len() <= 4

@@ -8,6 +8,9 @@ use crate::class::{Certainty, Class};
 use crate::lex::Kind;
 use crate::words::{ABBREVIATION, DIGIT_WORD, NUMBER_WORD, UNIT};
 
+/// No number has more groups; what goes on is looked at anew.
+const MOST_GROUPS: usize = 12;
+
 impl Finder<'_> {
     pub(super) fn numbers(&mut self) {
         let mut at = 0;
@@ -28,6 +31,7 @@ impl Finder<'_> {
         let mut last = first;
         let mut dots = 0;
         while last + 1 < self.len()
+            && last - first < MOST_GROUPS
             && (self.lexemes[last + 1].kind == Kind::Number || self.extension(last + 1))
             && !self.marked(last + 1)
         {
@@ -162,6 +166,7 @@ impl Finder<'_> {
         }
         let mut last = at;
         while last + 1 < self.len()
+            && last - at < MOST_GROUPS
             && self.lexemes[last + 1].has_digit()
             && matches!(self.gap(last), " " | "-")
             && !self.marked(last + 1)

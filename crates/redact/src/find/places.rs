@@ -76,6 +76,7 @@ impl Finder<'_> {
             return;
         }
         while last + 1 < self.len()
+            && last - next < 6
             && matches!(self.gap(last), "-" | "/" | "")
             && self.lexemes[last + 1].len() <= 4
         {
@@ -106,9 +107,6 @@ impl Finder<'_> {
         };
         let last = if first == at { self.tail(last) } else { last };
         self.mark(first, last, Class::Place, Certainty::Likely);
-        if last + 1 < self.len() && self.is(last + 1, ROOM) {
-            self.room(last + 1);
-        }
     }
 
     /// `123 Old Mill Road`, `4 High St`.
@@ -126,6 +124,7 @@ impl Finder<'_> {
                 }
                 let mut number = before;
                 while number > 0
+                    && before - number < 4
                     && matches!(self.gap(number - 1), "-" | "/")
                     && self.lexemes[number - 1].has_digit()
                 {
@@ -319,7 +318,7 @@ impl Finder<'_> {
             at
         };
         let mut first = at;
-        while first > 0 && self.gap(first - 1) == "-" && self.proper(first - 1) {
+        while first > 0 && at - first < 4 && self.gap(first - 1) == "-" && self.proper(first - 1) {
             first -= 1;
         }
         self.mark(first, last, Class::Place, Certainty::Likely);

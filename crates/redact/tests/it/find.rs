@@ -1,0 +1,139 @@
+//! Single identifiers in single sentences.
+
+use legation_redact::{Class, MemoryVault, Redactor, RedactorSpec, RosterEntry};
+
+fn redact(text: &str) -> String {
+    let redactor = Redactor::build(&RedactorSpec::default()).unwrap();
+    redactor.redact_text(text, &mut MemoryVault::new()).text
+}
+
+#[test]
+fn takes_out_each_class() {
+    let cases = [
+        ("Seen by Dr. Vandermolen today", "Vandermolen"),
+        ("lives at 12 Elm Street, Springfield, IL 62701", "62701"),
+        ("admitted on 03/12/2024", "03/12/2024"),
+        ("a 93-year-old man", "93"),
+        ("call (555) 201-3344", "3344"),
+        ("fax: +44 20 7946 0018", "7946"),
+        ("write to p.q@example.com", "example"),
+        ("SSN 219-09-9999", "219"),
+        ("MRN: 00123456", "00123456"),
+        ("policy number ABC123456789", "ABC123456789"),
+        ("IBAN DE89 3704 0044 0532 0130 00", "0532"),
+        ("license no. D1234567", "D1234567"),
+        ("VIN 1M8GDM9AXKP042788", "1M8GDM9AXKP042788"),
+        ("serial number SN-99887766", "99887766"),
+        ("see https://example.com/patients/7", "patients"),
+        ("from 192.0.2.17", "192.0.2.17"),
+        ("from 2001:db8::7:1", "db8"),
+        ("fingerprint id 88213", "88213"),
+        ("photo smith_face.jpg", "smith_face"),
+        ("encounter no. 4711-22", "4711"),
+        ("room 312B", "312B"),
+        (
+            "phone five five five two oh one three three four four",
+            "five",
+        ),
+    ];
+    for (text, gone) in cases {
+        let redacted = redact(text);
+        assert!(!redacted.contains(gone), "{text}: {redacted}");
+        assert!(redacted.contains('⟦'), "{text}: {redacted}");
+    }
+}
+
+#[test]
+fn leaves_medicine_alone() {
+    let cases = [
+        "Started metformin 500 mg twice daily for type 2 diabetes.",
+        "BP 132/78, HR 72, O2 sat 98% on 2 L.",
+        "Pain 6/10 in the left hip; strength 5/5 throughout.",
+        "A1c 8.1%, WBC 12.4, platelets 150,000.",
+        "Assessment and Plan: continue lisinopril 20 mg daily.",
+        "A 72-year-old with COPD, EF 35%, seen in 2024.",
+    ];
+    for text in cases {
+        assert_eq!(redact(text), text);
+    }
+}
+
+#[test]
+fn sees_through_spellings() {
+    let cases = [
+        "SSN ２１９-０９-９９９９",
+        "SSN ٢١٩-٠٩-٩٩٩٩",
+        "SSN 219\u{200b}-09-\u{ad}9999",
+        "SSN 219&#45;09&#x2d;9999",
+        "S\u{a0}SN SSN=219%2D09%2D9999",
+        "U1NOIDIxOS0wOS05OTk5IG9mIEFubmE=",
+    ];
+    for text in cases {
+        let redacted = redact(text);
+        assert!(redacted.contains('⟦'), "{text}: {redacted}");
+        assert!(
+            !redacted.contains("9999") && !redacted.contains('９') && !redacted.contains('٩'),
+            "{redacted}"
+        );
+    }
+}
+
+#[test]
+fn knows_the_roster_in_every_spelling() {
+    let spec = RedactorSpec {
+        roster: vec![
+            RosterEntry::person("Rose Marie O'Brien-Will"),
+            RosterEntry::value(Class::Mrn, "A-77.12"),
+        ],
+        safe_word_mode: false,
+        ..RedactorSpec::default()
+    };
+    let redactor = Redactor::build(&spec).unwrap();
+    for text in [
+        "rose marie o'brien-will",
+        "ROSE MARIE OBRIEN WILL",
+        "O'Brien-Will, Rose",
+        "R. O\u{2019}Brien Will",
+        "Rose\nWill",
+        "rose-will",
+        "Rose's",
+        "the O'Briens",
+        "Ro\u{200b}se Marie",
+        "Rosé",
+        "a7712",
+        "A 77 12",
+        "obrien_will_rose",
+        "Ｒｏｓｅ Ｗｉｌｌ",
+    ] {
+        let redacted = redactor.redact_text(text, &mut MemoryVault::new());
+        let left: String = redacted
+            .text
+            .split('⟦')
+            .map(|p| p.split_once('⟧').map_or(p, |(_, r)| r))
+            .collect();
+        let left = left.to_lowercase();
+        assert!(
+            !left.contains("rose") && !left.contains("brien") && !left.contains("77"),
+            "{text}: {left}"
+        );
+    }
+    let kept = "The tulip rose and will not fall.";
+    assert_eq!(
+        redactor.redact_text(kept, &mut MemoryVault::new()).text,
+        kept
+    );
+}
+
+#[test]
+fn takes_the_entitys_own_patterns_and_refuses_broken_ones() {
+    let spec = |pattern: &str| RedactorSpec {
+        patterns: vec![pattern.into()],
+        ..RedactorSpec::default()
+    };
+    let redactor = Redactor::build(&spec(r"ward-[a-z]{3}")).unwrap();
+    let redacted = redactor.redact_text("on ward-abc now", &mut MemoryVault::new());
+    assert!(!redacted.text.contains("abc"));
+    let error = Redactor::build(&spec("(")).unwrap_err();
+    assert!(error.to_string().contains("pattern 1"), "{error}");
+    assert!(!error.hint().is_empty());
+}
