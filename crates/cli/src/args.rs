@@ -68,6 +68,8 @@ pub enum Command {
     /// The rule files: entities, roles, bans, rungs, models, contracts.
     #[command(subcommand)]
     Governance(commands::governance::GovernanceCommand),
+    /// Take personal data out of files or a pipe.
+    Redact(commands::redact::RedactArgs),
     /// The hub's settings.
     #[command(subcommand)]
     Config(commands::config::ConfigCommand),

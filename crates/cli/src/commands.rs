@@ -11,6 +11,7 @@ pub(crate) mod hub;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod pin;
+pub(crate) mod redact;
 pub(crate) mod service;
 pub(crate) mod trust;
 
@@ -43,6 +44,7 @@ pub(crate) fn run(
         Command::Pin(args) => pin::cmd_pin(context, &args),
         Command::Audit(command) => audit::cmd_audit(context, &command),
         Command::Governance(command) => governance::cmd_governance(context, &command),
+        Command::Redact(args) => redact::cmd_redact(context, &args),
         Command::Config(command) => config::cmd_config(context, &command),
         Command::Completions(args) => completions::cmd_completions(context, &args),
         Command::Man(args) => man::cmd_man(context, &args),

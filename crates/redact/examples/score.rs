@@ -90,7 +90,6 @@ fn now() -> std::time::Instant {
     std::time::Instant::now()
 }
 
-#[expect(clippy::disallowed_methods, reason = "an example has no configuration")]
 fn arguments() -> Vec<String> {
     std::env::args().skip(1).collect()
 }

@@ -40,12 +40,13 @@ pub(crate) fn runs(text: &str) -> Vec<Run> {
         let padded = end > at;
         let run = &bytes[start..at];
         at = end;
-        if run.len() >= SHORTEST && (padded || mixed(run)) {
-            if let Some(decoded) = decode(run) {
-                let text = readable(decoded);
-                if text.is_some() || run.len() >= 64 {
-                    found.push(Run { start, end, text });
-                }
+        if run.len() >= SHORTEST
+            && (padded || mixed(run))
+            && let Some(decoded) = decode(run)
+        {
+            let text = readable(decoded);
+            if text.is_some() || run.len() >= 64 {
+                found.push(Run { start, end, text });
             }
         }
     }

@@ -109,7 +109,7 @@ impl Redactor {
         for finding in &findings {
             redacted.push_str(&text[done..finding.start]);
             let token = vault.token(finding.class, &text[finding.start..finding.end]);
-            redacted.push_str(&token.to_string());
+            token.write(&mut redacted);
             done = finding.end;
         }
         redacted.push_str(&text[done..]);

@@ -140,28 +140,8 @@ fn spellings(entry: &RosterEntry) -> Vec<(String, Kind)> {
     found
 }
 
-/// The orders and abbreviations of a person's name.
-fn names(lower: &str, parts: &[&str], sure: Kind, found: &mut Vec<(String, Kind)>) {
-    let titled = |part: &&&str| !words::is_title(part);
-    let mut parts: Vec<&str> = parts.iter().filter(titled).copied().collect();
-    if let Some((last, _)) = lower.split_once(',') {
-        // "Last, First": put into the order in which it is spoken.
-        let count = last
-            .split(|c: char| !c.is_alphanumeric())
-            .filter(|p| !p.is_empty())
-            .count();
-        let count = count.min(parts.len());
-        parts.rotate_left(count);
-    }
-    let (Some(first), Some(last)) = (parts.first().copied(), parts.last().copied()) else {
-        return;
-    };
-    let initial = |part: &str| part.chars().next().map(String::from).unwrap_or_default();
-    let rest = &parts[1..];
-    let initials: String = parts[..parts.len() - 1]
-        .iter()
-        .map(|part| initial(part))
-        .collect();
+/// A name's words, each squeezed, alone and in pairs: "O'Brien-Will, Rose".
+fn whole_words(lower: &str, sure: Kind, found: &mut Vec<(String, Kind)>) {
     let squeezed = |word: &str| {
         word.chars()
             .filter(|c| c.is_alphanumeric())
@@ -190,6 +170,31 @@ fn names(lower: &str, parts: &[&str], sure: Kind, found: &mut Vec<(String, Kind)
             found.push((format!("{one}{other}"), sure));
         }
     }
+}
+
+/// The orders and abbreviations of a person's name.
+fn names(lower: &str, parts: &[&str], sure: Kind, found: &mut Vec<(String, Kind)>) {
+    let titled = |part: &&&str| !words::is_title(part);
+    let mut parts: Vec<&str> = parts.iter().filter(titled).copied().collect();
+    if let Some((last, _)) = lower.split_once(',') {
+        // "Last, First": put into the order in which it is spoken.
+        let count = last
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|p| !p.is_empty())
+            .count();
+        let count = count.min(parts.len());
+        parts.rotate_left(count);
+    }
+    let (Some(first), Some(last)) = (parts.first().copied(), parts.last().copied()) else {
+        return;
+    };
+    let initial = |part: &str| part.chars().next().map(String::from).unwrap_or_default();
+    let rest = &parts[1..];
+    let initials: String = parts[..parts.len() - 1]
+        .iter()
+        .map(|part| initial(part))
+        .collect();
+    whole_words(lower, sure, found);
     let mut whole = |text: String| {
         if text.len() >= 4 {
             found.push((text, sure));

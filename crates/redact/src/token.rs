@@ -17,6 +17,9 @@ pub(crate) const OPEN: char = '⟦';
 /// The bracket a token ends with.
 pub(crate) const CLOSE: char = '⟧';
 
+/// The random part of a token.
+pub(crate) type Id = [u8; ID_LENGTH];
+
 /// A token for one value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Token {
@@ -113,6 +116,21 @@ impl Token {
         std::str::from_utf8(&self.id).unwrap_or_default()
     }
 
+    /// Its random part, as a key.
+    pub(crate) fn key(&self) -> Id {
+        self.id
+    }
+
+    /// Writes it behind a text; what formatting it would cost is felt where there are many.
+    pub(crate) fn write(&self, text: &mut String) {
+        text.push(OPEN);
+        text.push_str("P:");
+        text.push_str(self.class.label());
+        text.push_str(if self.number { "#:" } else { ":" });
+        text.push_str(self.id());
+        text.push(CLOSE);
+    }
+
     /// Whether it stands for nothing.
     #[must_use]
     pub fn is_blank(&self) -> bool {
@@ -122,13 +140,9 @@ impl Token {
 
 impl fmt::Display for Token {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mark = if self.number { "#" } else { "" };
-        write!(
-            formatter,
-            "{OPEN}P:{}{mark}:{}{CLOSE}",
-            self.class.label(),
-            self.id()
-        )
+        let mut text = String::new();
+        self.write(&mut text);
+        formatter.write_str(&text)
     }
 }
 

@@ -5,9 +5,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::sync::Arc;
 
 use crate::class::Class;
-use crate::token::Token;
+use crate::token::{Id, Token};
 
 /// Gives tokens for values and values for tokens.
 pub trait Vault {
@@ -36,10 +37,14 @@ pub struct VaultRow {
 /// A vault in memory.
 #[derive(Default)]
 pub struct MemoryVault {
-    /// By what the token stands for, and whether that is a JSON number.
-    tokens: HashMap<(bool, Box<str>), Token>,
-    values: HashMap<Token, Box<str>>,
-    ids: HashSet<Box<str>>,
+    /// By what the token stands for.
+    texts: HashMap<Arc<str>, Token>,
+    /// By what the token stands for, where that is a JSON number.
+    numbers: HashMap<Arc<str>, Token>,
+    /// By the token's id.
+    values: HashMap<Id, (Token, Arc<str>)>,
+    /// Foreign ids that stood in a text.
+    avoided: HashSet<Id>,
     fresh: Vec<Token>,
     random: crate::token::Random,
 }
@@ -75,25 +80,15 @@ impl MemoryVault {
     /// All rows, for the caller to seal, in no order.
     #[must_use]
     pub fn to_rows(&self) -> Vec<VaultRow> {
-        let rows = self.values.iter();
-        rows.map(|(token, value)| VaultRow {
-            token: token.to_string(),
-            value: value.to_string(),
-        })
-        .collect()
+        self.values.values().map(row).collect()
     }
 
     /// The rows that came since this was last asked.
     pub fn take_fresh(&mut self) -> Vec<VaultRow> {
         let fresh = std::mem::take(&mut self.fresh);
-        let rows = fresh.into_iter().filter_map(|token| {
-            let value = self.values.get(&token)?.to_string();
-            Some(VaultRow {
-                token: token.to_string(),
-                value,
-            })
-        });
-        rows.collect()
+        let rows = fresh.into_iter();
+        rows.filter_map(|token| self.values.get(&token.key()).map(row))
+            .collect()
     }
 
     /// How many values it holds.
@@ -109,15 +104,20 @@ impl MemoryVault {
     }
 
     fn keep(&mut self, token: Token, value: &str) {
-        self.ids.insert(token.id().into());
-        self.tokens
-            .insert((token.is_number(), value.into()), token.clone());
-        self.values.insert(token.clone(), value.into());
-        self.fresh.push(token);
+        let value: Arc<str> = value.into();
+        let tokens = if token.is_number() {
+            &mut self.numbers
+        } else {
+            &mut self.texts
+        };
+        tokens.insert(Arc::clone(&value), token.clone());
+        self.fresh.push(token.clone());
+        self.values.insert(token.key(), (token, value));
     }
 
     fn given(&mut self, class: Class, number: bool, value: &str) -> Token {
-        if let Some(token) = self.tokens.get(&(number, Box::from(value))) {
+        let tokens = if number { &self.numbers } else { &self.texts };
+        if let Some(token) = tokens.get(value) {
             return token.clone();
         }
         if self.values.len() >= MAX_VALUES {
@@ -127,11 +127,21 @@ impl MemoryVault {
             let Some(token) = self.random.token(class, number) else {
                 return Token::blank(class);
             };
-            if !token.is_blank() && !self.ids.contains(token.id()) {
+            let free =
+                !self.values.contains_key(&token.key()) && !self.avoided.contains(&token.key());
+            if !token.is_blank() && free {
                 self.keep(token.clone(), value);
                 return token;
             }
         }
+    }
+}
+
+/// A token and its value as a row.
+fn row((token, value): &(Token, Arc<str>)) -> VaultRow {
+    VaultRow {
+        token: token.to_string(),
+        value: value.to_string(),
     }
 }
 
@@ -145,14 +155,17 @@ impl Vault for MemoryVault {
     }
 
     fn value(&self, token: &str) -> Option<String> {
-        self.values
-            .get(&Token::parse(token)?)
-            .map(ToString::to_string)
+        let token = Token::parse(token)?;
+        let (known, value) = self.values.get(&token.key())?;
+        (*known == token).then(|| value.to_string())
     }
 
     fn avoid(&mut self, id: &str) {
-        if self.ids.len() < MAX_VALUES + MAX_AVOIDED {
-            self.ids.insert(id.into());
+        let Some(token) = Token::new(Class::Other, false, id) else {
+            return;
+        };
+        if self.avoided.len() < MAX_AVOIDED {
+            self.avoided.insert(token.key());
         }
     }
 }

@@ -8,6 +8,7 @@ mod calls;
 mod footprint;
 pub(crate) mod hub;
 pub(crate) mod programs;
+mod redaction;
 pub(crate) mod table;
 
 use std::path::PathBuf;
@@ -37,7 +38,7 @@ pub(crate) struct Args {
     /// Fail where a target is missed.
     #[arg(long)]
     strict: bool,
-    /// Only the sections whose name contains this: calls, footprint, starts, listing, peers.
+    /// Only the sections whose name contains this: calls, footprint, starts, listing, peers, redaction.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
     /// Use the programs of this folder instead of building them.
@@ -75,11 +76,19 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             starts: 20,
         }
     };
+    let mut table = Table::default();
+    if args
+        .only
+        .as_deref()
+        .is_some_and(|only| "redaction".contains(only))
+    {
+        redaction::measure(args.quick, &mut table).context("redaction")?;
+        return shown(args, &table);
+    }
     let programs = match &args.programs {
         Some(folder) => Programs::in_folder(folder)?,
         None => Programs::build()?,
     };
-    let mut table = Table::default();
     let wanted = |name: &str| args.only.as_deref().is_none_or(|only| name.contains(only));
     if wanted("calls") {
         calls::measure(&programs, effort, &mut table).context("calls")?;
@@ -96,13 +105,21 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.peers && wanted("peers") {
         peers::measure(&programs, effort, &mut table).context("peers")?;
     }
+    if wanted("redaction") {
+        redaction::measure(args.quick, &mut table).context("redaction")?;
+    }
+    shown(args, &table)
+}
+
+/// Prints the table, writes it where it is wanted, and says how it went.
+fn shown(args: &Args, table: &Table) -> Result<ExitCode> {
     sys::put(&if args.markdown {
         table.markdown()
     } else {
         table.text()
     });
     if let Some(path) = &args.json {
-        let text = serde_json::to_string_pretty(&table)?;
+        let text = serde_json::to_string_pretty(table)?;
         std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let failed = args.strict && !table.all_met();

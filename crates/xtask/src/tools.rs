@@ -58,6 +58,8 @@ pub(crate) enum Tool {
     Codex,
     /// The Python SDK and servers in Python.
     Python,
+    /// The generator of notes and the engine that redaction is compared with.
+    Redaction,
 }
 
 // === impl Tool ===
@@ -75,6 +77,7 @@ impl Tool {
             Self::Claude => "claude",
             Self::Codex => "codex",
             Self::Python => "python",
+            Self::Redaction => "redaction",
         }
     }
 
@@ -96,6 +99,7 @@ impl Tool {
             Self::Claude => &["@anthropic-ai/claude-code@2.1.329"],
             Self::Codex => &["@openai/codex@0.169.0"],
             Self::Python => &["mcp==2.3.0", "mcp-server-git", "mcp-server-time"],
+            Self::Redaction => &["faker==40.54.0", "presidio-analyzer==2.2.366"],
         }
     }
 }
@@ -174,6 +178,13 @@ pub(crate) fn nextest() -> Result<Option<Command>> {
     Ok(Some(cargo))
 }
 
+/// Installs one group of Python packages; the interpreter that has them.
+pub(crate) fn python(tool: Tool) -> Result<PathBuf> {
+    let folder = sys::target_dir().join("tools");
+    ensure_one(&folder, tool)?;
+    Ok(folder.join(tool.folder()).join("bin/python"))
+}
+
 fn ensure_one(folder: &Path, tool: Tool) -> Result<()> {
     let place = folder.join(tool.folder());
     let stamp = place.join("stamp");
@@ -185,7 +196,7 @@ fn ensure_one(folder: &Path, tool: Tool) -> Result<()> {
     std::fs::create_dir_all(&place)
         .with_context(|| format!("cannot create {}", place.display()))?;
     match tool {
-        Tool::Python => install_python(&place, tool.packages())?,
+        Tool::Python | Tool::Redaction => install_python(&place, tool.packages())?,
         _ => install_npm(folder, &place, tool.packages())?,
     }
     std::fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))

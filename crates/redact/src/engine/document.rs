@@ -118,8 +118,7 @@ impl Redactor {
             return None;
         }
         let key = squeezed(key);
-        let tagged = self.fields.iter().any(|field| *field == key)
-            || TAGGED.iter().any(|(name, _)| *name == key);
+        let tagged = self.fields.contains(&key) || TAGGED.iter().any(|(name, _)| *name == key);
         tagged.then(|| class_of(&key))
     }
 }

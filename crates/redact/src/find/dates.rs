@@ -63,9 +63,6 @@ impl Finder<'_> {
         let gap = self.gap(at);
         let separator = gap.trim();
         if !matches!(separator, "/" | "-" | "." | "\\") || gap.len() > 3 {
-            if separator == "" || self.gap(at) == " de " {
-                return;
-            }
             return;
         }
         let (first, second) = (self.figure(at), self.figure(at + 1));
@@ -192,12 +189,7 @@ impl Finder<'_> {
             && word.len() > 3
             && !ambiguous
             && !self.is(month, crate::words::GIVEN)
-        {
-            self.mark(month, month, Class::Date, Certainty::Guessed);
-        } else if alone
-            && month > 0
-            && self.is(month - 1, DATE_CUE)
-            && self.lexemes[month].capital()
+            || alone && month > 0 && self.is(month - 1, DATE_CUE) && self.lexemes[month].capital()
         {
             self.mark(month, month, Class::Date, Certainty::Guessed);
         }

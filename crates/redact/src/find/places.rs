@@ -134,7 +134,8 @@ impl Finder<'_> {
                 self.mark(number, last, Class::Place, Certainty::Likely);
                 return;
             }
-            if !self.proper(before) && !(names > 0 && self.is(before, crate::words::PARTICLE)) {
+            let inner = names > 0 && self.is(before, crate::words::PARTICLE);
+            if !(self.proper(before) || inner) {
                 break;
             }
             names += 1;

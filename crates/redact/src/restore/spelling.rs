@@ -157,9 +157,8 @@ impl Reader<'_> {
                 let after = rest.chars().nth(1).ok_or(Stop::End)?;
                 !matches!(after, 'u' | 'U' | ':' | '#' | ']' | '[')
             };
-            if matches!(next, '*' | '_' | '`' | '~') || crate::fold::is_invisible(next) || escape {
-                self.at += next.len_utf8();
-            } else if next.is_whitespace() {
+            let markup = matches!(next, '*' | '_' | '`' | '~') || next.is_whitespace();
+            if markup || crate::fold::is_invisible(next) || escape {
                 self.at += next.len_utf8();
             } else if next == '<' {
                 self.at += tag(rest)?;

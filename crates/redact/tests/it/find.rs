@@ -3,7 +3,7 @@
 use legation_redact::{Class, MemoryVault, Redactor, RedactorSpec, RosterEntry};
 
 fn redact(text: &str) -> String {
-    let redactor = Redactor::build(&RedactorSpec::default()).unwrap();
+    let redactor = Redactor::build(&RedactorSpec::default()).expect("nothing to refuse");
     redactor.redact_text(text, &mut MemoryVault::new()).text
 }
 
@@ -88,7 +88,7 @@ fn knows_the_roster_in_every_spelling() {
         safe_word_mode: false,
         ..RedactorSpec::default()
     };
-    let redactor = Redactor::build(&spec).unwrap();
+    let redactor = Redactor::build(&spec).expect("nothing to refuse");
     for text in [
         "rose marie o'brien-will",
         "ROSE MARIE OBRIEN WILL",

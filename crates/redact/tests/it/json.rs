@@ -11,7 +11,7 @@ fn redactor() -> Redactor {
         ],
         ..RedactorSpec::default()
     };
-    Redactor::build(&spec).unwrap()
+    Redactor::build(&spec).expect("nothing to refuse")
 }
 
 #[test]
