@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use legation_config::{Instance as Mode, Source};
 use legation_core::SharedClock;
 use legation_core::error::chain;
+use legation_filter::inspect;
 use legation_gate::ListKind;
 use legation_gate::policy::PinState;
 use legation_store::{PinRow, Store};
@@ -127,7 +128,11 @@ impl Pins {
                 PinState::Quarantined
             } else {
                 let before = known.pins.get(&*owner).and_then(|of| of.get(&seen.thing));
-                let pin = judge(before.copied(), &seen.hash, trusted);
+                let fresh = match before {
+                    Some(pin) if pin.state != PinState::New => PinState::New,
+                    _ => looked_at(server, &seen, trusted),
+                };
+                let pin = judge(before.copied(), &seen.hash, fresh);
                 if Some(&pin) != before {
                     tell(server, &seen.thing, pin.state, before.is_none());
                     rows.push(self.row(&owner, &seen, pin, before.is_some()));
@@ -266,13 +271,36 @@ impl Pinned {
     }
 }
 
-/// What becomes of a pin when its thing is seen with this hash.
-fn judge(before: Option<Pin>, hash: &[u8; 32], trusted: bool) -> Pin {
-    let fresh = if trusted {
+/// What a definition is that nobody has agreed to yet. One that no honest server sends is set
+/// aside even where the owner trusts the server: the owner reads neither tag characters nor every
+/// description.
+fn looked_at(server: &Server, seen: &Seen<'_>, trusted: bool) -> PinState {
+    let (kind, item) = &seen.thing;
+    let findings = match Raw::parse(seen.text.to_owned().into(), &STORED) {
+        Ok(definition) if *kind != INSTRUCTIONS => inspect::inspect(&definition),
+        _ => inspect::inspect_text(seen.text),
+    };
+    let name = &server.spec.name;
+    for finding in &findings {
+        let (check, pointer, excerpt) = (finding.check, &finding.pointer, &finding.excerpt);
+        server.log.warn(&format!(
+            "the {kind} {} has something that a definition should not have ({check:?} at {pointer:?}): {excerpt}",
+            inspect::escaped(item)
+        ));
+    }
+    if findings.iter().any(|finding| finding.hard) {
+        tracing::warn!(server = %name, kind, item = %item.escape_debug(), "a definition tries to mislead models or people and is set aside; see `legation mcp logs {name}` and `legation mcp review {name}`");
+        PinState::Quarantined
+    } else if trusted {
         PinState::Approved
     } else {
         PinState::New
-    };
+    }
+}
+
+/// What becomes of a pin when its thing is seen with this hash; `fresh` is what it is where
+/// nobody agreed to it before.
+fn judge(before: Option<Pin>, hash: &[u8; 32], fresh: PinState) -> Pin {
     let Some(before) = before else {
         return Pin {
             hash: *hash,

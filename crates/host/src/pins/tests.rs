@@ -69,7 +69,7 @@ fn a_pin_follows_what_is_seen_and_agreed_to() {
         ),
     ] {
         assert_eq!(
-            judge(before, &hash, trusted),
+            judge(before, &hash, [New, Approved][usize::from(trusted)]),
             after,
             "{before:?} {hash:?} {trusted}"
         );
