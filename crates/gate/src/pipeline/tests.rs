@@ -1,3 +1,5 @@
+mod asking;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::FutureExt as _;
