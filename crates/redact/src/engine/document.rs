@@ -244,8 +244,9 @@ fn is_identifier(key: &str) -> bool {
         .collect();
     let known = words
         .iter()
-        .all(|word| word.len() <= 2 || crate::words::is_common(&word.to_ascii_lowercase()));
-    plain && digits < 5 && (lower && key.bytes().any(|b| b.is_ascii_uppercase()) || known)
+        .all(|word| word.len() <= 3 || crate::words::is_common(&word.to_ascii_lowercase()));
+    let tagged = TAGGED.iter().any(|(name, _)| *name == squeezed(key));
+    tagged || plain && digits < 5 && (lower && key.bytes().any(|b| b.is_ascii_uppercase()) || known)
 }
 
 /// Lays parts of the same container that are short and have digits out as one value.
