@@ -178,7 +178,6 @@ fn requested(
         outbox: Arc::clone(outbox),
         method,
         request,
-        taken: None,
     };
     let session = Arc::clone(session);
     Ok(Intake::Run(
@@ -187,7 +186,7 @@ fn requested(
                 session,
                 id: inquiry.request.id.clone(),
             };
-            let body = dispatch::answer(&inquiry).await;
+            let body = dispatch::answer(&inquiry, None).await;
             let wanted = flight.end();
             wanted.then(|| Message::response(inquiry.request.id, body).to_bytes())
         }

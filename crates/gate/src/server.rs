@@ -121,6 +121,13 @@ pub trait ServerSet: Send + Sync + fmt::Debug {
         kind: ListKind,
     ) -> Result<Arc<Listing>, Unresolved>;
 
+    /// A number that every change of a list makes greater, where all callers without a
+    /// workspace see the same lists: what was read of one after this number holds until it
+    /// changes. `None` where lists depend on more than that.
+    fn lists_version(&self) -> Option<u64> {
+        None
+    }
+
     /// What an endpoint says of itself.
     ///
     /// # Errors

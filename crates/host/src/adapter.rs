@@ -204,7 +204,7 @@ impl Port for Connected {
             request: CallRequest {
                 method: order.method.into(),
                 params,
-                caps: (*face.capabilities).clone(),
+                caps: Arc::clone(&face.capabilities),
                 client_info: face.info.clone(),
                 log_level: order.log_level,
                 want_progress: order.progress,

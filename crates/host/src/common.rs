@@ -1,6 +1,7 @@
 //! What every part of the host holds.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
@@ -66,6 +67,8 @@ pub(crate) struct Common {
     pub(crate) tasks: Tasks,
     /// The servers of the configuration, to count.
     servers: Mutex<Vec<Weak<Server>>>,
+    /// See [`Common::lists_changed`].
+    lists_version: AtomicU64,
     /// Times that tests shorten.
     pub(crate) times: Times,
 }
@@ -126,6 +129,7 @@ impl Common {
             tasks: Tasks::recall(&store),
             pins: Pins::recall(Arc::clone(&store), Arc::clone(&clock)),
             servers: Mutex::default(),
+            lists_version: AtomicU64::new(0),
             dialer,
             store,
             clock,
@@ -143,6 +147,17 @@ impl Common {
     /// Tells everybody; that nobody listens is fine.
     pub(crate) fn tell(&self, event: HubEvent) {
         drop(self.events.send(event));
+    }
+
+    /// Says that what has been read of lists so far may not hold any more. To be called after
+    /// whatever lists are made of has been replaced: who reads in between reads again.
+    pub(crate) fn lists_changed(&self) {
+        self.lists_version.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// How often that was said.
+    pub(crate) fn lists_version(&self) -> u64 {
+        self.lists_version.load(Ordering::SeqCst)
     }
 
     /// Notes which servers there are.

@@ -168,6 +168,7 @@ impl Host {
         }
         common.views.store(Arc::new(views));
         self.inner.catalogue.clear();
+        common.lists_changed();
         for server in self.inner.roster.load().all() {
             for kind in ListKind::ALL {
                 common.tell(HubEvent::ListChanged {
@@ -301,6 +302,7 @@ impl Host {
         common.set_servers(&all);
         self.inner.roster.store(Arc::new(Roster::new(all)));
         self.inner.catalogue.clear();
+        common.lists_changed();
         self.tell_changes(&old);
         // The new one of a server connects when the old one is gone: two at once
         // may want the same port, file or lock.

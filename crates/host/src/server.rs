@@ -125,6 +125,7 @@ impl Server {
     /// Remembers what it offers, in this run and in the store.
     pub(crate) fn remember(&self, common: &Common, published: &Arc<Published>) {
         self.known.store(Some(Arc::clone(published)));
+        common.lists_changed();
         common.keep_definitions(&self.memory_key(), &self.digest, &published.definitions);
         common.keep_names();
     }
@@ -142,6 +143,7 @@ impl Server {
         if let Some(known) = self.known.load_full() {
             self.known.store(Some(again(&known)));
         }
+        common.lists_changed();
         for live in self
             .all_running()
             .iter()

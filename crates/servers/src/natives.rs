@@ -249,6 +249,11 @@ impl ServerSet for Natives {
         Ok(listing)
     }
 
+    fn lists_version(&self) -> Option<u64> {
+        // What natives offer never changes, and the views that show them are the others'.
+        self.others.lists_version()
+    }
+
     fn describe(&self, caller: &Caller, endpoint: &Endpoint) -> Result<Description, Unresolved> {
         if let Endpoint::Server(name) = endpoint
             && let Some(at) = self.native(name)

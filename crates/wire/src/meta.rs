@@ -91,35 +91,19 @@ impl EraMeta {
         }
     }
 
-    /// This metadata and a progress token as a `_meta` of its own.
-    pub(crate) fn to_meta(&self, token: Option<i64>) -> Raw {
+    /// This metadata as the beginning of a `_meta`, which [`complete`] ends.
+    pub(crate) fn begin_meta(&self) -> Vec<u8> {
         let members = self.members();
         let values = members.iter().filter_map(|(_, value)| value.as_ref());
         let size = values.map(|value| value.as_bytes().len()).sum::<usize>();
         let mut out = Vec::with_capacity(size + 256);
-        let mut open = b'{';
-        let mut name = |out: &mut Vec<u8>, name: &str| {
-            out.push(std::mem::replace(&mut open, b','));
-            // These names have nothing to escape.
-            out.push(b'"');
-            out.extend_from_slice(name.as_bytes());
-            out.extend_from_slice(b"\":");
-        };
         for (key, value) in members {
             if let Some(value) = value {
-                name(&mut out, key);
+                write_name(&mut out, key);
                 out.extend_from_slice(value.as_bytes());
             }
         }
-        if let Some(token) = token {
-            name(&mut out, PROGRESS_TOKEN);
-            crate::json::write_int(&mut out, token);
-        }
-        if out.is_empty() {
-            out.push(b'{');
-        }
-        out.push(b'}');
-        Raw::from_checked(out.into())
+        out
     }
 
     fn members(&self) -> [(&'static str, &Option<Raw>); 4] {
@@ -143,6 +127,34 @@ impl EraMeta {
     pub fn is_modern(&self) -> bool {
         self.protocol_version.is_some()
     }
+}
+
+/// Ends what [`EraMeta::begin_meta`] began with what differs from call to call.
+pub(crate) fn complete(begun: &[u8], log_level: Option<&str>, token: Option<i64>) -> Raw {
+    let mut out = Vec::with_capacity(begun.len() + 128);
+    out.extend_from_slice(begun);
+    if let Some(level) = log_level {
+        write_name(&mut out, LOG_LEVEL);
+        crate::json::write_string(&mut out, level);
+    }
+    if let Some(token) = token {
+        write_name(&mut out, PROGRESS_TOKEN);
+        crate::json::write_int(&mut out, token);
+    }
+    if out.is_empty() {
+        out.push(b'{');
+    }
+    out.push(b'}');
+    Raw::from_checked(out.into())
+}
+
+/// Begins a member of an object that nothing is in but members begun here. These names have
+/// nothing to escape.
+fn write_name(out: &mut Vec<u8>, name: &str) {
+    out.push(if out.is_empty() { b'{' } else { b',' });
+    out.push(b'"');
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\":");
 }
 
 /// Reads one key of `_meta`.

@@ -14,7 +14,7 @@ use legation_wire::message::ErrorObject;
 use legation_wire::revision::Revision;
 use legation_wire::translate::{self, LegacyLeftovers};
 
-use super::{Inquiry, finish, invalid};
+use super::{Inquiry, Taken, finish, invalid};
 use crate::facts::ToolFact;
 use crate::method::Method;
 use crate::parking::{self, Binding, Body, Parked, Resumed, Store, no_randomness};
@@ -41,20 +41,20 @@ struct Aside {
 // === impl Aside ===
 
 impl Aside {
-    fn of_modern(token: Option<Raw>, left: &LegacyLeftovers) -> Self {
+    fn of_modern(token: Option<Raw>, left: LegacyLeftovers) -> Self {
         Self {
             token,
             task: None,
-            responses: left.input_responses.clone(),
-            state: left.request_state.clone(),
+            responses: left.input_responses,
+            state: left.request_state,
         }
     }
 }
 
 /// Makes a call and brings it to its end, or to a question.
-pub(super) async fn call(inquiry: &Inquiry) -> Body {
+pub(super) async fn call(inquiry: &Inquiry, taken: Option<Taken>) -> Body {
     count(&inquiry.shared.counters.calls);
-    let (mut params, aside) = apart(inquiry);
+    let (mut params, aside) = apart(inquiry, taken);
     let item = item(inquiry.method, &params)?;
     if params.get("arguments").is_some_and(Raw::is_null) {
         params.remove("arguments");
@@ -73,11 +73,11 @@ pub(super) async fn call(inquiry: &Inquiry) -> Body {
 }
 
 /// The params of the call, and beside them what is of the client's era.
-fn apart(inquiry: &Inquiry) -> (Object, Aside) {
-    let (mut params, mut aside) = match (&inquiry.taken, &inquiry.speaker) {
+fn apart(inquiry: &Inquiry, taken: Option<Taken>) -> (Object, Aside) {
+    let (mut params, mut aside) = match (taken, &inquiry.speaker) {
         (Some(taken), _) => {
-            let aside = Aside::of_modern(taken.token.clone(), &taken.left);
-            (taken.params.clone(), aside)
+            let aside = Aside::of_modern(taken.token, taken.left);
+            (taken.params, aside)
         }
         (None, Speaker::Legacy(_)) => {
             let mut params = inquiry.request.params_object();
@@ -90,7 +90,7 @@ fn apart(inquiry: &Inquiry) -> (Object, Aside) {
         (None, Speaker::Modern(_)) => {
             let mut params = inquiry.request.params_object();
             let (token, left) = translate::take_senders(&inquiry.request.method, &mut params);
-            let aside = Aside::of_modern(token, &left);
+            let aside = Aside::of_modern(token, left);
             (params, aside)
         }
     };

@@ -41,8 +41,6 @@ pub(crate) struct Inquiry {
     pub(crate) outbox: Arc<Outbox>,
     pub(crate) method: Method,
     pub(crate) request: Request,
-    /// The request's params, where they were taken apart before.
-    pub(crate) taken: Option<Taken>,
 }
 
 /// The params of a modern request, taken apart.
@@ -56,10 +54,11 @@ pub(crate) struct Taken {
     pub(crate) left: LegacyLeftovers,
 }
 
-/// Answers a request. `initialize` is not answered here: it makes a session.
+/// Answers a request, whose params may have been taken apart before. `initialize` is not
+/// answered here: it makes a session.
 /// What is asked seldom has a place of its own, for the room of a request is
 /// that of the largest of them.
-pub(crate) async fn answer(inquiry: &Inquiry) -> Body {
+pub(crate) async fn answer(inquiry: &Inquiry, taken: Option<Taken>) -> Body {
     match inquiry.method {
         Method::Initialize => Err(method_not_found(&inquiry.request.method)),
         Method::Ping => Ok(Raw::empty_object()),
@@ -67,7 +66,7 @@ pub(crate) async fn answer(inquiry: &Inquiry) -> Body {
         Method::SetLevel => set_level(inquiry),
         Method::List(kind) => lists::list(inquiry, kind),
         Method::CallTool | Method::ReadResource | Method::GetPrompt | Method::Complete => {
-            call::call(inquiry).await
+            call::call(inquiry, taken).await
         }
         Method::Subscribe => Box::pin(subscribe(inquiry)).await,
         Method::Unsubscribe => unsubscribe(inquiry),

@@ -41,8 +41,8 @@ pub(super) fn other(message: &Message) -> Reply {
 /// Answers a request.
 pub(super) fn request(asked: Asked<'_>, posted: Posted, request: Request) -> Begun {
     let id = request.id.clone();
-    let inquiry = match admit(&asked, &posted, request) {
-        Ok(inquiry) => inquiry,
+    let (inquiry, taken) = match admit(&asked, &posted, request) {
+        Ok(admitted) => admitted,
         Err(error) => {
             let status = status_of(&error, true);
             let message = Message::response(id, Err(error)).to_bytes();
@@ -53,7 +53,7 @@ pub(super) fn request(asked: Asked<'_>, posted: Posted, request: Request) -> Beg
     let outbox = Arc::clone(&inquiry.outbox);
     let lost = Lost::CallOff(inquiry.context.cancel.clone());
     let answer = async move {
-        let body = dispatch::answer(&inquiry).await;
+        let body = dispatch::answer(&inquiry, Some(taken)).await;
         let status = status(&body);
         Answer {
             status,
@@ -67,7 +67,11 @@ pub(super) fn request(asked: Asked<'_>, posted: Posted, request: Request) -> Beg
 /// The checks in the order in which their answers matter: what the request
 /// says of itself, whether headers agree, whether the revision is spoken here,
 /// whether the method exists.
-fn admit(asked: &Asked<'_>, posted: &Posted, request: Request) -> Result<Inquiry, ErrorObject> {
+fn admit(
+    asked: &Asked<'_>,
+    posted: &Posted,
+    request: Request,
+) -> Result<(Inquiry, Taken), ErrorObject> {
     let shared = shared(asked);
     let mut params = request.params_object();
     let (token, mut left) = translate::take_senders(&request.method, &mut params);
@@ -96,13 +100,13 @@ fn admit(asked: &Asked<'_>, posted: &Posted, request: Request) -> Result<Inquiry
     shared
         .seats
         .touch(shared.servers(), &caller, peer, shared.clock.now());
-    let mut inquiry = inquiry(shared, caller, posted, modern, method, request);
-    inquiry.taken = Some(Taken {
+    let inquiry = inquiry(shared, caller, posted, modern, method, request);
+    let taken = Taken {
         params,
         token,
         left,
-    });
-    Ok(inquiry)
+    };
+    Ok((inquiry, taken))
 }
 
 fn inquiry(
@@ -122,7 +126,6 @@ fn inquiry(
         shared,
         method,
         request,
-        taken: None,
     }
 }
 

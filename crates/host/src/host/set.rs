@@ -140,6 +140,11 @@ impl ServerSet for Host {
         Ok(self.inner.catalogue.listing(endpoint, kind, &parts, view))
     }
 
+    fn lists_version(&self) -> Option<u64> {
+        let shared = !self.inner.roster.load().has_own;
+        shared.then(|| self.inner.common.lists_version())
+    }
+
     fn describe(&self, caller: &Caller, endpoint: &Endpoint) -> Result<Description, Unresolved> {
         self.inner.description(caller, endpoint)
     }

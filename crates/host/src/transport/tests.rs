@@ -74,7 +74,7 @@ fn order(tool: &str, arguments: &str) -> CallOrder {
         params: Object::new()
             .with("name", Raw::str(tool))
             .with("arguments", raw(arguments)),
-        caps: caps(),
+        caps: Arc::new(caps()),
         client_info: None,
         log_level: None,
         want_progress: tool == "progress",

@@ -130,6 +130,12 @@ impl Raw {
         Self(self.0.slice(range))
     }
 
+    /// The same text in memory of its own, for keeping: a slice keeps the whole message.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self(Bytes::copy_from_slice(&self.0))
+    }
+
     /// A value of this program's own types. What cannot be written as JSON (a map with keys
     /// that are not strings) becomes `null`; own types have none.
     pub fn from_serialize<T: Serialize + ?Sized>(value: &T) -> Self {

@@ -4,6 +4,7 @@
 //! members at every depth without building a tree of the whole value.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::hash::RandomState;
 use std::ops::Range;
@@ -16,6 +17,8 @@ use super::text::{find_special, hex4, unescape};
 const LINEAR_KEYS: usize = 16;
 /// How much of a duplicate name an error repeats, in characters.
 const SHOWN_KEY: usize = 64;
+/// Room for notes that a thread keeps for its next scan, in open containers and in names.
+const SCRATCH_MAX: usize = 256;
 
 /// Where the checked value lies in the text, and its members when it is an object.
 #[derive(Debug)]
@@ -61,44 +64,94 @@ pub(crate) fn scan(text: &[u8], limits: &Limits) -> Result<Scanned, JsonError> {
             fault: JsonFault::NotUtf8,
         });
     }
-    Scanner {
+    let mut scratch = SCRATCH.take();
+    let scanned = Scanner {
         text,
         at: 0,
         depth_limit: limits.depth,
-        frames: Vec::with_capacity(8),
-        keys: Vec::with_capacity(16),
+        frames: &mut scratch.frames,
+        keys: &mut scratch.keys,
+        many: Vec::new(),
         members: Vec::with_capacity(4),
     }
-    .run()
+    .run();
+    if scratch.keys.capacity() <= SCRATCH_MAX && scratch.frames.capacity() <= SCRATCH_MAX {
+        scratch.frames.clear();
+        scratch.keys.clear();
+        drop(SCRATCH.replace(scratch));
+    }
+    scanned
+}
+
+thread_local! {
+    /// What the scans of a thread take notes on, one after the other: most texts are small,
+    /// and finding room for the notes would cost as much as the scan.
+    static SCRATCH: Cell<Scratch> = const {
+        Cell::new(Scratch {
+            frames: Vec::new(),
+            keys: Vec::new(),
+        })
+    };
+}
+
+/// See [`SCRATCH`].
+#[derive(Default)]
+struct Scratch {
+    frames: Vec<Frame>,
+    keys: Vec<Key>,
 }
 
 struct Scanner<'a> {
     text: &'a [u8],
     at: usize,
     depth_limit: usize,
-    frames: Vec<Frame<'a>>,
+    frames: &'a mut Vec<Frame>,
     /// Names seen in the open objects, outermost first.
-    keys: Vec<Cow<'a, [u8]>>,
+    keys: &'a mut Vec<Key>,
+    /// Names of the open objects with many of them, outermost first. `RandomState` is keyed per
+    /// process, so a sender cannot choose names that collide.
+    many: Vec<HashSet<Cow<'a, [u8]>, RandomState>>,
     members: Vec<Member>,
 }
 
 /// One open container.
-struct Frame<'a> {
+struct Frame {
     object: bool,
+    /// Whether its names are hashed.
+    many: bool,
     first_key: usize,
-    /// Names once there are many. `RandomState` is keyed per process, so a sender cannot
-    /// choose names that collide.
-    many: Option<HashSet<Cow<'a, [u8]>, RandomState>>,
 }
 
-/// What the grammar allows next.
-#[derive(Clone, Copy)]
-enum Expect {
-    Value,
-    ValueOrEnd,
-    Key,
-    KeyOrEnd,
-    CommaOrEnd,
+/// A name of an open object, by where it stands in the text.
+struct Key {
+    /// The last eight characters: equal names have equal tags, different ones mostly not.
+    tag: u64,
+    start: usize,
+    end: usize,
+    escaped: bool,
+}
+
+// === impl Key ===
+
+impl Key {
+    fn name<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
+        let body = &text[self.start..self.end];
+        if self.escaped {
+            unescape(body)
+        } else {
+            Cow::Borrowed(body)
+        }
+    }
+}
+
+/// The last eight bytes of a name, fewer when it is shorter.
+fn tag(name: &[u8]) -> u64 {
+    match name.last_chunk::<8>() {
+        Some(last) => u64::from_le_bytes(*last),
+        None => name
+            .iter()
+            .fold(0, |tag, byte| (tag << 8) | u64::from(*byte)),
+    }
 }
 
 // === impl Scanner ===
@@ -107,31 +160,35 @@ impl<'a> Scanner<'a> {
     fn run(mut self) -> Result<Scanned, JsonError> {
         self.skip_space();
         let start = self.at;
-        let mut expect = Expect::Value;
-        loop {
+        'values: loop {
             self.skip_space();
-            let byte = self.peek()?;
-            expect = match (expect, byte) {
-                (Expect::ValueOrEnd, b']') | (Expect::KeyOrEnd, b'}') => self.close(),
-                (Expect::Value | Expect::ValueOrEnd, _) => self.value(byte)?,
-                (Expect::Key | Expect::KeyOrEnd, b'"') => self.key()?,
-                (Expect::CommaOrEnd, b',') => {
-                    self.at += 1;
-                    if self.in_object() {
-                        Expect::Key
-                    } else {
-                        Expect::Value
+            if self.begin()? {
+                continue;
+            }
+            // A value has ended here, and with it perhaps what it is in.
+            loop {
+                let Some(frame) = self.frames.last() else {
+                    break 'values;
+                };
+                let object = frame.object;
+                if self.frames.len() == 1 {
+                    self.end_member();
+                }
+                self.skip_space();
+                match (self.peek()?, object) {
+                    (b',', true) => {
+                        self.at += 1;
+                        self.skip_space();
+                        self.key()?;
+                        continue 'values;
                     }
+                    (b',', false) => {
+                        self.at += 1;
+                        continue 'values;
+                    }
+                    (b'}', true) | (b']', false) => self.close(),
+                    _ => return Err(self.unexpected()),
                 }
-                (Expect::CommaOrEnd, b'}') if self.in_object() => self.close(),
-                (Expect::CommaOrEnd, b']') if !self.in_object() => self.close(),
-                _ => return Err(self.unexpected()),
-            };
-            if self.frames.len() <= 1 && matches!(expect, Expect::CommaOrEnd) {
-                if self.frames.is_empty() {
-                    break;
-                }
-                self.end_member();
             }
         }
         let value = start..self.at;
@@ -145,14 +202,30 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// A value begins here: a container is opened, anything else is read whole.
-    fn value(&mut self, byte: u8) -> Result<Expect, JsonError> {
-        match byte {
-            b'{' => return self.open(true),
-            b'[' => return self.open(false),
+    /// Reads the value that begins here, or of one that holds others what comes before the first
+    /// of them. Whether one follows.
+    fn begin(&mut self) -> Result<bool, JsonError> {
+        match self.peek()? {
             b'"' => {
                 self.at += 1;
                 self.string(false)?;
+            }
+            b'{' => {
+                self.open(true)?;
+                self.skip_space();
+                if self.peek()? != b'}' {
+                    self.key()?;
+                    return Ok(true);
+                }
+                self.close();
+            }
+            b'[' => {
+                self.open(false)?;
+                self.skip_space();
+                if self.peek()? != b']' {
+                    return Ok(true);
+                }
+                self.close();
             }
             b'-' | b'0'..=b'9' => self.number()?,
             b't' => self.word(b"true")?,
@@ -160,10 +233,10 @@ impl<'a> Scanner<'a> {
             b'n' => self.word(b"null")?,
             _ => return Err(self.unexpected()),
         }
-        Ok(Expect::CommaOrEnd)
+        Ok(false)
     }
 
-    fn open(&mut self, object: bool) -> Result<Expect, JsonError> {
+    fn open(&mut self, object: bool) -> Result<(), JsonError> {
         if self.frames.len() >= self.depth_limit {
             return Err(self.fault(JsonFault::TooDeep {
                 limit: self.depth_limit,
@@ -172,42 +245,34 @@ impl<'a> Scanner<'a> {
         self.at += 1;
         self.frames.push(Frame {
             object,
+            many: false,
             first_key: self.keys.len(),
-            many: None,
         });
-        Ok(if object {
-            Expect::KeyOrEnd
-        } else {
-            Expect::ValueOrEnd
-        })
+        Ok(())
     }
 
-    fn close(&mut self) -> Expect {
+    #[inline]
+    fn close(&mut self) {
         self.at += 1;
         if let Some(frame) = self.frames.pop() {
             self.keys.truncate(frame.first_key);
+            if frame.many {
+                self.many.pop();
+            }
         }
-        Expect::CommaOrEnd
-    }
-
-    fn in_object(&self) -> bool {
-        self.frames.last().is_some_and(|frame| frame.object)
     }
 
     /// Reads a member name and its colon.
-    fn key(&mut self) -> Result<Expect, JsonError> {
+    fn key(&mut self) -> Result<(), JsonError> {
+        if self.peek()? != b'"' {
+            return Err(self.unexpected());
+        }
         let quote = self.at;
         self.at += 1;
         let escaped = self.string(true)?;
         let range = quote + 1..self.at - 1;
-        let body = &self.text[range.clone()];
-        let key = if escaped {
-            unescape(body)
-        } else {
-            Cow::Borrowed(body)
-        };
-        if !self.remember(key) {
-            let shown = unescape(body);
+        if !self.remember(range.clone(), escaped) {
+            let shown = unescape(&self.text[range]);
             let key = String::from_utf8_lossy(&shown)
                 .chars()
                 .take(SHOWN_KEY)
@@ -230,25 +295,42 @@ impl<'a> Scanner<'a> {
                 value: self.at..self.at,
             });
         }
-        Ok(Expect::Value)
+        Ok(())
     }
 
     /// Notes a name of the innermost object; false if it was there already.
-    fn remember(&mut self, key: Cow<'a, [u8]>) -> bool {
+    fn remember(&mut self, range: Range<usize>, escaped: bool) -> bool {
         let Some(frame) = self.frames.last_mut() else {
             return true;
         };
-        if let Some(many) = &mut frame.many {
-            return many.insert(key);
+        let body = &self.text[range.clone()];
+        let key = Key {
+            tag: if escaped {
+                tag(&unescape(body))
+            } else {
+                tag(body)
+            },
+            start: range.start,
+            end: range.end,
+            escaped,
+        };
+        if frame.many {
+            let many = self.many.last_mut();
+            return many.is_none_or(|many| many.insert(key.name(self.text)));
         }
         let seen = &self.keys[frame.first_key..];
-        if seen.contains(&key) {
+        let same =
+            |other: &Key| other.tag == key.tag && other.name(self.text) == key.name(self.text);
+        if seen.iter().any(same) {
             return false;
         }
         if seen.len() >= LINEAR_KEYS {
-            let mut many: HashSet<_> = self.keys.drain(frame.first_key..).collect();
-            many.insert(key);
-            frame.many = Some(many);
+            let text = self.text;
+            let names = self.keys.drain(frame.first_key..).map(|key| key.name(text));
+            let mut many: HashSet<_> = names.collect();
+            many.insert(key.name(text));
+            self.many.push(many);
+            frame.many = true;
         } else {
             self.keys.push(key);
         }
@@ -265,7 +347,19 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads up to and including the closing quote; whether anything was escaped.
+    #[inline]
     fn string(&mut self, key: bool) -> Result<bool, JsonError> {
+        self.at = find_special(self.text, self.at);
+        if self.text.get(self.at) == Some(&b'"') {
+            self.at += 1;
+            return Ok(false);
+        }
+        self.special_string(key)
+    }
+
+    /// As [`Scanner::string`], from the first character on that does not stand for itself.
+    #[cold]
+    fn special_string(&mut self, key: bool) -> Result<bool, JsonError> {
         let mut escaped = false;
         loop {
             self.at = find_special(self.text, self.at);
@@ -318,9 +412,9 @@ impl<'a> Scanner<'a> {
     }
 
     fn number(&mut self) -> Result<(), JsonError> {
-        let start = self.at;
-        let bad = JsonError {
-            offset: start,
+        let offset = self.at;
+        let bad = || JsonError {
+            offset,
             fault: JsonFault::BadNumber,
         };
         if self.text[self.at] == b'-' {
@@ -329,12 +423,12 @@ impl<'a> Scanner<'a> {
         let leading_zero = self.text.get(self.at) == Some(&b'0');
         let whole = self.digits();
         if whole == 0 || (leading_zero && whole > 1) {
-            return Err(bad);
+            return Err(bad());
         }
         if self.text.get(self.at) == Some(&b'.') {
             self.at += 1;
             if self.digits() == 0 {
-                return Err(bad);
+                return Err(bad());
             }
         }
         if matches!(self.text.get(self.at), Some(b'e' | b'E')) {
@@ -343,7 +437,7 @@ impl<'a> Scanner<'a> {
                 self.at += 1;
             }
             if self.digits() == 0 {
-                return Err(bad);
+                return Err(bad());
             }
         }
         Ok(())
@@ -368,6 +462,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
+    #[inline]
     fn skip_space(&mut self) {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.text.get(self.at) {
             self.at += 1;

@@ -10,6 +10,7 @@ const SHORT: usize = 24;
 /// Offset of the first byte at or after `from` that a string cannot hold as it is:
 /// a quote, a backslash or a control character. Eight bytes at a time, because strings
 /// are most of what a message consists of.
+#[inline]
 pub(super) fn find_special(text: &[u8], from: usize) -> usize {
     let mut at = from;
     while let Some(chunk) = text.get(at..at + 8) {

@@ -1,34 +1,49 @@
 //! Calls: sending, cancelling, finishing.
 
+use std::sync::Arc;
+
 use super::{AskKey, CallEvent, CallKey, CallRequest, Effect, Link, Pending, Stage, StrayKind};
+use crate::caps::ClientCapabilities;
 use crate::codes;
 use crate::json::{Kind, Object, Raw};
 use crate::message::{ErrorObject, Id, Message};
 use crate::meta::{self, EraMeta};
+use crate::revision::Revision;
 use crate::translate::{self, ResultKind};
 
 /// How many cancelled ids are remembered, to tell a late answer from nonsense. The oldest are
 /// forgotten first; their answers are still not delivered.
 pub(super) const MAX_CANCELLED: usize = 256;
 
-/// Makes a call's metadata what its server is to see. Most calls have none of their client's
-/// own, and are not worth an object.
-fn put_meta(params: &mut Object, era: Option<&EraMeta>, token: Option<i64>) {
-    match era {
-        None if token.is_none() && !params.contains(meta::META) => {}
-        Some(era) if !params.contains(meta::META) => {
-            params.set(meta::META, era.to_meta(token));
+/// Makes what metadata a client's call has of its own what its server is to see.
+fn edit_meta(params: &mut Object, era: Option<&EraMeta>, token: Option<i64>) {
+    meta::edit(params, |meta| {
+        EraMeta::take_from(meta);
+        meta.remove(meta::PROGRESS_TOKEN);
+        if let Some(era) = era {
+            era.put_into(meta);
         }
-        _ => meta::edit(params, |meta| {
-            EraMeta::take_from(meta);
-            meta.remove(meta::PROGRESS_TOKEN);
-            if let Some(era) = era {
-                era.put_into(meta);
-            }
-            if let Some(token) = token {
-                meta.set(meta::PROGRESS_TOKEN, Raw::int(token));
-            }
-        }),
+        if let Some(token) = token {
+            meta.set(meta::PROGRESS_TOKEN, Raw::int(token));
+        }
+    });
+}
+
+/// What a modern server was last told of a client. Clients say the same of themselves in
+/// every call, so it is put into words once.
+#[derive(Debug)]
+pub(super) struct Said {
+    caps: Arc<ClientCapabilities>,
+    info: Raw,
+    /// The metadata up to what differs between calls.
+    text: Vec<u8>,
+}
+
+// === impl Said ===
+
+impl Said {
+    fn is_of(&self, caps: &Arc<ClientCapabilities>, info: &Raw) -> bool {
+        (Arc::ptr_eq(&self.caps, caps) || self.caps == *caps) && self.info == *info
     }
 }
 
@@ -74,13 +89,21 @@ impl Link {
             want_progress,
         } = request;
         let id = self.fresh_id();
-        let era = revision.is_modern().then(|| EraMeta {
-            protocol_version: Some(revision.to_raw()),
-            client_capabilities: Some(caps.to_raw(revision)),
-            client_info: Some(client_info.unwrap_or_else(|| self.config.client_info.clone())),
-            log_level: log_level.as_deref().map(Raw::str),
-        });
-        put_meta(&mut params, era.as_ref(), want_progress.then_some(id));
+        let token = want_progress.then_some(id);
+        let level = log_level.as_deref();
+        match (revision.is_modern(), params.contains(meta::META)) {
+            (false, false) if token.is_none() => {}
+            (false, _) => edit_meta(&mut params, None, token),
+            (true, false) => {
+                let said = self.said(revision, &caps, client_info);
+                params.set(meta::META, meta::complete(said, level, token));
+            }
+            (true, true) => {
+                let mut era = self.era(revision, &caps, client_info);
+                era.log_level = level.map(Raw::str);
+                edit_meta(&mut params, Some(&era), token);
+            }
+        }
         translate::drop_other_era(&method, &mut params, revision);
         let call = Call {
             key,
@@ -96,6 +119,41 @@ impl Link {
         };
         self.calls.insert(key, id);
         self.request_as(id, method, params, Pending::Call(call));
+    }
+
+    /// What a modern server is told of a client.
+    fn era(&self, revision: Revision, caps: &ClientCapabilities, info: Option<Raw>) -> EraMeta {
+        EraMeta {
+            protocol_version: Some(revision.to_raw()),
+            client_capabilities: Some(caps.to_raw(revision)),
+            client_info: Some(info.unwrap_or_else(|| self.config.client_info.clone())),
+            log_level: None,
+        }
+    }
+
+    /// The same as text that [`meta::complete`] ends.
+    fn said(
+        &mut self,
+        revision: Revision,
+        caps: &Arc<ClientCapabilities>,
+        info: Option<Raw>,
+    ) -> &[u8] {
+        let known = self.said.take();
+        let asked = info.as_ref().unwrap_or(&self.config.client_info);
+        let said = match known {
+            Some(said) if said.is_of(caps, asked) => said,
+            _ => {
+                // Not a slice of the message it came in, which would stay in memory with it.
+                let info = asked.detached();
+                let era = self.era(revision, caps, Some(info.clone()));
+                Said {
+                    caps: Arc::clone(caps),
+                    info,
+                    text: era.begin_meta(),
+                }
+            }
+        };
+        &self.said.insert(said).text
     }
 
     /// Cancels a call. Its answer, should it still come, is stray; questions it was waiting

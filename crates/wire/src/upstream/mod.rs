@@ -20,7 +20,7 @@ mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use self::calls::Call;
+use self::calls::{Call, Said};
 use self::inbound::Ask;
 use self::listening::Listening;
 pub use self::types::{
@@ -49,6 +49,8 @@ pub struct Link {
     listening: Vec<Listening>,
     /// Ids whose answers are not wanted any more; see [`calls::MAX_CANCELLED`].
     cancelled: VecDeque<i64>,
+    /// What the last call told the server of its client; the revision never changes.
+    said: Option<Said>,
     /// Not bounded: drained by the shell after every input.
     effects: VecDeque<Effect>,
 }
@@ -93,6 +95,7 @@ impl Link {
             asks: BTreeMap::new(),
             listening: Vec::new(),
             cancelled: VecDeque::new(),
+            said: None,
             effects: VecDeque::new(),
         }
     }

@@ -179,7 +179,8 @@ fn call(raw: &Raw) -> CallRequest {
             .get("caps")
             .map_or_else(ClientCapabilities::default, |declared| {
                 caps(declared.as_text())
-            }),
+            })
+            .into(),
         client_info: raw.get("clientInfo"),
         log_level: text("log"),
         want_progress: raw.get("progress").is_some(),

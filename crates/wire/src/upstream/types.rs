@@ -1,5 +1,7 @@
 //! What goes into a link and what comes out of it.
 
+use std::sync::Arc;
+
 use crate::caps::{ClientCapabilities, ServerCapabilities};
 use crate::json::{Object, Raw};
 use crate::listen::ListenFilter;
@@ -50,7 +52,7 @@ pub struct CallRequest {
     /// Parameters as the client sent them; metadata of its era is taken out.
     pub params: Object,
     /// What the client can answer; declared to a modern server.
-    pub caps: ClientCapabilities,
+    pub caps: Arc<ClientCapabilities>,
     /// The client's name, for a modern server; the hub's own when there is none.
     pub client_info: Option<Raw>,
     /// Least severity of log messages the client wants for this call (modern servers).
