@@ -6,14 +6,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwap;
 use legation_core::{Caller, EntityId, OpContext, ServerName, TaskHandle};
 use legation_ledger::{Claim, Ledger, LedgerError, Ticket};
-use legation_policy::{Arguments, AskKind, Decision, Inquiry, Permitted, Policy, Target, Verb};
+use legation_policy::{
+    Arguments, AskKind, Decision, Inquiry, Permitted, Policy, Receipt, Target, Verb,
+};
 use legation_wire::json::Raw;
 use legation_wire::message::ErrorObject;
 
 use crate::approval::Approvals;
 use crate::proposal::Proposal;
 use crate::stage::ask::{Agreed, Question, Unapproved};
-use crate::stage::{self, KnownClients};
+use crate::stage::{self, Cleaning, KnownClients};
 use crate::{
     Ask, Asking, Call, Description, Endpoint, Item, ListKind, Listing, Outcome, Peer, Refusal,
     Request, ServerSet, Subscription, TaskVerb,
@@ -36,6 +38,7 @@ pub struct Gate {
     ledger: Arc<Ledger>,
     rules: ArcSwap<Policy>,
     clients: ArcSwap<KnownClients>,
+    cleaning: ArcSwap<Cleaning>,
     asking: Asking,
     /// The chain of refusals that name nobody's data.
     entity: EntityId,
@@ -91,6 +94,7 @@ impl Gate {
             ledger,
             rules: ArcSwap::from_pointee(rules),
             clients: ArcSwap::from_pointee(clients),
+            cleaning: ArcSwap::from_pointee(Cleaning::default()),
             asking,
             entity: EntityId::personal(),
             filtered: Mutex::new(HashMap::new()),
@@ -111,6 +115,11 @@ impl Gate {
     /// Replaces the clients whose credentials are good.
     pub fn set_clients(&self, clients: KnownClients) {
         self.clients.store(Arc::new(clients));
+    }
+
+    /// Puts other filters in force for what comes back from now on.
+    pub fn set_cleaning(&self, cleaning: Cleaning) {
+        self.cleaning.store(Arc::new(cleaning));
     }
 
     /// The rules in force.
@@ -185,9 +194,9 @@ impl Gate {
             task,
             peer,
         };
+        let receipt = permitted.receipt();
         let outcome = self.servers.call(context.clone(), permitted, call).await;
-        stage::record::outcome(&self.ledger, ticket, &outcome);
-        Ok(outcome)
+        self.hand_on(&receipt, ticket, outcome)
     }
 
     /// Reads, answers or cancels a task of the caller's. Reading one is not
@@ -216,10 +225,17 @@ impl Gate {
             // is read now must only still be allowed to this client at all.
             let permitted = self.watch(context, target).await?;
             let peer = stage::sample::guard(self, context, permitted.target(), peer);
-            return Ok(self
+            let receipt = permitted.receipt();
+            let outcome = self
                 .servers
                 .task(context.clone(), permitted, handle, verb, peer)
-                .await);
+                .await;
+            return stage::result::handed_on(
+                &self.rules.load(),
+                &self.cleaning.load(),
+                &receipt,
+                outcome,
+            );
         };
         target.verb = act;
         let asks = Asks {
@@ -231,12 +247,12 @@ impl Gate {
         let ticket = self.intend(context, &cleared, arguments.as_ref()).await?;
         let permitted = cleared.permitted;
         let peer = stage::sample::guard(self, context, permitted.target(), peer);
+        let receipt = permitted.receipt();
         let outcome = self
             .servers
             .task(context.clone(), permitted, handle, verb, peer)
             .await;
-        stage::record::outcome(&self.ledger, ticket, &outcome);
-        Ok(outcome)
+        self.hand_on(&receipt, ticket, outcome)
     }
 
     /// Brings a server's wish to use the client's model to the client, through
@@ -485,6 +501,22 @@ impl Gate {
             return stage::ask::propose(&self.asking.proposals, &question, asked);
         }
         stage::ask::ask(&self.asking.approvals, &question, asked).await
+    }
+
+    /// Judges and cleans what a call brought, and records it.
+    fn hand_on(
+        &self,
+        receipt: &Receipt,
+        ticket: Ticket,
+        outcome: Outcome,
+    ) -> Result<Outcome, Refusal> {
+        let handed =
+            stage::result::handed_on(&self.rules.load(), &self.cleaning.load(), receipt, outcome);
+        match &handed {
+            Ok(outcome) => stage::record::outcome(&self.ledger, ticket, outcome),
+            Err(refusal) => stage::record::withheld(&self.ledger, ticket, refusal),
+        }
+        handed
     }
 
     /// Records the intent, and tells the approvals what it used up.

@@ -18,10 +18,12 @@ pub mod decide;
 pub mod limit;
 pub mod record;
 pub mod resolve;
+pub mod result;
 pub(crate) mod sample;
 
 pub use ask::Unapproved;
 pub use authenticate::{KnownClients, NotAuthentic};
+pub use result::{Cleaning, Withheld};
 
 /// A call that a stage stopped; nothing reached a server.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +46,9 @@ pub enum Refusal {
     /// What the conversation holds is not known, so nothing can be decided.
     #[error("whose data this conversation holds could not be read; nothing was called")]
     NoLabels(#[source] StoreError),
+    /// The call was made, and its result must not be read by this client.
+    #[error(transparent)]
+    Withheld(Withheld),
     /// The intent could not be recorded, so nothing was done.
     #[error("the call could not be recorded and was not sent")]
     NotRecorded(#[source] LedgerError),
@@ -87,6 +92,7 @@ impl Refusal {
             Self::TooMany(_) => "rate.too_many",
             Self::Denied(denied) => denied.rule.as_str(),
             Self::Unapproved(unapproved) => unapproved.rule(),
+            Self::Withheld(withheld) => withheld.rule,
             Self::NoLabels(_) => "boundary.unknown_labels",
             Self::NotRecorded(_) => "ledger.unavailable",
         }
@@ -112,6 +118,9 @@ impl Refusal {
             Self::TooMany(error) => error.hint(),
             Self::Denied(denied) => denied.hint().to_owned(),
             Self::Unapproved(unapproved) => unapproved.hint(),
+            Self::Withheld(_) => {
+                "Do not call again from here; the owner can clear this client in governance/operator_profile.json.".to_owned()
+            }
             Self::NoLabels(_) | Self::NotRecorded(_) => {
                 "see that the disk of the data directory has room and can be written".to_owned()
             }
@@ -122,7 +131,9 @@ impl Refusal {
     #[must_use]
     pub fn code(&self) -> i64 {
         match self {
-            Self::NotAuthentic(_) | Self::Denied(_) | Self::Unapproved(_) => codes::REFUSED,
+            Self::NotAuthentic(_) | Self::Denied(_) | Self::Unapproved(_) | Self::Withheld(_) => {
+                codes::REFUSED
+            }
             Self::TooMany(_) => codes::OVERLOADED,
             Self::Unresolved(Unresolved::Unavailable { .. })
             | Self::NoLabels(_)
@@ -144,6 +155,7 @@ impl Refusal {
             Self::TooMany(_) => ReasonCode::RateLimited,
             Self::Denied(denied) => denied.reason_code,
             Self::Unapproved(unapproved) => unapproved.reason_code(),
+            Self::Withheld(withheld) => withheld.code,
             Self::NoLabels(_) => ReasonCode::MissingEntityOrProvenance,
             Self::NotRecorded(_) => ReasonCode::LedgerUnavailable,
         }
@@ -158,6 +170,7 @@ impl Refusal {
             Self::NotAuthentic(_)
             | Self::Unresolved(_)
             | Self::TooMany(_)
+            | Self::Withheld(_)
             | Self::NoLabels(_)
             | Self::NotRecorded(_) => None,
         }
@@ -169,7 +182,7 @@ impl Refusal {
     #[must_use]
     pub fn to_tool_result(&self) -> Option<Raw> {
         match self {
-            Self::TooMany(_) | Self::Denied(_) | Self::Unapproved(_) => {}
+            Self::TooMany(_) | Self::Denied(_) | Self::Unapproved(_) | Self::Withheld(_) => {}
             Self::NotAuthentic(_)
             | Self::Unresolved(_)
             | Self::NoLabels(_)

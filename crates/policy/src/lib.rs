@@ -39,7 +39,7 @@ pub use explanation::{Explanation, Layer, Step, Verdict};
 pub use grant::{Grant, GrantId, GrantIndex, GrantScope};
 pub use known::KnownTool;
 pub use permissions::{Effect, RuleError};
-pub use permitted::Permitted;
+pub use permitted::{Permitted, Receipt};
 pub use policy::{Clearance, Policy, ResultFacts};
 pub use rule_id::RuleId;
 pub use target::{DefinitionHash, NativeTool, Origin, PinState, Question, Target, Verb};

@@ -58,6 +58,11 @@ pub struct Permitted {
 }
 
 /// What a decision found, on its way into a [`Permitted`].
+/// What stays behind when a permission goes to its server: enough to judge what
+/// comes back, and no key to anything.
+#[derive(Debug)]
+pub struct Receipt(Permitted);
+
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     pub(crate) rule: RuleId,
@@ -90,6 +95,22 @@ impl Permitted {
             grant: found.grant,
             args_digest,
         }
+    }
+
+    /// What to judge the result by.
+    pub fn receipt(&self) -> Receipt {
+        Receipt(Self {
+            target: self.target.clone(),
+            principal: self.principal.clone(),
+            rule: self.rule.clone(),
+            reads_only: self.reads_only,
+            policy_version: self.policy_version,
+            rung: self.rung,
+            entity: self.entity.clone(),
+            labels: self.labels.clone(),
+            grant: self.grant.clone(),
+            args_digest: self.args_digest,
+        })
     }
 
     /// What may be done.
@@ -142,5 +163,28 @@ impl Permitted {
     /// another digest need a decision of their own.
     pub fn args_digest(&self) -> &[u8; 32] {
         &self.args_digest
+    }
+}
+
+// === impl Receipt ===
+
+impl Receipt {
+    /// What was done.
+    pub fn target(&self) -> &Target {
+        self.0.target()
+    }
+
+    /// Who did it.
+    pub fn principal(&self) -> &Principal {
+        self.0.principal()
+    }
+
+    /// Whose data the call touched.
+    pub fn labels(&self) -> &EntityLabels {
+        self.0.labels()
+    }
+
+    pub(crate) fn permitted(&self) -> &Permitted {
+        &self.0
     }
 }

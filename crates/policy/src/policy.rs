@@ -28,7 +28,7 @@ use crate::explanation::Explanation;
 use crate::governance::{Broken, Governance, Problem, Sources, file};
 use crate::known::KnownTool;
 use crate::permissions::Permissions;
-use crate::permitted::Permitted;
+use crate::permitted::{Permitted, Receipt};
 use crate::registry::ReasonCode;
 use crate::rule_id::RuleId;
 use crate::target::{Question, Target};
@@ -138,6 +138,26 @@ impl Policy {
         result: &ResultFacts<'_>,
     ) -> Result<(), Box<Denied>> {
         result::judge(self, permitted, result)
+    }
+
+    /// As [`Policy::judge_result`], by what stayed behind.
+    ///
+    /// # Errors
+    /// Why the result must not be handed on.
+    pub fn judge_receipt(
+        &self,
+        receipt: &Receipt,
+        result: &ResultFacts<'_>,
+    ) -> Result<(), Box<Denied>> {
+        self.judge_result(receipt.permitted(), result)
+    }
+
+    /// Whether any rule reads results.
+    pub fn judges_results(&self) -> bool {
+        let bans = self.output_bans.as_ref();
+        let contracts = self.governance.contracts.get();
+        bans.map_or(true, |compiled| !compiled.bans.is_empty())
+            || contracts.map_or(true, |contracts| !contracts.contracts.is_empty())
     }
 
     /// Whether a client may see data of these entities. A client is a model:

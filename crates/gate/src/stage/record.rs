@@ -77,6 +77,18 @@ pub(crate) fn outcome(ledger: &Ledger, ticket: Ticket, outcome: &Outcome) {
     ledger.outcome(ticket, &record);
 }
 
+/// Records that a call was made and its result kept from the client.
+pub(crate) fn withheld(ledger: &Ledger, ticket: Ticket, refusal: &Refusal) {
+    let record = OutcomeRecord {
+        detail: Detail {
+            reason_code: Some(refusal.reason_code().as_str()),
+            ..Detail::default()
+        },
+        ..OutcomeRecord::bare(Status::Ok)
+    };
+    ledger.outcome(ticket, &record);
+}
+
 /// Records what was not done, and why.
 pub(crate) async fn refused(
     ledger: &Ledger,

@@ -9,8 +9,12 @@ use std::sync::Arc;
 use legation_config::environment::Environment;
 use legation_config::{ServerSpec, governance, servers, watch};
 use legation_core::Home;
+use legation_filter::{FilterMapping, SecretMasker};
+use legation_gate::stage::Cleaning;
 use legation_policy::governance::Severity;
 use legation_policy::{KnownTool, Policy};
+
+use legation_wire::json::Raw;
 
 use super::hub::Inner;
 
@@ -39,11 +43,34 @@ pub(crate) async fn everything(hub: &Arc<Inner>) {
     let (rules, wrong) = policy(&hub.home, &hub.environment, &folders, &loaded.servers);
     problems.extend(wrong);
     hub.gate.set_rules(rules);
+    let (cleaning, wrong) = cleaning(&loaded.servers);
+    hub.gate.set_cleaning(cleaning);
+    problems.extend(wrong);
     for problem in &problems {
         tracing::error!(problem, "a file cannot be used");
     }
     hub.set_problems(problems);
     hub.host.apply(loaded.servers, loaded.problems).await;
+}
+
+/// What results may carry, and which servers' filters make no sense.
+fn cleaning(servers: &[ServerSpec]) -> (Cleaning, Vec<String>) {
+    let mut wrong = Vec::new();
+    let mut mappings = Vec::new();
+    for server in servers {
+        let Some(mapping) = &server.filter_mapping else {
+            continue;
+        };
+        let read = FilterMapping::read(&Raw::from_serialize(mapping));
+        mappings.push((
+            server.name.clone(),
+            read.unwrap_or_else(|error| {
+                wrong.push(format!("{}: {error} ({})", server.name, error.hint()));
+                FilterMapping::strictest()
+            }),
+        ));
+    }
+    (Cleaning::new(SecretMasker::default(), mappings), wrong)
 }
 
 /// The files whose change matters now.
