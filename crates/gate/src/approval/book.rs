@@ -31,7 +31,7 @@ pub(super) struct Book {
 #[derive(Debug)]
 pub(super) enum Event {
     /// A call needs an answer that nobody was asked for yet.
-    Asked(Approval),
+    Asked(Box<Approval>),
     /// Somebody answered.
     Answered { id: ApprovalId, answered: Answered },
     /// The intent of a call used it up.
@@ -110,7 +110,7 @@ impl Book {
     /// What follows from an event. Nothing is changed when it is refused.
     pub(super) fn handle(&mut self, event: Event) -> Result<Vec<Effect>, NotOpen> {
         match event {
-            Event::Asked(approval) => self.asked(approval),
+            Event::Asked(approval) => self.asked(*approval),
             Event::Answered { id, answered } => self.answered(id, answered),
             Event::Consumed(id) => Ok(self.consumed(&id)),
             Event::Superseded(id) => {

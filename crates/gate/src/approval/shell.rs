@@ -227,7 +227,7 @@ impl Approvals {
         }
         self.handle(&mut held, Event::Tick { now_ms })?;
         let approval = make(bound, now_ms)?;
-        self.handle(&mut held, Event::Asked(approval.clone()))?;
+        self.handle(&mut held, Event::Asked(Box::new(approval.clone())))?;
         Ok((approval, true))
     }
 
