@@ -12,7 +12,7 @@ mod source;
 
 use std::time::Duration;
 
-use legation_core::ServerName;
+use legation_core::{EntityId, ServerName};
 use serde_json::{Map, Value};
 
 use crate::environment::{SecretTemplate, Template};
@@ -58,6 +58,9 @@ pub struct ServerSpec {
     pub disabled: bool,
     /// `envMode`: how `env` is read, where the entry says so.
     pub env_mode: Option<EnvMode>,
+    /// `entity`: whose data it holds, where the owner says so. An entry that a
+    /// folder brought along cannot say it: it would get that entity's data.
+    pub entity: Option<EntityId>,
     /// `filterMapping`, as written.
     pub filter_mapping: Option<Value>,
     /// Fields this program does not know, as written.

@@ -354,7 +354,7 @@ pub(crate) fn target(
         item: stored.tool,
         trusted: server.spec.trusted,
         origin: server.origin.clone(),
-        entity: None,
+        entity: server.spec.entity.clone(),
         pin: PinState::Approved,
         native: None,
         fingerprint: None,

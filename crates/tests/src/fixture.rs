@@ -23,8 +23,11 @@ pub mod tasks;
 pub mod tools;
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
 
 use self::listen::{Change, Listeners};
 use self::seal::Seal;
@@ -64,6 +67,9 @@ pub struct Fixture {
     pub tasks: Tasks,
     /// Open `subscriptions/listen` streams.
     pub listeners: Listeners,
+    /// A file with definitions of more tools, which answer like `echo`; read
+    /// for every list, so that a test can change what a tool says of itself.
+    pub script: Option<PathBuf>,
     /// Counters that tests read through the tool `stats`.
     pub counters: Counters,
     sessions: Mutex<HashMap<String, Arc<Session>>>,
@@ -106,11 +112,17 @@ impl Era {
 impl Fixture {
     /// A fixture with empty state.
     #[must_use]
-    pub fn new(era: Era, name: String, features: Vec<String>) -> Arc<Self> {
+    pub fn new(
+        era: Era,
+        name: String,
+        features: Vec<String>,
+        script: Option<PathBuf>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             era,
             name,
             features,
+            script,
             seal: Seal::new(),
             tasks: Tasks::default(),
             listeners: Listeners::default(),
@@ -125,6 +137,14 @@ impl Fixture {
     #[must_use]
     pub fn has(&self, feature: &str) -> bool {
         self.features.is_empty() || self.features.iter().any(|name| name == feature)
+    }
+
+    /// The definitions of the script.
+    #[must_use]
+    pub fn scripted(&self) -> Vec<Value> {
+        let read = |path: &PathBuf| std::fs::read(path).ok();
+        let text = self.script.as_ref().and_then(read).unwrap_or_default();
+        serde_json::from_slice(&text).unwrap_or_default()
     }
 
     /// Whether the tool that `test_trigger_tool_change` toggles is listed.

@@ -8,7 +8,7 @@ mod check;
 
 use std::time::Duration;
 
-use legation_core::ServerName;
+use legation_core::{EntityId, ServerName};
 use serde_json::{Map, Value};
 
 use super::{EnvMode, EraChoice, Instance, Problem, ProblemKind, ServerSpec, Source, Transport};
@@ -117,6 +117,7 @@ impl Fields<'_> {
                 &[EnvMode::Direct, EnvMode::Indirect],
                 EnvMode::as_str,
             )?,
+            entity: self.entity()?,
             filter_mapping: self.rest.shift_remove("filterMapping"),
             unknown: Map::new(),
         };
@@ -251,6 +252,21 @@ impl Fields<'_> {
                 "Write \"timeout\": 60000 for one minute.",
             )),
         }
+    }
+
+    fn entity(&mut self) -> Result<Option<EntityId>, Wrong> {
+        let Some(name) = self.text("entity")? else {
+            return Ok(None);
+        };
+        if let Source::Workspace { .. } = self.source {
+            self.warn(
+                "a folder's file cannot say whose data a server holds; `entity` is ignored"
+                    .to_owned(),
+                "Put the entry into your own mcp.json.",
+            );
+            return Ok(None);
+        }
+        Ok(Some(EntityId::new(&*name)))
     }
 
     /// The value of a field, where `null` is as good as absent.

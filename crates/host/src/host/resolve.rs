@@ -379,7 +379,7 @@ fn target(shown: &Shown, item: &Item, name: Box<str>) -> Target {
         read_only_hint: tool.is_some_and(|tool| tool.read_only_hint),
         trusted: shown.server.spec.trusted,
         origin: shown.server.origin.clone(),
-        entity: None,
+        entity: shown.server.spec.entity.clone(),
         native: None,
         fingerprint: None,
     }

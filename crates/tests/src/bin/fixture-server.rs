@@ -27,6 +27,9 @@ struct Args {
     /// The features it declares, by comma; all if absent.
     #[arg(long, value_delimiter = ',')]
     caps: Vec<String>,
+    /// A JSON file with an array of more tools, which answer like `echo`.
+    #[arg(long)]
+    script: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -38,7 +41,7 @@ enum Transport {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     let args = Args::parse();
-    let fixture = Fixture::new(args.era, args.name, args.caps);
+    let fixture = Fixture::new(args.era, args.name, args.caps, args.script);
     match args.transport {
         Transport::Stdio => {
             fixture::stdio::serve(fixture, tokio::io::stdin(), tokio::io::stdout())

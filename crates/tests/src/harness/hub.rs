@@ -14,6 +14,7 @@ use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
+use super::governance;
 use super::lines::LineWire;
 use super::peer::{Answerer, Peer, PeerEra};
 use super::process::{MARK, command, environment, new_mark, none_left, program};
@@ -31,6 +32,12 @@ pub struct HubOptions {
     pub no_auth: bool,
     /// The content of `legation.toml`.
     pub settings: String,
+    /// The governance template to begin with; absent for a first start.
+    pub template: Option<&'static str>,
+    /// Members laid over the governance files before the start, by file: an
+    /// object's members one by one, an array's are added, everything else is replaced; text for a TOML
+    /// file is appended.
+    pub governance: Vec<(&'static str, Value)>,
     /// A folder to put first on PATH.
     pub path_first: Option<PathBuf>,
     /// Clients with credentials of their own, by id; the token is `token-ID` in length enough.
@@ -74,6 +81,7 @@ impl Hub {
         write_clients(&home, &options.clients)?;
         let settings = format!("listen = \"127.0.0.1:0\"\n{}", options.settings);
         std::fs::write(home.join("legation.toml"), settings)?;
+        governance::write(folder.path(), &mark, &options).await?;
         let mut command = Self::command_in(folder.path(), &mark, &options)?;
         command.args(["serve", "--listen", "127.0.0.1:0"]);
         if options.no_auth {
@@ -130,7 +138,11 @@ impl Hub {
         variables
     }
 
-    fn command_in(folder: &Path, mark: &str, options: &HubOptions) -> anyhow::Result<Command> {
+    pub(super) fn command_in(
+        folder: &Path,
+        mark: &str,
+        options: &HubOptions,
+    ) -> anyhow::Result<Command> {
         Ok(command(
             program("legation")?,
             &Self::environment_in(folder, mark, options),

@@ -2,7 +2,7 @@ use expect_test::{Expect, expect};
 use legation_core::Home;
 
 use super::{load, print};
-use crate::servers::{Loaded, ProblemKind, Severity, additional, user};
+use crate::servers::{Loaded, ProblemKind, Severity, Source, additional, read_entry, user};
 
 fn check(text: &str, expected: &Expect) {
     expected.assert_eq(&print(&load(text)));
@@ -227,4 +227,25 @@ fn the_owners_file_need_not_exist() {
     std::fs::remove_file(home.servers()).expect("removed");
     std::fs::create_dir(home.servers()).expect("made");
     assert!(!user(&home).files_are_whole());
+}
+
+#[test]
+fn only_the_owner_says_whose_data_a_server_holds() {
+    let text = r#"{"mail": {"command": "run", "entity": "harbor"}, "plain": {"command": "run"}}"#;
+    let entry = serde_json::json!({"command": "run", "entity": "harbor"});
+    let folder = std::path::PathBuf::from("/home/jordan/work");
+    let loaded = load(text);
+    let said: Vec<_> = loaded
+        .servers
+        .iter()
+        .map(|server| server.entity.as_ref().map(|entity| entity.as_str()))
+        .collect();
+    assert_eq!(said, [Some("harbor"), None]);
+    let source = Source::Workspace {
+        file: folder.join(".mcp.json"),
+        folder,
+    };
+    let (server, problems) = read_entry("mail", &entry, &source, true);
+    assert_eq!(server.and_then(|server| server.entity), None);
+    assert!(problems[0].message.contains("whose data"), "{problems:?}");
 }
