@@ -596,7 +596,7 @@ fn is_as_certified(permitted: &Permitted, proposal: &Proposal) -> bool {
         && target.item == bound.item
         && target.definition == bound.definition
         && *permitted.entity() == bound.entity
-        && *permitted.args_digest() == bound.arguments
+        && permitted.args_digest() == Some(&bound.arguments)
         && permitted.policy_version() == bound.policy_version
 }
 

@@ -1,5 +1,7 @@
 //! The proof that a call was decided.
 
+use std::sync::Arc;
+
 use legation_core::context::Principal;
 use legation_core::{EntityId, EntityLabels};
 
@@ -24,7 +26,7 @@ use crate::target::Target;
 ///         rung: legation_policy::Rung::Execute,
 ///         entity: legation_core::EntityId::personal(),
 ///         labels: legation_core::EntityLabels::none(),
-///         grant: None, args_digest: [0; 32],
+///         grant: None, args_digest: None,
 ///     }
 /// }
 /// ```
@@ -45,7 +47,7 @@ use crate::target::Target;
 #[derive(Debug)]
 #[must_use = "a permission that is dropped was decided for nothing"]
 pub struct Permitted {
-    target: Target,
+    target: Arc<Target>,
     principal: Principal,
     rule: RuleId,
     reads_only: bool,
@@ -54,15 +56,15 @@ pub struct Permitted {
     entity: EntityId,
     labels: EntityLabels,
     grant: Option<GrantId>,
-    args_digest: [u8; 32],
+    args_digest: Option<[u8; 32]>,
 }
 
-/// What a decision found, on its way into a [`Permitted`].
 /// What stays behind when a permission goes to its server: enough to judge what
 /// comes back, and no key to anything.
 #[derive(Debug)]
 pub struct Receipt(Permitted);
 
+/// What a decision found, on its way into a [`Permitted`].
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     pub(crate) rule: RuleId,
@@ -81,10 +83,10 @@ impl Permitted {
         principal: Principal,
         found: Found,
         policy_version: u64,
-        args_digest: [u8; 32],
+        args_digest: Option<[u8; 32]>,
     ) -> Self {
         Self {
-            target,
+            target: Arc::new(target),
             principal,
             rule: found.rule,
             reads_only: found.reads_only,
@@ -100,7 +102,7 @@ impl Permitted {
     /// What to judge the result by.
     pub fn receipt(&self) -> Receipt {
         Receipt(Self {
-            target: self.target.clone(),
+            target: Arc::clone(&self.target),
             principal: self.principal.clone(),
             rule: self.rule.clone(),
             reads_only: self.reads_only,
@@ -159,10 +161,10 @@ impl Permitted {
         self.grant.as_ref()
     }
 
-    /// SHA-256 of the canonical arguments that were decided on; arguments with
-    /// another digest need a decision of their own.
-    pub fn args_digest(&self) -> &[u8; 32] {
-        &self.args_digest
+    /// SHA-256 of the canonical arguments that were decided on, where an answer
+    /// of a person's was bound to it.
+    pub fn args_digest(&self) -> Option<&[u8; 32]> {
+        self.args_digest.as_ref()
     }
 }
 

@@ -18,7 +18,6 @@ use legation_core::{ClientId, EntityId, EntityLabels};
 pub(crate) use judge::Refusal;
 pub use result::ResultFacts;
 
-use crate::arguments::Arguments;
 use crate::bans::Bans;
 use crate::boundary::Boundary;
 use crate::cedar::Cedar;
@@ -111,8 +110,7 @@ impl Policy {
             None => own,
             Some(delegator) => own.lesser(self.judge_cached(delegator, inquiry, &target)),
         };
-        let digest = Arguments::digest_of(inquiry.arguments);
-        judged.decision(inquiry.principal, target, self.version, digest)
+        judged.decision(inquiry.principal, target, self.version, inquiry)
     }
 
     /// Whether any arguments, people's answers and conversations could lead to

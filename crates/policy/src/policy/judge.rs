@@ -392,8 +392,10 @@ impl Judged {
         principal: &Principal,
         target: Target,
         version: u64,
-        args_digest: [u8; 32],
+        inquiry: &Inquiry<'_>,
     ) -> Decision {
+        // Reading and hashing the arguments costs more than a remembered decision.
+        let args_digest = || Arguments::digest_of(inquiry.arguments);
         if let Some(refusal) = &self.refusal {
             return Decision::Denied(Box::new(Denied::of(refusal, target)));
         }
@@ -409,7 +411,7 @@ impl Judged {
                 labels: self.labels.clone(),
                 target,
                 scopes: offered(want.kind, widest.unwrap_or(Scope::Once)),
-                args_digest,
+                args_digest: args_digest(),
                 policy_version: version,
             }));
         }
@@ -421,13 +423,14 @@ impl Judged {
             labels: self.labels.clone(),
             grant: self.grant.clone(),
         };
+        let bound = found.grant.is_some() || inquiry.certified;
         let principal = principal.clone();
         Decision::Permitted(Permitted::mint(
             target,
             principal,
             found,
             version,
-            args_digest,
+            bound.then(args_digest),
         ))
     }
 
