@@ -84,7 +84,7 @@ fn the_business_template_by_layer() {
             "desk/draft_email",
             foreign,
             &[],
-            "deny ban.mail.foreign-recipient HARD_BAN_VIOLATION",
+            "deny boundary.never-mix CROSS_ENTITY_BLOCK",
         ),
         (
             "claude",
