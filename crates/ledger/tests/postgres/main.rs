@@ -1,6 +1,7 @@
 //! The ledger in a real PostgreSQL: commits cross a network and are made off
 //! the runtime, and everything else is as in a file.
 
+#[expect(dead_code, reason = "the store\'s own tests use the rest of it")]
 #[path = "../../../store/tests/contract/server.rs"]
 mod server;
 
