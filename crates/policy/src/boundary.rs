@@ -102,11 +102,6 @@ impl Boundary {
         &self.profile
     }
 
-    /// Every entity.
-    pub(crate) fn everyone(&self) -> &EntityLabels {
-        &self.everyone
-    }
-
     /// Whether the arguments of this call can matter to [`Boundary::subject`].
     pub(crate) fn reads(&self, question: &Question<'_>, arguments: Option<&Arguments<'_>>) -> bool {
         let builtin = matches!(question.origin, Origin::Builtin);

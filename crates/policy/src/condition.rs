@@ -100,11 +100,6 @@ impl Pointer {
         &self.text
     }
 
-    /// The first step, which a tool's schema can be asked for.
-    pub(crate) fn first(&self) -> &str {
-        &self.steps[0]
-    }
-
     /// Every value it selects; `None` when there are too many.
     pub(crate) fn select<'v>(&self, root: &'v Value) -> Option<Vec<&'v Value>> {
         let mut found = vec![root];
@@ -167,10 +162,6 @@ impl Condition {
             pointer: Pointer::parse(pointer)?,
             test: Test::EntityOf(entity.map(Into::into)),
         })
-    }
-
-    pub(crate) fn pointer(&self) -> &Pointer {
-        &self.pointer
     }
 
     /// The entity that `entity-of` names.

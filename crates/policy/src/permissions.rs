@@ -191,13 +191,6 @@ impl Permissions {
         own.iter().chain(&self.anywhere).map(|at| &self.rules[*at])
     }
 
-    /// Every rule that matches, in no order.
-    pub(crate) fn matching<'r>(&'r self, asking: &Asking<'_>) -> Vec<&'r Rule> {
-        self.candidates(asking.question.server.as_str())
-            .filter(|rule| rule.line.may_match(asking) && rule.holds(asking))
-            .collect()
-    }
-
     /// Whether a rule that may match reads an argument.
     pub(crate) fn read_arguments(&self, asking: &Asking<'_>) -> bool {
         self.candidates(asking.question.server.as_str())

@@ -41,61 +41,79 @@ fn find_fault(policy: &Policy, permitted: &Permitted, result: &ResultFacts<'_>) 
     let target = permitted.target();
     let name = format!("{}/{}", target.server, target.item);
     let labels = permitted.labels().join(result.labels);
+    ban_fault(policy, permitted, result, &name, &labels)
+        .or_else(|| contract_fault(policy, permitted, result, &name, &labels))
+}
+
+fn ban_fault(
+    policy: &Policy,
+    permitted: &Permitted,
+    result: &ResultFacts<'_>,
+    name: &str,
+    labels: &EntityLabels,
+) -> Option<Refusal> {
     let (compiled, boundary) = match (&policy.output_bans, &policy.boundary) {
         (Ok(compiled), Ok(boundary)) => (compiled, boundary),
         (Err(broken), _) | (_, Err(broken)) => return Some(unavailable(broken)),
     };
-    if !compiled.bans.is_empty() {
-        let value = serde_json::from_str(result.text).unwrap_or(serde_json::Value::Null);
-        let facts = compiled.bans.facts(
-            &Matter {
-                name: &name,
-                value: Some(&value),
-                text: Some(result.text),
-                entities: permitted.labels(),
-                labels: &labels,
-                unredacted_phi: result.unredacted_phi,
-            },
-            boundary,
-        );
-        let question = target.question();
-        let ask = Ask {
-            client: &permitted.principal().client,
-            via: permitted.principal().via.as_str(),
-            role: None,
-            delegated: false,
-            question: &question,
-            name: &name,
-            entities: permitted.labels(),
-            labels: &labels,
-            facts: &facts,
-            arguments: None,
-            approved: permitted.grant().is_some() || permitted.rung() == Rung::Apply,
-        };
-        match compiled.cedar.ask(&ask, Rung::Execute) {
-            Answer::Permit(_) => {}
-            Answer::Forbid(ids) => {
-                let id = ids.first().map_or("ban.error", |id| &**id);
-                let ban = id.strip_prefix("ban.").and_then(|id| compiled.bans.get(id));
-                return Some(Refusal {
-                    rule: RuleId::new(id),
-                    code: ReasonCode::HardBanViolation,
-                    reason: ban
-                        .map_or("a ban strikes the result".into(), |ban| ban.because.clone()),
-                    next: "The result is withheld; ask the owner if it is needed.".into(),
-                });
-            }
-            Answer::Silent | Answer::Error(_) => {
-                return Some(Refusal {
-                    rule: RuleId::new("ban.error"),
-                    code: ReasonCode::PolicyError,
-                    reason: "a ban could not be evaluated".into(),
-                    next: "The owner must look at governance/hard_bans.json.".into(),
-                });
-            }
-        }
+    if compiled.bans.is_empty() {
+        return None;
     }
-    if target.verb != Verb::CallTool {
+    let value = serde_json::from_str(result.text).unwrap_or(serde_json::Value::Null);
+    let facts = compiled.bans.facts(
+        &Matter {
+            name,
+            value: Some(&value),
+            text: Some(result.text),
+            entities: permitted.labels(),
+            labels,
+            unredacted_phi: result.unredacted_phi,
+        },
+        boundary,
+    );
+    let question = permitted.target().question();
+    let ask = Ask {
+        client: &permitted.principal().client,
+        via: permitted.principal().via.as_str(),
+        role: None,
+        delegated: false,
+        question: &question,
+        name,
+        entities: permitted.labels(),
+        labels,
+        facts: &facts,
+        arguments: None,
+        approved: permitted.grant().is_some() || permitted.rung() == Rung::Apply,
+    };
+    match compiled.cedar.ask(&ask, Rung::Execute) {
+        Answer::Permit(_) => None,
+        Answer::Forbid(ids) => {
+            let id = ids.first().map_or("ban.error", |id| &**id);
+            let ban = id.strip_prefix("ban.").and_then(|id| compiled.bans.get(id));
+            Some(Refusal {
+                rule: RuleId::new(id),
+                code: ReasonCode::HardBanViolation,
+                reason: ban.map_or("a ban strikes the result".into(), |ban| ban.because.clone()),
+                next: "The result is withheld; ask the owner if it is needed.".into(),
+            })
+        }
+        Answer::Silent | Answer::Error(_) => Some(Refusal {
+            rule: RuleId::new("ban.error"),
+            code: ReasonCode::PolicyError,
+            reason: "a ban could not be evaluated".into(),
+            next: "The owner must look at governance/hard_bans.json.".into(),
+        }),
+    }
+}
+
+fn contract_fault(
+    policy: &Policy,
+    permitted: &Permitted,
+    result: &ResultFacts<'_>,
+    name: &str,
+    labels: &EntityLabels,
+) -> Option<Refusal> {
+    if permitted.target().verb != Verb::CallTool {
         return None;
     }
     let contracts = match policy.governance.contracts.get() {
@@ -107,10 +125,10 @@ fn find_fault(policy: &Policy, permitted: &Permitted, result: &ResultFacts<'_>) 
         looked.unwrap_or_else(|| crate::facts::shows_health(result.text))
     };
     let mut broken = contracts
-        .of(&name, &permitted.principal().client)
+        .of(name, &permitted.principal().client)
         .filter(|contract| {
             contract
-                .breach(result.text, &labels, !contract.allow_phi && phi())
+                .breach(result.text, labels, !contract.allow_phi && phi())
                 .is_some()
         });
     let contract = broken.next()?;

@@ -66,111 +66,128 @@ fn the_personal_template_runs_what_the_owner_configured() {
     }
 }
 
+/// A message inside its entity.
+const MAIL: &str =
+    r#"{"profile_id":"harbor","to":["jordan@harbor.example.com"],"subject":"a","body_html":"b"}"#;
+
+/// The same to somebody of another entity.
+const FOREIGN: &str =
+    r#"{"profile_id":"harbor","to":["intake@meadow.example.com"],"subject":"a","body_html":"b"}"#;
+
+/// Client, tool, arguments, whose data the conversation holds, and the answer.
+type Case = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static [&'static str],
+    &'static str,
+);
+
+const BUSINESS: &[Case] = &[
+    (
+        "claude",
+        "desk/draft_email",
+        MAIL,
+        &[],
+        "draft desk.tools @harbor",
+    ),
+    (
+        "claude",
+        "desk/draft_email",
+        FOREIGN,
+        &[],
+        "deny boundary.never-mix CROSS_ENTITY_BLOCK",
+    ),
+    (
+        "claude",
+        "desk/draft_email",
+        MAIL,
+        &["meadow"],
+        "deny boundary.never-mix CROSS_ENTITY_BLOCK",
+    ),
+    (
+        "claude",
+        "desk/mail_list",
+        r#"{"profile_id":"harbor"}"#,
+        &[],
+        "execute desk.tools @harbor reads",
+    ),
+    (
+        "claude",
+        "desk/mail_list",
+        r#"{"profile_id":"nobody"}"#,
+        &[],
+        "deny boundary.unknown-entity UNKNOWN_ENTITY",
+    ),
+    (
+        "claude",
+        "desk/mail_list",
+        "{\"profile_id\":\"h\u{430}rbor\"}",
+        &[],
+        "deny boundary.look-alike ENTITY_LOOK_ALIKE",
+    ),
+    (
+        "claude",
+        "desk/mail_list",
+        "{\"profile_id\":\"\u{ff48}arbor\"}",
+        &[],
+        "execute desk.tools @harbor reads",
+    ),
+    (
+        "claude",
+        "desk/mail_list",
+        r#"{"filter":{"deep":[{"entity":"meadow"}]},"profile_id":"harbor"}"#,
+        &[],
+        "deny boundary.never-mix CROSS_ENTITY_BLOCK",
+    ),
+    (
+        "claude",
+        "desk/mail_list",
+        r#"{"profile_id":"all"}"#,
+        &[],
+        "deny boundary.never-mix CROSS_ENTITY_BLOCK",
+    ),
+    (
+        "claude",
+        "desk/mail_move",
+        r#"{"profile_id":"harbor"}"#,
+        &[],
+        "ask certify ladder.move-and-file @harbor",
+    ),
+    (
+        "codex",
+        "desk/draft_email",
+        MAIL,
+        &[],
+        "deny role.reader ROLE_CARD_BLOCK",
+    ),
+    (
+        "stranger",
+        "desk/mail_list",
+        r#"{"profile_id":"harbor"}"#,
+        &[],
+        "deny clearance.client CLIENT_NOT_CLEARED",
+    ),
+    (
+        "claude",
+        "teams/send",
+        "{}",
+        &[],
+        "ask draft ladder.speak-in-chats @all",
+    ),
+    (
+        "claude",
+        "teams/update",
+        "{}",
+        &[],
+        "deny ladder.change-what-people-have-read LADDER_NEVER",
+    ),
+];
+
 #[test]
 fn the_business_template_by_layer() {
     let policy = Policy::load(&Template::Business.sources(), &[]);
-    let mail = r#"{"profile_id":"harbor","to":["jordan@harbor.example.com"],"subject":"a","body_html":"b"}"#;
-    let foreign = r#"{"profile_id":"harbor","to":["intake@meadow.example.com"],"subject":"a","body_html":"b"}"#;
-    for (client, tool, arguments, holds, expected) in [
-        (
-            "claude",
-            "desk/draft_email",
-            mail,
-            &[][..],
-            "draft desk.tools @harbor",
-        ),
-        (
-            "claude",
-            "desk/draft_email",
-            foreign,
-            &[],
-            "deny boundary.never-mix CROSS_ENTITY_BLOCK",
-        ),
-        (
-            "claude",
-            "desk/draft_email",
-            mail,
-            &["meadow"],
-            "deny boundary.never-mix CROSS_ENTITY_BLOCK",
-        ),
-        (
-            "claude",
-            "desk/mail_list",
-            r#"{"profile_id":"harbor"}"#,
-            &[],
-            "execute desk.tools @harbor reads",
-        ),
-        (
-            "claude",
-            "desk/mail_list",
-            r#"{"profile_id":"nobody"}"#,
-            &[],
-            "deny boundary.unknown-entity UNKNOWN_ENTITY",
-        ),
-        (
-            "claude",
-            "desk/mail_list",
-            "{\"profile_id\":\"h\u{430}rbor\"}",
-            &[],
-            "deny boundary.look-alike ENTITY_LOOK_ALIKE",
-        ),
-        (
-            "claude",
-            "desk/mail_list",
-            "{\"profile_id\":\"\u{ff48}arbor\"}",
-            &[],
-            "execute desk.tools @harbor reads",
-        ),
-        (
-            "claude",
-            "desk/mail_list",
-            r#"{"filter":{"deep":[{"entity":"meadow"}]},"profile_id":"harbor"}"#,
-            &[],
-            "deny boundary.never-mix CROSS_ENTITY_BLOCK",
-        ),
-        (
-            "claude",
-            "desk/mail_list",
-            r#"{"profile_id":"all"}"#,
-            &[],
-            "deny boundary.never-mix CROSS_ENTITY_BLOCK",
-        ),
-        (
-            "claude",
-            "desk/mail_move",
-            r#"{"profile_id":"harbor"}"#,
-            &[],
-            "ask certify ladder.move-and-file @harbor",
-        ),
-        (
-            "codex",
-            "desk/draft_email",
-            mail,
-            &[],
-            "deny role.reader ROLE_CARD_BLOCK",
-        ),
-        (
-            "stranger",
-            "desk/mail_list",
-            r#"{"profile_id":"harbor"}"#,
-            &[],
-            "deny clearance.client CLIENT_NOT_CLEARED",
-        ),
-        (
-            "claude",
-            "teams/send",
-            "{}",
-            &[],
-            "ask draft ladder.speak-in-chats @all",
-        ),
-        (
-            "claude",
-            "teams/update",
-            "{}",
-            &[],
-            "deny ladder.change-what-people-have-read LADDER_NEVER",
-        ),
-    ] {
+    for &(client, tool, arguments, holds, expected) in BUSINESS {
         let (server, item) = tool.split_once('/').expect("a pair");
         let mut probe = Probe::new(&policy, client);
         probe.arguments = arguments;
