@@ -223,9 +223,12 @@ impl Refusal {
         RefusalData {
             blocked: true,
             reason_code: self.reason_code().as_str(),
-            blocked_action: self
-                .target()
-                .map(|target| format!("{}/{}", target.server, target.item)),
+            blocked_action: match self {
+                Self::Withheld(withheld) => Some(withheld.action.to_string()),
+                _ => self
+                    .target()
+                    .map(|target| format!("{}/{}", target.server, target.item)),
+            },
             next_safe_step: self.hint(),
             rule: self.rule(),
             hint: self.hint(),

@@ -147,6 +147,13 @@ impl Fixture {
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
+    /// What lies beside the script for `read_note`, which nothing that was sent
+    /// to the fixture can be.
+    #[must_use]
+    pub fn note(&self) -> Option<String> {
+        std::fs::read_to_string(self.script.as_ref()?.with_extension("note")).ok()
+    }
+
     /// Whether the tool that `test_trigger_tool_change` toggles is listed.
     #[must_use]
     pub fn extra_tool(&self) -> bool {

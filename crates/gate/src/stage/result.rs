@@ -27,6 +27,8 @@ pub struct Cleaning {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the call was made, and its result is withheld: {reason}")]
 pub struct Withheld {
+    /// `server/item` of the call.
+    pub action: Box<str>,
     /// Why, as a word.
     pub code: ReasonCode,
     /// Which rule.
@@ -104,14 +106,20 @@ fn clear(policy: &Policy, receipt: &Receipt) -> Result<(), Refusal> {
     if receipt.labels().is_empty() {
         return Ok(());
     }
+    let action = || {
+        let target = receipt.target();
+        format!("{}/{}", target.server, target.item).into()
+    };
     match policy.clearance(&receipt.principal().client, receipt.labels()) {
         Clearance::Cleared => Ok(()),
         Clearance::Redact(_) => Err(Refusal::Withheld(Withheld {
+            action: action(),
             code: ReasonCode::UnredactedPhi,
             rule: "clearance.phi",
             reason: "this client may not see health information as it is",
         })),
         Clearance::Refused => Err(Refusal::Withheld(Withheld {
+            action: action(),
             code: ReasonCode::ClientNotCleared,
             rule: "clearance.client",
             reason: "this client is not cleared for the data it holds",

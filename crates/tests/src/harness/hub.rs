@@ -288,6 +288,28 @@ impl Hub {
         .await
     }
 
+    /// A client over `legation bridge` with a credential of its own, as
+    /// `legation connect` lays it down.
+    pub async fn bridge_as(
+        &self,
+        client: &str,
+        era: PeerEra,
+        capabilities: Value,
+        answerer: Answerer,
+    ) -> anyhow::Result<Peer> {
+        let folder = self.home().join("clients");
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(folder.join(format!("{client}.token")), client_token(client))?;
+        let command = self.command(&["bridge", "--client", client])?;
+        Peer::lines(
+            |shared| LineWire::spawn(command, shared),
+            era,
+            capabilities,
+            answerer,
+        )
+        .await
+    }
+
     /// Waits until the catalogue has a tool.
     pub async fn wait_for_tool(&self, peer: &Peer, tool: &str) -> anyhow::Result<()> {
         super::process::until(&format!("tool {tool}"), START, async || {

@@ -2,15 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod approvals;
 mod audit;
 mod bad_input;
 mod bridge;
+mod business;
 mod clients;
 mod commands;
 mod crowd;
 mod demo;
 mod fidelity;
 mod fixture;
+mod governance;
 mod hostile;
 mod leftovers;
 mod natives;
