@@ -1,6 +1,6 @@
 """Writes notes with the places of their identifiers, one JSON object a line.
 
-    python3 generate.py dev|hold-out SEED COUNT > notes.jsonl
+    python3 generate.py dev|hold-out|second-hold-out SEED COUNT > notes.jsonl
 """
 
 import json
@@ -13,6 +13,7 @@ from faker import Faker
 
 import templates_dev
 import templates_hold_out
+import templates_second
 import values
 
 PLACE = re.compile(r"\{(\w+)\}")
@@ -48,9 +49,11 @@ def filled_json(template, person, found):
 
 def main():
     which, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    held = which == "hold-out"
-    templates = templates_hold_out if held else templates_dev
-    locales = values.HOLD_OUT_LOCALES if held else values.DEV_LOCALES
+    templates, locales = {
+        "dev": (templates_dev, values.DEV_LOCALES),
+        "hold-out": (templates_hold_out, values.HOLD_OUT_LOCALES),
+        "second-hold-out": (templates_second, values.SECOND_HOLD_OUT_LOCALES),
+    }[which]
     rng = random.Random(seed)
     fakers = {}
     for number, locale in enumerate(locales):

@@ -7,8 +7,10 @@ import urllib.parse
 
 from faker import Faker
 
-DEV_LOCALES = ["en_US", "en_GB", "de_DE", "fr_FR", "es_ES", "pt_BR", "da_DK", "cs_CZ", "es_CO", "az_AZ", "hu_HU", "fi_FI", "hr_HR", "pt_PT", "id_ID", "no_NO", "fr_CH", "en_AU", "sk_SK", "de_AT"]
+DEV_LOCALES = ["en_US", "en_GB", "de_DE", "fr_FR", "es_ES", "pt_BR", "da_DK", "cs_CZ", "es_CO", "az_AZ", "hu_HU", "fi_FI", "hr_HR", "pt_PT", "id_ID", "no_NO", "fr_CH", "en_AU", "sk_SK", "de_AT",
+    "en_IE", "et_EE", "lv_LV", "zu_ZA", "de_CH", "vi_VN"]
 HOLD_OUT_LOCALES = ["en_IN", "es_MX", "pl_PL", "tr_TR", "it_IT", "nl_NL", "sv_SE", "ro_RO"]
+SECOND_HOLD_OUT_LOCALES = ["en_CA", "en_NZ", "es_AR", "es_CL", "fr_CA", "nl_BE", "sl_SI", "lt_LT"]
 
 DIGITS = "zero one two three four five six seven eight nine".split()
 

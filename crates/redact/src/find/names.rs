@@ -52,12 +52,16 @@ impl Finder<'_> {
             | RELATION
             | INSTITUTION
             | DRUG;
+        let shouted = lexeme.case == Case::Upper
+            && lexeme.len() > 3
+            && !lexeme.word.is(CLINICAL | ABBREVIATION);
+        let near = self.before(at);
         lexeme.is_word()
-            && lexeme.case == Case::Title
+            && (lexeme.case == Case::Title || shouted)
             && lexeme.len() > 1
             && !lexeme.word.is(stop)
             && at > 0
-            && self.before(at) == " "
+            && (near == " " || near == ", " && !lexeme.word.is(CLINICAL) && self.gap(at) != " ")
             && !(self.gap(at).starts_with(':')
                 && (lexeme.word.is(CLINICAL) || self.word(at) == "Plan"))
             && self.lexemes[at - 1].case == Case::Lower

@@ -2,10 +2,10 @@
 
 use super::Finder;
 use crate::class::{Certainty, Class};
-use crate::lex::Kind;
+use crate::lex::{Case, Kind, Lexeme};
 use crate::words::{
-    ABBREVIATION, CLINICAL, FUNCTION, INSTITUTION, MONTH, PLACE_CUE, ROOM, SAFE, STATE, STREET,
-    STREET_FIRST, TOWN_FIRST, UNIT, WEEKDAY,
+    ABBREVIATION, CLINICAL, FUNCTION, GIVEN, INSTITUTION, MONTH, PLACE_CUE, ROOM, SAFE, STATE,
+    STREET, STREET_FIRST, SURNAME, TOWN_FIRST, UNIT, WEEKDAY,
 };
 
 /// Endings of a street's name in one word, with the languages' own.
@@ -32,6 +32,13 @@ impl Finder<'_> {
             } else {
                 self.bare(at);
                 self.postal(at);
+                self.grid(at);
+            }
+            if self.numberless(at) && at > 1 && matches!(self.before(at - 1), ", " | " ") {
+                self.mark(at - 1, at, Class::Place, Certainty::Likely);
+            }
+            if self.is(at, TOWN_FIRST) {
+                self.town(at);
             }
             if self.is(at, STATE) || self.state_letters(at) {
                 self.state(at);
@@ -234,6 +241,21 @@ impl Finder<'_> {
 
     /// `00-123 Warszawa`, `123 45 Kiruna`, `Pune 411 001`: a postal code beside a town.
     fn postal(&mut self, at: usize) {
+        let labelled = at > 0
+            && ["code", "zip", "postcode", "postal", "pin", "plz", "cp"]
+                .iter()
+                .any(|label| self.word(at - 1).eq_ignore_ascii_case(label))
+            && (self.word(at - 1).len() != 4
+                || at > 1
+                    && ["postal", "post", "zip"]
+                        .iter()
+                        .any(|w| self.word(at - 2).eq_ignore_ascii_case(w)));
+        if labelled && matches!(self.before(at).trim(), ":" | "|" | "-" | "=" | "") {
+            let two = matches!(self.gap(at), " " | "-")
+                && self.lexemes.get(at + 1).is_some_and(Lexeme::has_digit);
+            self.mark(at, at + usize::from(two), Class::Place, Certainty::Likely);
+            return;
+        }
         let number = |at: usize, length: usize| {
             self.lexemes
                 .get(at)
@@ -265,12 +287,60 @@ impl Finder<'_> {
         }
     }
 
+    /// `Carrera 4 # 12-3`: a street and a house in a grid.
+    fn grid(&mut self, at: usize) {
+        let digits = |at: usize| self.lexemes.get(at).is_some_and(Lexeme::has_digit);
+        if !matches!(self.gap(at), " # " | " #") || !digits(at + 1) {
+            return;
+        }
+        let named = at > 0 && self.proper(at - 1) && matches!(self.before(at), " " | ". ");
+        let last = at + 1 + usize::from(self.gap(at + 1) == "-" && digits(at + 2));
+        self.mark(
+            at - usize::from(named),
+            last,
+            Class::Place,
+            Certainty::Likely,
+        );
+    }
+
+    /// `Lake Anna`, `South Bend`: a town's first word and another capital.
+    fn town(&mut self, at: usize) {
+        // These also stand before words of medicine.
+        const COMMON: &[&str] = &["New", "Old", "Upper", "Lower", "Great", "Little", "Bad"];
+        let next = at + 1;
+        let title = |at: usize| {
+            self.lexemes
+                .get(at)
+                .is_some_and(|lexeme| lexeme.is_word() && lexeme.case == Case::Title)
+        };
+        let stop = FUNCTION | MONTH | WEEKDAY | INSTITUTION | crate::words::PERSON;
+        let common = COMMON.contains(&self.word(at));
+        if title(at)
+            && title(next)
+            && matches!(self.gap(at), " " | ". " | "-")
+            && !self.is(next, stop)
+            && !(common && self.is(next, CLINICAL))
+            && (!common || self.is(next, GIVEN | SURNAME) || !self.is(next, SAFE))
+            && !self.gap(next).starts_with(':')
+        {
+            self.mark(at, next, Class::Place, Certainty::Likely);
+        }
+    }
+
     /// `72 Wright Loaf` where an address would stand.
     fn bare(&mut self, at: usize) {
-        let before = self.before(at);
-        let begins = before.contains(['\n', ','])
+        let mut first = at;
+        while first > 0
+            && at - first < 3
+            && matches!(self.gap(first - 1), "/" | "-")
+            && self.lexemes[first - 1].has_digit()
+        {
+            first -= 1;
+        }
+        let before = self.before(first);
+        let begins = before.contains(['\n', ',', '|', '('])
             || before.starts_with(':')
-            || at > 0 && self.word(at - 1) == "at";
+            || first > 0 && ["at", "from", "to", "of", "near"].contains(&self.word(first - 1));
         if !begins || self.lexemes[at].len() > 5 || self.lexemes[at].kind != Kind::Number {
             return;
         }
@@ -282,7 +352,9 @@ impl Finder<'_> {
         {
             last += 1;
         }
-        let ends = self.gap(last).starts_with([',', '\n', '.', ';']) || last + 1 == self.len();
+        let ends = self.gap(last).starts_with([',', '\n', '.', ';', ')'])
+            || matches!(self.gap(last), " |" | " | " | " / " | " (")
+            || last + 1 == self.len();
         let clinical = (at + 1..=last).any(|part| {
             self.is(
                 part,
@@ -291,7 +363,7 @@ impl Finder<'_> {
         });
         if last - at >= 2 && ends && !clinical {
             let last = self.tail(last);
-            self.mark(at, last, Class::Place, Certainty::Guessed);
+            self.mark(first, last, Class::Place, Certainty::Guessed);
         }
     }
 
@@ -448,7 +520,7 @@ impl Finder<'_> {
         let gap = self.gap(cue);
         let preposition = self.is(cue, FUNCTION);
         let living = cue > 0 && self.is(cue - 1, PLACE_CUE) && self.before(cue) == " ";
-        let label = gap.starts_with(':');
+        let label = gap.starts_with(':') || matches!(gap, " | " | " - " | " = " | "=" | "|");
         if !(matches!(gap, " ") && (!preposition || living) || label && !preposition)
             || cue + 1 >= self.len()
         {
@@ -464,7 +536,7 @@ impl Finder<'_> {
             let lexeme = &self.lexemes[next];
             let capital = lexeme.is_word()
                 && lexeme.capital()
-                && !lexeme.word.is(CLINICAL | WEEKDAY | MONTH | INSTITUTION);
+                && (label || !lexeme.word.is(CLINICAL | WEEKDAY | MONTH | INSTITUTION));
             let inner =
                 names > 0 && lexeme.word.is(crate::words::PARTICLE) && self.proper(next + 1);
             let number = names == 0 && label && lexeme.has_digit();

@@ -5,7 +5,7 @@ use crate::class::{Certainty, Class};
 use crate::lex::{Case, Kind};
 use crate::words::{
     ABBREVIATION, CLINICAL, CREDENTIAL, DRUG, FUNCTION, GIVEN, INSTITUTION, MONTH, PARTICLE,
-    PERSON, RELATION, SAFE, SURNAME, TITLE, TOWN_FIRST, UNIT, WEEKDAY,
+    PERSON, PERSON_VERB, RELATION, SAFE, SURNAME, TITLE, TOWN_FIRST, UNIT, WEEKDAY,
 };
 
 /// Endings that make a long word one of medicine, whether a list has it or not.
@@ -150,7 +150,11 @@ impl Finder<'_> {
         let upper = lexeme.case == Case::Upper;
         let vowel = |byte: u8| b"aeiouyAEIOUY".contains(&byte);
         let listed = lexeme.word.is(GIVEN | SURNAME);
-        if word.len() == 1 || (lexeme.word.is(ABBREVIATION) && (upper || !listed)) {
+        let acts = lexeme.case == Case::Title
+            && self.gap(at) == " "
+            && self.is(at + 1, PERSON_VERB)
+            && !lexeme.word.is(PERSON | SAFE);
+        if word.len() == 1 || (lexeme.word.is(ABBREVIATION) && (upper || !listed && !acts)) {
             return true;
         }
         if word.len() <= 2 && lexeme.case == Case::Lower && !lexeme.word.is(GIVEN | SURNAME) {
@@ -190,6 +194,15 @@ impl Finder<'_> {
             if matches!(self.class(at), Some(Class::Name | Class::Place)) {
                 self.grow_left(at);
             }
+            // "(08)/479-5140": the area in brackets.
+            if at > 0
+                && matches!(self.class(at), Some(Class::Phone | Class::Fax))
+                && !self.marked(at - 1)
+                && self.lexemes[at - 1].kind == Kind::Number
+                && matches!(self.before(at), ")/" | ")." | ")-" | ") " | ")")
+            {
+                self.mark(at - 1, at, Class::Phone, Certainty::Likely);
+            }
         }
     }
 
@@ -208,8 +221,15 @@ impl Finder<'_> {
             );
             let measured = self.is(next + 1, UNIT) && matches!(self.gap(next), " " | "-" | "")
                 || self.gap(next).starts_with(['%', ':']);
+            // A number directly behind a name makes an address of it, unless it counts something.
+            let ends = self.gap(next).is_empty()
+                || self
+                    .gap(next)
+                    .starts_with(['.', ',', ')', '\n', '/', '-', ';', '|'])
+                || self.gap(next) == " / ";
             let guess = matches!(gap, " " | ", ")
-                && self.marks[at].is_some_and(|mark| mark.certainty == Certainty::Guessed)
+                && (gap == " " && ends && self.lexemes[at].is_word()
+                    || self.marks[at].is_some_and(|mark| mark.certainty == Certainty::Guessed))
                 && (self.lexemes[at].case != Case::Lower
                     || at > 0 && self.marked(at - 1) && self.gap(at - 1) == " ");
             if near && (class == Class::Place || guess) && lexeme.len() <= 6 && !measured
@@ -225,6 +245,13 @@ impl Finder<'_> {
             && (2..=3).contains(&lexeme.len())
             && !lexeme.word.is(CREDENTIAL)
             && matches!(gap, " / " | ", " | " - " | " (");
+        // "Bern (BE)": the region's letters in brackets.
+        let region = region
+            || lexeme.case == Case::Upper
+                && lexeme.len() == 2
+                && gap == " ("
+                && self.gap(next).starts_with(')')
+                && !lexeme.word.is(CREDENTIAL);
         let inner = class == Class::Place
             && lexeme.len() <= 4
             && gap == " "
@@ -290,8 +317,10 @@ impl Finder<'_> {
             }
             return;
         }
-        let town =
-            self.is(before, TOWN_FIRST) && lexeme.capital() && matches!(gap, " " | "-" | ". ");
+        let town = lexeme.capital()
+            && (self.is(before, TOWN_FIRST) && matches!(gap, " " | "-" | ". ")
+                // The country's letters before a postal code.
+                || lexeme.len() <= 2 && gap == "-" && self.lexemes[at].has_digit());
         let particle = self.is(before, PARTICLE)
             && gap == " "
             && !self.is(before, FUNCTION)
@@ -299,10 +328,9 @@ impl Finder<'_> {
         // "Col. Centro", "Gral. Anaya": a short word with a dot before a place's name.
         let dotted = gap == ". "
             && lexeme.is_word()
-            && lexeme.case == Case::Title
-            && lexeme.len() <= 5
-            && class == Class::Place
-            && !lexeme.word.is(SAFE);
+            && !lexeme.word.is(SAFE | TITLE | CREDENTIAL)
+            && (lexeme.case == Case::Title && lexeme.len() <= 5 && class == Class::Place
+                || lexeme.case == Case::Upper && lexeme.len() <= 3);
         let last = gap == ", "
             && class == Class::Name
             && self.is(at, GIVEN)
@@ -480,7 +508,13 @@ impl Finder<'_> {
             && !word.is(stop)
             && gap == " ";
         let listed = pair && word.is(GIVEN | SURNAME) && !word.is(stop);
-        surname || listed || named || (plain && gap != "'") || self.inside_sentence(at)
+        surname
+            || listed
+            || named
+            || (plain
+                && (gap != "'"
+                    || at > 0 && self.lexemes[at - 1].len() == 1 && self.lexemes[at - 1].capital()))
+            || self.inside_sentence(at)
     }
 }
 

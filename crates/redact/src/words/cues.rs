@@ -115,7 +115,7 @@ pub(super) const CUES: &[(&str, Flag)] = &[
     ),
     (
         "new north south east west port lake san santa saint st fort mount el los las great little upper lower \
-      old sankt bad nueva nuevo vieja viejo nova saint sainte villa ciudad puerto",
+      old sankt bad store le nueva nuevo vieja viejo nova saint sainte villa ciudad puerto",
         TOWN_FIRST,
     ),
     (
@@ -132,7 +132,10 @@ pub(super) const CUES: &[(&str, Flag)] = &[
       lived asked asks wants agrees agreed appears seems remains continues tolerated tolerates refused \
       refuses returned underwent received takes took describes described endorses endorsed will would can \
       ambulates ambulated verbalized verbalizes slept ate sat did does should phoned visited brought drove \
-      accompanied confirmed confirms wrote",
+      accompanied confirmed confirms wrote wishes wished wants wanted moved lies needs needed uses used likes \
+      tells gave gives made makes plays enjoys attends attended comes goes left sleeps eats drinks walks works \
+      worked shared expressed expresses understands understood knows believes thinks hopes hoped declines \
+      declined drank fell stays stayed",
         PERSON_VERB,
     ),
     (

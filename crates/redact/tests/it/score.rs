@@ -135,7 +135,7 @@ impl Score {
                 .or_default()
                 .add(found);
             if !found {
-                self.misses.push(missed(note, span));
+                self.misses.push(missed(note, span, &covered));
             }
         }
         self.leaking.add(leaked);
@@ -163,7 +163,7 @@ impl Score {
     }
 }
 
-fn missed(note: &Note, span: &Span) -> String {
+fn missed(note: &Note, span: &Span, covered: &[bool]) -> String {
     let value = span
         .value
         .as_deref()
@@ -181,9 +181,14 @@ fn missed(note: &Note, span: &Span) -> String {
     } else {
         &note.text[from..span.start]
     };
+    let left: String = value
+        .char_indices()
+        .filter(|(at, _)| span.value.is_some() || !covered[span.start + at])
+        .map(|(_, c)| c)
+        .collect();
     format!(
-        "{} {} {:?} after {:?}",
-        note.locale, span.class, value, before
+        "{} {} {:?} of {:?} after {:?}",
+        note.locale, span.class, left, value, before
     )
 }
 
