@@ -80,6 +80,8 @@ struct Stat {
     inode: u64,
     /// Whether others may write it, which makes a governance file unusable.
     is_open: bool,
+    /// Whether the name is a symbolic link.
+    is_link: bool,
 }
 
 /// The state of the watching thread.
@@ -310,6 +312,7 @@ fn stat_of(file: &Path) -> Option<Stat> {
         modified: metadata.modified().ok(),
         inode,
         is_open,
+        is_link: fs::symlink_metadata(file).is_ok_and(|own| own.is_symlink()),
     })
 }
 
@@ -347,7 +350,8 @@ impl Seen {
     }
 
     /// A file that was only touched, or replaced by an equal one, is the same,
-    /// unless others may write it now, or no longer.
+    /// unless others may write it now, or no longer, or it became a link, or
+    /// no longer is one: governance files are read by these as well as by what they hold.
     fn same_content(&self, other: &Self) -> bool {
         match (self, other) {
             (
@@ -359,7 +363,11 @@ impl Seen {
                     content: Some(other),
                     stat: other_stat,
                 },
-            ) => one == other && stat.is_open == other_stat.is_open,
+            ) => {
+                one == other
+                    && stat.is_open == other_stat.is_open
+                    && stat.is_link == other_stat.is_link
+            }
             _ => self == other,
         }
     }

@@ -60,6 +60,21 @@ fn what_is_the_same_is_not_news() {
     assert_eq!(heard.recv_timeout(PATIENCE).expect("news"), [changed]);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_file_that_became_a_link_to_itself_is_news() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("file");
+    let moved = folder.path().join("moved");
+    fs::write(&file, "same").expect("written");
+    let (watch, heard) = start(vec![file.clone()]);
+    fs::rename(&file, &moved).expect("moved");
+    std::os::unix::fs::symlink(&moved, &file).expect("linked");
+    watch.nudge();
+    let news = heard.recv_timeout(PATIENCE).expect("news");
+    assert_eq!(news, [file]);
+}
+
 #[test]
 fn files_can_come_and_go() {
     let folder = tempfile::tempdir().expect("a folder");

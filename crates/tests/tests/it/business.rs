@@ -208,6 +208,19 @@ impl Business {
         self.tell(server).await
     }
 
+    /// Adds a tool.
+    pub(crate) async fn add(&self, server: &str, tool: &str, about: &str) -> anyhow::Result<()> {
+        let mut tools: Value = serde_json::from_slice(&std::fs::read(&self.script)?)?;
+        let schema = json!({"type": "object", "properties": {}});
+        let definition = json!({"name": tool, "description": about, "inputSchema": schema});
+        tools
+            .as_array_mut()
+            .into_iter()
+            .for_each(|all| all.push(definition.clone()));
+        std::fs::write(&self.script, tools.to_string())?;
+        self.tell(server).await
+    }
+
     /// Has a server say that its list has changed.
     pub(crate) async fn tell(&self, server: &str) -> anyhow::Result<()> {
         let name = format!("{server}-test_trigger_tool_change");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use legation_tests::harness::governance::lay_over;
-use legation_tests::harness::peer::{Peer, PeerEra};
+use legation_tests::harness::peer::{Peer, PeerEra, friendly};
 use legation_tests::harness::process::until;
 use serde_json::{Value, json};
 
@@ -286,7 +286,7 @@ async fn a_file_that_breaks_denies_and_says_so() -> anyhow::Result<()> {
         let path = folder.join(name);
         let good = std::fs::read(&path)?;
         let faults: &[_] = match name {
-            "hard_bans.json" => &["removed", "broken", "writable"],
+            "hard_bans.json" => &["removed", "broken", "writable", "linked"],
             _ => &["removed"],
         };
         for fault in faults {
@@ -332,8 +332,21 @@ async fn a_file_that_breaks_denies_and_says_so() -> anyhow::Result<()> {
     // A key nobody knows is a slip that must not go unseen; a comment is none.
     let ladder = folder.join("autonomy_ladder.json");
     lay_over(&ladder, &json!({"_note": "kept"}))?;
-    let (code, out, complaint) = business.hub.run(&["governance", "check"]).await?;
-    assert_eq!(code, 0, "{out}{complaint}");
+    let profile = folder.join("operator_profile.json");
+    lay_over(
+        &profile,
+        &json!({"default_client_clearance": {"entities": ["harbor"]}}),
+    )?;
+    let local = business
+        .hub
+        .bridge(PeerEra::Modern, json!({}), friendly())
+        .await?;
+    until("both files to count", Duration::from_secs(10), async || {
+        let answer = local.call("harbor-mail-free", json!({})).await;
+        answer.is_ok_and(|answer| code(&answer) == "ROLE_CARD_BLOCK")
+    })
+    .await?;
+    assert_eq!(free().await, "");
     lay_over(&ladder, &json!({"defualt_mode": "blocked"}))?;
     until(
         "an unknown key to deny",

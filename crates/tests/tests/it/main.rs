@@ -18,4 +18,5 @@ mod hostile;
 mod leftovers;
 mod natives;
 mod patience;
+mod pins;
 mod sse;
