@@ -1,0 +1,8 @@
+//! What the worked example decides, cell by cell, and that every line of its
+//! files decides something.
+
+mod ask;
+mod cells;
+mod matrix;
+mod mutants;
+mod world;
