@@ -223,6 +223,9 @@ pub struct Waiting {
     pub before: Option<String>,
     /// What the server says now.
     pub now: String,
+    /// What speaks against it, one line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<String>,
     /// When it was first seen, RFC 3339.
     pub first_seen: String,
 }

@@ -7,6 +7,7 @@
 //! soft one is worth a person's look.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::ops::RangeInclusive;
 
 use legation_wire::json::{Place, Raw};
@@ -61,6 +62,40 @@ pub struct Finding {
     /// The place, with everything escaped that could repaint a terminal; what was smuggled,
     /// spelled out.
     pub excerpt: String,
+}
+
+// === impl Check ===
+
+impl Check {
+    /// What it is, in words.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::HiddenCharacters => "hidden characters",
+            Self::SmuggledText => "smuggled text",
+            Self::Bidi => "marks that turn the order of letters",
+            Self::TerminalEscape => "a terminal's escape sequence",
+            Self::Instructions => "orders to the model",
+            Self::OtherTools => "orders about other tools",
+            Self::LookAlike => "a name that looks like another",
+            Self::Shadowed => "the name of another server's tool",
+            Self::Exfiltration => "an address to send something to",
+            Self::Oversized => "a text too long to be a description",
+        }
+    }
+}
+
+// === impl Finding ===
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let weight = if self.hard { "" } else { "maybe " };
+        write!(f, "{weight}{}", self.check.as_str())?;
+        if !self.pointer.is_empty() {
+            write!(f, " at {}", escaped(&self.pointer))?;
+        }
+        write!(f, ": {}", self.excerpt)
+    }
 }
 
 /// Looks at a definition as it was sent.
@@ -138,8 +173,10 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// Letters as they look: without accents of width, look-alikes of other scripts, case, joints.
-fn shape(name: &str) -> String {
+/// A name as eyes take it: without accents of width, look-alikes of other scripts, case, joints.
+/// Names of one shape are what [`shadowed`] compares.
+#[must_use]
+pub fn shape(name: &str) -> String {
     let plain: String = name
         .nfkc()
         .filter(|c| !matches!(c, '_' | '-' | '.' | ' ' | '/'))

@@ -1,5 +1,6 @@
 //! Tests as data: what goes in, what comes out.
 
+mod corpus;
 mod hidden;
 mod inspects;
 mod markdown;

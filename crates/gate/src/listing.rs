@@ -1,7 +1,8 @@
 //! The catalogue as one client sees it.
 
-use legation_core::ServerName;
-use legation_policy::{Origin, Verb};
+use legation_core::{EntityId, ServerName};
+use legation_policy::governance::Fingerprint;
+use legation_policy::{NativeTool, Origin, Verb};
 use legation_wire::caps::ServerCapabilities;
 use legation_wire::json::Raw;
 
@@ -42,6 +43,12 @@ pub struct Entry {
     pub origin: Origin,
     /// `annotations.readOnlyHint` of a tool.
     pub read_only_hint: bool,
+    /// Whose data the server holds, where its configuration says so.
+    pub entity: Option<EntityId>,
+    /// What the program knows of it, for a tool of its own.
+    pub native: Option<NativeTool>,
+    /// What the server is started with or reached at.
+    pub fingerprint: Option<Fingerprint>,
 }
 
 /// What an endpoint says of itself in `initialize` and `server/discover`.

@@ -8,6 +8,7 @@ use arc_swap::ArcSwap;
 use legation_config::{Environment, Instance as Mode, Problem, ServerSpec, Settings, View};
 use legation_core::process::GuardPath;
 use legation_core::{Caller, CancelReason, Home, ServerName, SharedClock};
+use legation_gate::policy::KnownTool;
 use legation_gate::{HubEvent, ListKind};
 use legation_store::Store;
 use tokio::sync::watch;
@@ -196,6 +197,12 @@ impl Host {
     /// See [`PinError`].
     pub fn pins_waiting(&self, server: Option<&str>) -> Result<Vec<PinReview>, PinError> {
         self.inner.common.pins.waiting(server)
+    }
+
+    /// What rules may speak of: the pinned tools, and the servers of `specs`.
+    #[must_use]
+    pub fn known_tools(&self, specs: &[ServerSpec]) -> Vec<KnownTool> {
+        self.inner.common.pins.tools(specs)
     }
 
     /// Decides about one of them as it was looked at.

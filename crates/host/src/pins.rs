@@ -12,10 +12,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use legation_config::{Instance as Mode, Source};
+use legation_config::{Instance as Mode, ServerSpec, Source};
 use legation_core::SharedClock;
 use legation_core::error::chain;
-use legation_filter::inspect;
+use legation_filter::inspect::{self, Finding};
 use legation_gate::ListKind;
 use legation_gate::policy::PinState;
 use legation_store::{PinRow, Store};
@@ -25,15 +25,18 @@ use sha2::{Digest as _, Sha256};
 use crate::definitions::Definitions;
 use crate::server::Server;
 
+mod known;
 mod review;
 
 pub use review::{PinError, PinReview};
 
 /// The kind under which a server's instructions are pinned; they have no name.
 pub(crate) const INSTRUCTIONS: &str = "instructions";
+/// The kind of tools.
+const TOOL: &str = "tool";
 /// Kinds of lists that are pinned, by the names that stand in the store.
 const PINNED: [(ListKind, &str); 3] = [
-    (ListKind::Tools, "tool"),
+    (ListKind::Tools, TOOL),
     (ListKind::Prompts, "prompt"),
     (ListKind::Templates, "template"),
 ];
@@ -54,6 +57,8 @@ pub(crate) struct Pins {
 #[derive(Debug, Default)]
 struct Known {
     pins: HashMap<Box<str>, HashMap<Thing, Pin>>,
+    /// Tools by the shape of their names, and whose they are.
+    looks: HashMap<String, Vec<(Box<str>, Box<str>)>>,
     /// The store's pins could not be read: nothing passes for seen.
     unreadable: bool,
 }
@@ -111,7 +116,7 @@ impl Pins {
 
     /// Compares definitions with what is pinned, and pins what was never seen.
     pub(crate) fn judge(&self, server: &Server, definitions: &Definitions) -> Pinned {
-        let owner = owner(server);
+        let owner = owner(&server.spec);
         let trusted = server.spec.trusted;
         let mut pinned = Pinned::default();
         let mut rows = Vec::new();
@@ -128,16 +133,24 @@ impl Pins {
                 PinState::Quarantined
             } else {
                 let before = known.pins.get(&*owner).and_then(|of| of.get(&seen.thing));
-                let fresh = match before {
-                    Some(pin) if pin.state != PinState::New => PinState::New,
-                    _ => looked_at(server, &seen, trusted),
-                };
-                let pin = judge(before.copied(), &seen.hash, fresh);
-                if Some(&pin) != before {
-                    tell(server, &seen.thing, pin.state, before.is_none());
-                    rows.push(self.row(&owner, &seen, pin, before.is_some()));
-                    let of = known.pins.entry(owner.clone()).or_default();
-                    of.insert(seen.thing.clone(), pin);
+                let before = before.copied();
+                let mut findings = Vec::new();
+                let pin = judge(before, &seen.hash, || {
+                    findings = known.findings(&owner, &seen);
+                    fresh(&findings, trusted)
+                });
+                if Some(pin) != before {
+                    if pin.other.is_some() {
+                        findings = known.findings(&owner, &seen);
+                    }
+                    tell(
+                        server,
+                        &seen.thing,
+                        pin.state,
+                        (before.is_none(), &findings),
+                    );
+                    rows.push(self.row(&owner, &seen, pin, (before.is_some(), &findings)));
+                    known.insert(&owner, seen.thing.clone(), pin);
                 }
                 pin.state
             };
@@ -155,7 +168,13 @@ impl Pins {
 
     /// A row for the store. What is agreed to stays in it until something else
     /// is: a difference can be shown only while both are known.
-    fn row(&self, owner: &str, seen: &Seen<'_>, pin: Pin, old: bool) -> PinRow {
+    fn row(
+        &self,
+        owner: &str,
+        seen: &Seen<'_>,
+        pin: Pin,
+        (old, findings): (bool, &[Finding]),
+    ) -> PinRow {
         let now = self.clock.wall().0;
         let (kind, item) = &seen.thing;
         let stored = old
@@ -181,7 +200,7 @@ impl Pins {
         if pin.other.is_some() {
             row.changed_ms = Some(now);
         }
-        row.findings = note(pin.other.map(|_| seen.text));
+        row.findings = note(pin.other.map(|_| seen.text), findings);
         row.state = stored_state(pin.state);
         row
     }
@@ -205,8 +224,36 @@ impl Known {
             state: state_of(row.state),
             other: other(row).map(|text| Sha256::digest(text.as_bytes()).into()),
         };
-        let of = self.pins.entry(row.server.as_str().into()).or_default();
-        of.insert((kind, row.item.as_str().into()), pin);
+        self.insert(&row.server, (kind, row.item.as_str().into()), pin);
+    }
+
+    fn insert(&mut self, owner: &str, thing: Thing, pin: Pin) {
+        if thing.0 == TOOL {
+            let like = self.looks.entry(inspect::shape(&thing.1)).or_default();
+            if !like
+                .iter()
+                .any(|(of, name)| **of == *owner && *name == thing.1)
+            {
+                like.push((owner.into(), thing.1.clone()));
+            }
+        }
+        let of = self.pins.entry(owner.into()).or_default();
+        of.insert(thing, pin);
+    }
+
+    /// What speaks against a definition. Servers may well have tools of one
+    /// name, which clients see under different ones; a name that is only meant
+    /// to be taken for another is something else.
+    fn findings(&self, owner: &str, seen: &Seen<'_>) -> Vec<Finding> {
+        let mut findings = inspected(seen);
+        let (kind, name) = &seen.thing;
+        if *kind == TOOL {
+            let like = self.looks.get(&inspect::shape(name));
+            let others = like.into_iter().flatten();
+            let others = others.filter(|(of, theirs)| **of != *owner && theirs != name);
+            findings.extend(inspect::shadowed(name, others.map(|(_, theirs)| &**theirs)));
+        }
+        findings
     }
 }
 
@@ -263,7 +310,7 @@ impl Pinned {
             return;
         }
         let of = match *kind {
-            "tool" => &mut self.tools,
+            TOOL => &mut self.tools,
             "prompt" => &mut self.prompts,
             _ => &mut self.templates,
         };
@@ -271,40 +318,33 @@ impl Pinned {
     }
 }
 
+fn inspected(seen: &Seen<'_>) -> Vec<Finding> {
+    match Raw::parse(seen.text.to_owned().into(), &STORED) {
+        Ok(definition) if seen.thing.0 != INSTRUCTIONS => inspect::inspect(&definition),
+        _ => inspect::inspect_text(seen.text),
+    }
+}
+
 /// What a definition is that nobody has agreed to yet. One that no honest server sends is set
 /// aside even where the owner trusts the server: the owner reads neither tag characters nor every
-/// description.
-fn looked_at(server: &Server, seen: &Seen<'_>, trusted: bool) -> PinState {
-    let (kind, item) = &seen.thing;
-    let findings = match Raw::parse(seen.text.to_owned().into(), &STORED) {
-        Ok(definition) if *kind != INSTRUCTIONS => inspect::inspect(&definition),
-        _ => inspect::inspect_text(seen.text),
-    };
-    let name = &server.spec.name;
-    for finding in &findings {
-        let (check, pointer, excerpt) = (finding.check, &finding.pointer, &finding.excerpt);
-        server.log.warn(&format!(
-            "the {kind} {} has something that a definition should not have ({check:?} at {pointer:?}): {excerpt}",
-            inspect::escaped(item)
-        ));
-    }
+/// description. One that has an honest reading is asked about.
+fn fresh(findings: &[Finding], trusted: bool) -> PinState {
     if findings.iter().any(|finding| finding.hard) {
-        tracing::warn!(server = %name, kind, item = %item.escape_debug(), "a definition tries to mislead models or people and is set aside; see `legation mcp logs {name}` and `legation mcp review {name}`");
         PinState::Quarantined
-    } else if trusted {
+    } else if trusted && findings.is_empty() {
         PinState::Approved
     } else {
         PinState::New
     }
 }
 
-/// What becomes of a pin when its thing is seen with this hash; `fresh` is what it is where
-/// nobody agreed to it before.
-fn judge(before: Option<Pin>, hash: &[u8; 32], fresh: PinState) -> Pin {
+/// What becomes of a pin when its thing is seen with this hash; `fresh` says what it is
+/// where nobody agreed to it before.
+fn judge(before: Option<Pin>, hash: &[u8; 32], fresh: impl FnOnce() -> PinState) -> Pin {
     let Some(before) = before else {
         return Pin {
             hash: *hash,
-            state: fresh,
+            state: fresh(),
             other: None,
         };
     };
@@ -312,7 +352,7 @@ fn judge(before: Option<Pin>, hash: &[u8; 32], fresh: PinState) -> Pin {
         let state = match before.state {
             // It is again what was agreed to.
             PinState::Changed => PinState::Approved,
-            PinState::New => fresh,
+            PinState::New => fresh(),
             PinState::Approved | PinState::Quarantined => before.state,
         };
         return Pin {
@@ -325,7 +365,7 @@ fn judge(before: Option<Pin>, hash: &[u8; 32], fresh: PinState) -> Pin {
         // Nobody had agreed to what it was before, so there is nothing to compare it with.
         PinState::New => Pin {
             hash: *hash,
-            state: fresh,
+            state: fresh(),
             other: None,
         },
         PinState::Quarantined => Pin {
@@ -340,8 +380,19 @@ fn judge(before: Option<Pin>, hash: &[u8; 32], fresh: PinState) -> Pin {
     }
 }
 
-fn tell(server: &Server, (kind, item): &Thing, state: PinState, first: bool) {
+fn tell(
+    server: &Server,
+    (kind, item): &Thing,
+    state: PinState,
+    (first, findings): (bool, &[Finding]),
+) {
     let name = &server.spec.name;
+    for finding in findings {
+        server.log.warn(&format!(
+            "the {kind} {} has something that a definition should not have: {finding}",
+            inspect::escaped(item)
+        ));
+    }
     match state {
         PinState::Changed => {
             server.log.warn(&format!(
@@ -349,10 +400,13 @@ fn tell(server: &Server, (kind, item): &Thing, state: PinState, first: bool) {
             ));
             tracing::warn!(server = %name, kind, item = %item.escape_debug(), "a definition changed since it was agreed to and is set aside; see `legation mcp review {name}`");
         }
+        PinState::Quarantined => {
+            tracing::warn!(server = %name, kind, item = %item.escape_debug(), "a definition tries to mislead models or people and is set aside; see `legation mcp logs {name}` and `legation mcp review {name}`");
+        }
         PinState::New if first => {
             tracing::info!(server = %name, kind, item = %item.escape_debug(), "a definition was seen for the first time");
         }
-        PinState::New | PinState::Approved | PinState::Quarantined => {}
+        PinState::New | PinState::Approved => {}
     }
 }
 
@@ -376,19 +430,27 @@ fn seen(definitions: &Definitions) -> impl Iterator<Item = Seen<'_>> {
 }
 
 /// Whom pins belong to.
-fn owner(server: &Server) -> Box<str> {
-    let name = &server.spec.name;
-    match &server.spec.source {
+fn owner(spec: &ServerSpec) -> Box<str> {
+    let name = &spec.name;
+    match &spec.source {
         Source::Workspace { folder, .. } => format!("{name}@{}", folder.display()).into(),
         Source::User { .. } | Source::Additional { .. } => name.as_str().into(),
     }
 }
 
-/// What stands beside a pin in the store: what came instead of it.
-fn note(other: Option<&str>) -> Vec<u8> {
+/// What stands beside a pin in the store: what came instead of it, and what
+/// speaks against what the server says now.
+fn note(other: Option<&str>, findings: &[Finding]) -> Vec<u8> {
     let mut note = Object::new();
     if let Some(text) = other {
         note.set("other", Raw::str(text));
+    }
+    if !findings.is_empty() {
+        let lines: Vec<Raw> = findings
+            .iter()
+            .map(|finding| Raw::str(&finding.to_string()))
+            .collect();
+        note.set("findings", Raw::array(&lines));
     }
     note.to_raw().as_text().as_bytes().to_vec()
 }

@@ -11,6 +11,7 @@ use legation_wire::json::{Object, Raw};
 use crate::definitions::{Definitions, Item};
 use crate::names::{Names, Space};
 use crate::pins::Pinned;
+use crate::server::fingerprint;
 
 /// Definitions together with the entries made of them.
 #[derive(Debug)]
@@ -89,6 +90,7 @@ impl Shelf {
         pinned: &Pinned,
         names: &mut Names,
     ) -> Self {
+        let print = fingerprint(&spec.transport);
         let entry = |item: &Item, raw: Raw| Entry {
             server: spec.name.clone(),
             item: item.name.clone(),
@@ -96,6 +98,9 @@ impl Shelf {
             trusted: spec.trusted,
             origin: origin.clone(),
             read_only_hint: item.read_only_hint,
+            entity: spec.entity.clone(),
+            native: None,
+            fingerprint: Some(print),
         };
         let items: Vec<&Item> = definitions
             .list(kind)

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwapOption;
-use legation_config::{Instance as Mode, ServerSpec, Source};
+use legation_config::{Instance as Mode, ServerSpec, Source, Transport};
 use legation_core::Caller;
 use legation_core::id::hex;
 use legation_gate::policy::Origin;
+use legation_gate::policy::governance::Fingerprint;
 use legation_gate::{Audience, CallFailure, HubEvent, ListKind, Peer};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
@@ -29,6 +30,8 @@ pub(crate) struct Server {
     pub(crate) spec: Arc<ServerSpec>,
     /// Where that comes from, in the words of rules.
     pub(crate) origin: Origin,
+    /// What an organisation's allow-list knows it by.
+    pub(crate) fingerprint: Fingerprint,
     /// Whether it is to run at all.
     pub(crate) enabled: bool,
     /// Its last words.
@@ -74,6 +77,7 @@ impl Server {
         let server = Self {
             folder: spec.source.folder().map(Arc::from),
             digest: digest(&spec),
+            fingerprint: fingerprint(&spec.transport),
             spec: Arc::new(spec),
             origin,
             enabled,
@@ -91,6 +95,8 @@ impl Server {
             old.flat_prefix() == new.flat_prefix()
                 && old.trusted == new.trusted
                 && before.origin == server.origin
+                && old.entity == new.entity
+                && before.fingerprint == server.fingerprint
         };
         let shown = before
             .filter(same_face)
@@ -336,6 +342,19 @@ impl Server {
         let running = self.all_running();
         let ends = running.iter().map(|instance| instance.end(limit));
         futures_util::future::join_all(ends).await;
+    }
+}
+
+/// Of the command or the address as written: what a reference stands for may
+/// change from one start to the next, and may be a secret.
+pub(crate) fn fingerprint(transport: &Transport) -> Fingerprint {
+    match transport {
+        Transport::Stdio { command, args, .. } => {
+            let words = std::iter::once(command).chain(args);
+            let words: Vec<&str> = words.map(|word| word.as_str()).collect();
+            Fingerprint::of_command(&words)
+        }
+        Transport::Http { url, .. } => Fingerprint::of_url(url.as_str()),
     }
 }
 

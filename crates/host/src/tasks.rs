@@ -357,7 +357,7 @@ pub(crate) fn target(
         entity: server.spec.entity.clone(),
         pin: PinState::Approved,
         native: None,
-        fingerprint: None,
+        fingerprint: Some(server.fingerprint),
     })
 }
 

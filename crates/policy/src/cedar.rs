@@ -97,6 +97,11 @@ impl std::fmt::Debug for Cedar {
 // === impl Cedar ===
 
 impl Cedar {
+    /// Whether a policy names the action of a single tool.
+    pub(crate) fn names_tools(&self) -> bool {
+        !self.shapes.is_empty()
+    }
+
     /// Reads and validates a policy file. Policies are named by their `@id`.
     pub(crate) fn load(
         text: &str,

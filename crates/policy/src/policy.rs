@@ -92,6 +92,14 @@ impl Policy {
         self.version
     }
 
+    /// Whether it makes a difference which tools there are: rules or Cedar
+    /// policies name some, or could not be read, which another tool may mend.
+    pub fn names_tools(&self) -> bool {
+        let cedar = self.cedar.as_ref().map_or(true, Cedar::names_tools);
+        let permissions = self.permissions.as_ref();
+        cedar || permissions.map_or(true, |permissions| !permissions.rules().is_empty())
+    }
+
     /// What is wrong with the files.
     pub fn problems(&self) -> &[Problem] {
         &self.problems

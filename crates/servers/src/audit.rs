@@ -6,9 +6,11 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use legation_core::OpContext;
 use legation_gate::Outcome;
+use legation_gate::policy::NativeTool;
 use legation_wire::json::{Object, Raw};
 use serde::Serialize;
 
+use crate::native::READS;
 use crate::{Native, Resource, Tool, failed, json_result, resource_result};
 
 /// What `audit` needs of the ledger.
@@ -77,13 +79,19 @@ const RECENT_URI: &str = "legation://audit/recent";
 /// How many records the resource holds.
 const RECENT: usize = 50;
 
-const TOOLS: &[Tool] = &[
+pub(crate) const NAME: &str = "audit";
+
+pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "log",
         title: "Record an event",
         description: "Adds an event of your own to the tamper-evident record: what you did, to what, and how it ended. Do not put personal data into it. Calls through this hub are recorded by themselves.",
         input: r#"{"type":"object","properties":{"action":{"type":"string","minLength":1,"maxLength":512},"resource":{"type":"string","minLength":1,"maxLength":512},"outcome":{"type":"string","minLength":1,"maxLength":512}},"required":["action","resource","outcome"],"additionalProperties":false}"#,
         reads: false,
+        facts: NativeTool {
+            changes: true,
+            drafts: false,
+        },
     },
     Tool {
         name: "query",
@@ -91,6 +99,7 @@ const TOOLS: &[Tool] = &[
         description: "Reads the records of your own calls, newest first.",
         input: r#"{"type":"object","properties":{"server":{"type":"string"},"item":{"type":"string","description":"A tool, resource or prompt by its own name"},"status":{"type":"string","description":"How the call ended, such as ok, tool_error, error, refused or unknown"},"limit":{"type":"integer","minimum":1,"maximum":200,"default":20}},"additionalProperties":false}"#,
         reads: true,
+        facts: READS,
     },
     Tool {
         name: "verify",
@@ -98,6 +107,7 @@ const TOOLS: &[Tool] = &[
         description: "Checks that nothing in the record was changed, dropped or added since it was written.",
         input: r#"{"type":"object","properties":{},"additionalProperties":false}"#,
         reads: true,
+        facts: READS,
     },
 ];
 
@@ -186,7 +196,7 @@ impl Audit {
 
 impl Native for Audit {
     fn name(&self) -> &'static str {
-        "audit"
+        NAME
     }
 
     fn instructions(&self) -> Option<&'static str> {

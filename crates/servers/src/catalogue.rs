@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use legation_core::ServerName;
-use legation_gate::policy::{DefinitionHash, Origin, PinState, Target, Verb};
+use legation_gate::policy::{
+    DefinitionHash, KnownTool, NativeTool, Origin, PinState, Target, Verb,
+};
 use legation_gate::{Entry, ListKind, definition_hash};
 use legation_wire::json::Raw;
 
-use crate::Native;
+use crate::native::READS;
+use crate::{Native, Tool, audit, hub};
 
 /// A native server with everything that is asked of it often.
 #[derive(Debug)]
@@ -26,30 +29,40 @@ pub(crate) struct Shelf {
 
 impl Shelf {
     pub(crate) fn new(native: Arc<dyn Native>, name: ServerName) -> Self {
-        let entry = |item: &str, raw: Raw, reads: bool| Entry {
+        let entry = |item: &str, raw: Raw, reads: bool, native: NativeTool| Entry {
             server: name.clone(),
             item: item.into(),
             raw,
             trusted: true,
             origin: Origin::Builtin,
             read_only_hint: reads,
+            entity: None,
+            native: Some(native),
+            fingerprint: None,
         };
         let tools = native.tools();
         let own: Vec<Entry> = tools
             .iter()
-            .map(|tool| entry(tool.name, tool.definition(tool.name), tool.reads))
+            .map(|tool| {
+                entry(
+                    tool.name,
+                    tool.definition(tool.name),
+                    tool.reads,
+                    tool.facts,
+                )
+            })
             .collect();
         let flat = tools
             .iter()
             .map(|tool| {
                 let flat = flat_name(&name, tool.name);
-                entry(tool.name, tool.definition(&flat), tool.reads)
+                entry(tool.name, tool.definition(&flat), tool.reads, tool.facts)
             })
             .collect();
         let resources = native
             .resources()
             .iter()
-            .map(|resource| entry(resource.uri, resource.definition(), true))
+            .map(|resource| entry(resource.uri, resource.definition(), true, READS))
             .collect();
         let hashes = own
             .iter()
@@ -107,10 +120,29 @@ impl Shelf {
             origin: Origin::Builtin,
             entity: None,
             pin: PinState::Approved,
-            native: None,
+            native: entry.native,
             fingerprint: None,
         }
     }
+}
+
+/// Every tool that lives in the hub, for rules to speak of.
+#[must_use]
+pub fn known_tools() -> Vec<KnownTool> {
+    let of = |server: &str, tools: &'static [Tool]| {
+        let server = ServerName::parse(server).ok();
+        let known = move |tool: &'static Tool| {
+            Some(KnownTool {
+                item: Some(tool.name.into()),
+                schema: Some(tool.input.into()),
+                native: Some(tool.facts),
+                ..KnownTool::server_only(server.clone()?, true)
+            })
+        };
+        tools.iter().filter_map(known)
+    };
+    let hub = of(hub::NAME, hub::TOOLS);
+    hub.chain(of(audit::NAME, audit::TOOLS)).collect()
 }
 
 fn flat_name(server: &ServerName, tool: &str) -> String {

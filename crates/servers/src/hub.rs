@@ -12,6 +12,7 @@ use legation_gate::{Listing, Outcome};
 use legation_wire::json::{Object, Raw};
 use serde::Serialize;
 
+use crate::native::READS;
 use crate::{Native, Resource, Tool, failed, json_result, resource_result};
 
 /// What `hub` needs to know of the hub it lives in.
@@ -85,13 +86,16 @@ const FOUND: usize = 10;
 
 const SERVERS_URI: &str = "legation://servers";
 
-const TOOLS: &[Tool] = &[
+pub(crate) const NAME: &str = "hub";
+
+pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "servers",
         title: "List servers",
         description: "Lists the MCP servers behind this hub, with their status and how many tools each offers.",
         input: r#"{"type":"object","properties":{},"additionalProperties":false}"#,
         reads: true,
+        facts: READS,
     },
     Tool {
         name: "find_tools",
@@ -99,6 +103,7 @@ const TOOLS: &[Tool] = &[
         description: "Finds tools by words of their names and descriptions and returns their whole definitions, best first. Call what it finds with call_tool, or directly.",
         input: r#"{"type":"object","properties":{"query":{"type":"string","minLength":1,"description":"What the tool should do, in a few words"},"limit":{"type":"integer","minimum":1,"maximum":50,"default":10}},"required":["query"],"additionalProperties":false}"#,
         reads: true,
+        facts: READS,
     },
     Tool {
         name: "call_tool",
@@ -106,6 +111,7 @@ const TOOLS: &[Tool] = &[
         description: "Calls any tool of this hub by the name find_tools gave. The call is judged exactly as if the tool were called directly.",
         input: r#"{"type":"object","properties":{"name":{"type":"string","minLength":1,"description":"The tool's name"},"arguments":{"type":"object","description":"Its arguments"}},"required":["name"],"additionalProperties":false}"#,
         reads: false,
+        facts: READS,
     },
     Tool {
         name: "approvals",
@@ -113,6 +119,7 @@ const TOOLS: &[Tool] = &[
         description: "Lists your calls that wait for a person's approval. Only a person can approve them.",
         input: r#"{"type":"object","properties":{},"additionalProperties":false}"#,
         reads: true,
+        facts: READS,
     },
 ];
 
@@ -159,7 +166,7 @@ impl Hub {
 
 impl Native for Hub {
     fn name(&self) -> &'static str {
-        "hub"
+        NAME
     }
 
     fn instructions(&self) -> Option<&'static str> {

@@ -15,6 +15,7 @@ pub mod hub;
 mod native;
 mod natives;
 
+pub use catalogue::known_tools;
 pub use native::{Native, Resource, Tool, failed, json_result, resource_result};
 pub use natives::{Natives, Views};
 

@@ -5,6 +5,7 @@ use std::fmt;
 use futures_util::future::BoxFuture;
 use legation_core::OpContext;
 use legation_gate::Outcome;
+use legation_gate::policy::NativeTool;
 use legation_wire::json::{Object, Raw};
 use serde::Serialize;
 
@@ -47,7 +48,16 @@ pub struct Tool {
     pub input: &'static str,
     /// Whether it changes nothing.
     pub reads: bool,
+    /// What rules know of it. `call_tool` neither reads nor changes: what it
+    /// does is decided as the call it stands for.
+    pub facts: NativeTool,
 }
+
+/// The facts of a tool that leaves everything as it is.
+pub(crate) const READS: NativeTool = NativeTool {
+    changes: false,
+    drafts: false,
+};
 
 /// One resource.
 #[derive(Debug, Clone, Copy)]

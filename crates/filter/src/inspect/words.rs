@@ -12,7 +12,7 @@ const SOUGHT: &[(Check, bool, &str)] = &[
     (
         Check::Instructions,
         true,
-        r"\b(?:ignore|disregard|forget|override|bypass|do not follow|stop following)\b[^.]{0,30}\b(?:previous|prior|above|earlier|preceding|existing|original|system|other|all|your|any)\b[^.]{0,20}\b(?:instruction|rule|prompt|guideline|directive|constraint|polic|command|safety)",
+        r"\b(?:ignore|disregard|forget|override|bypass|skip|do not follow|stop following)\b[^.]{0,30}\b(?:previous|prior|above|earlier|preceding|existing|original|system|other|all|your|any|user's)\b[^.]{0,20}\b(?:instruction|rule|prompt|guideline|directive|constraint|polic|command|safety|guardrail|safeguard)",
     ),
     (
         Check::Instructions,
@@ -22,7 +22,7 @@ const SOUGHT: &[(Check, bool, &str)] = &[
     (
         Check::Instructions,
         true,
-        r"<\s*/?\s*(?:important|system|secret|critical|hidden|instructions?|admin|override|assistant|sys)\s*>|\[/?inst\]|<\|im_(?:start|end)\|>|<<sys>>|\[system\]|###\s*(?:system|new instructions)",
+        r"<\s*/?\s*(?:important|system|secret|critical|hidden|instructions?|admin|override|assistant|sys)\s*>|\[/?(?:inst|sys)\]|<\|im[ _](?:start|end)\|>|<<sys>>|\[system\]|###\s*(?:system|new instructions)",
     ),
     (
         Check::Instructions,
@@ -43,14 +43,51 @@ const SOUGHT: &[(Check, bool, &str)] = &[
     (
         Check::Instructions,
         true,
-        r"\b(?:secretly|silently|covertly|quietly|in the background)\b[^.]{0,40}\b(?:send|read|copy|forward|upload|include|run|execute|call|collect|add|append|transmit|exfiltrate)\b",
+        r"\b(?:secretly|silently|covertly|stealthily|quietly|in the background)\b[^.]{0,40}\b(?:send|read|copy|forward|upload|include|run|execute|call|collect|add|append|transmit|exfiltrate)\b",
     ),
     (
         Check::Instructions,
         true,
         r"\b(?:keep|remain)\b[^.]{0,20}\b(?:hidden|secret|confidential)\b[^.]{0,30}\b(?:user|human|operator)",
     ),
+    (
+        Check::Instructions,
+        true,
+        r"\b(?:bypass|skip|circumvent|evade|ignore|disregard)\b (?:\w+ ){0,2}(?:(?:safety|security|content) (?:polic|restriction|check|filter|measure|guideline)|guardrail|safeguard)",
+    ),
+    // A turn of the conversation that the server made up.
+    (
+        Check::Instructions,
+        true,
+        r"(?:^|[.!?>] )(?:system|assistant|developer): ",
+    ),
+    // What the model was told is not for arguments or results.
+    (
+        Check::Instructions,
+        true,
+        r"\b(?:repeat|output|print|reveal|show|dump|recite|echo|write)\b (?:\w+ ){0,3}(?:system prompt|(?:initial|hidden|original|internal|secret) (?:instructions?|prompts?))\b",
+    ),
+    (
+        Check::Instructions,
+        true,
+        r"\b(?:put|show|write|print|repeat|dump|include)\b[^.]{0,30}\b(?:chat|conversation|message) (?:history|log|so far)\b[^.]{0,20}\b(?:in|into|as)\b[^.]{0,20}\b(?:field|argument|parameter)",
+    ),
+    (
+        Check::Instructions,
+        true,
+        r"\b(?:do not|don'?t|never|without)\b[^.]{0,20}\b(?:ask|bother|prompt|wait)\w*\b[^.]{0,30}\b(?:user|human|operator)\b[^.]{0,30}\b(?:confirm|consent|permission|approv)",
+    ),
+    (
+        Check::Instructions,
+        true,
+        r"\b(?:conceal|withhold|hide (?:this|it|that))\b[^.]{0,40}\bfrom\b[^.]{0,10}\b(?:user|human|operator|person|owner)\b|\blog nothing\b",
+    ),
     // Reading what is nobody's business.
+    (
+        Check::Instructions,
+        true,
+        r"\b(?:read|open|load|collect|gather|fetch)\b[^.]{0,40}\b(?:credentials?|secrets|environment variables|passwords|private keys?)\b[^.]{0,40}\b(?:and|then)\b[^.]{0,20}\b(?:pass|include|send|put|attach|add|forward|upload|provide)\b",
+    ),
     (
         Check::Instructions,
         true,
@@ -78,6 +115,21 @@ const SOUGHT: &[(Check, bool, &str)] = &[
     ),
     (
         Check::Exfiltration,
+        true,
+        r"https?://\S*[?&]\S*=\{[^}]{0,40}(?:secret|token|passw|api key|history|conversation|cookie|credential)",
+    ),
+    (
+        Check::Exfiltration,
+        true,
+        r"\b(?:send|post|upload|report|submit|transmit)\b[^.]{0,40}\b(?:cookies?|contacts|address book|credentials?|secrets?|tokens?|passwords?|conversation|history)\b[^.]{0,30}\bto (?:(?:https?|ftp)://|(?:\d{1,3}\.){3}\d)",
+    ),
+    (
+        Check::Exfiltration,
+        true,
+        r"\b(?:e-?mails?|messages|payments|transfers|requests)\b[^.]{0,30}\b(?:must|should|have to|need to)\b[^.]{0,30}\b(?:sent|routed|forwarded|copied|addressed|redirected|go)\b[^.]{0,20}\bto\b[^.]{0,40}(?:@|https?://)",
+    ),
+    (
+        Check::Exfiltration,
         false,
         r"https?://(?:\d{1,3}\.){3}\d{1,3}\b|\b(?:send|post|upload|report)\b[^.]{0,60}\bto https?://",
     ),
@@ -87,6 +139,16 @@ const SOUGHT: &[(Check, bool, &str)] = &[
         r"(?:curl|wget)\b[^|]{0,200}\|\s*(?:sudo )?(?:ba|z|da)?sh\b|\brm -rf [/~]|\bbase64 (?:-d|--decode)\b[^|]{0,40}\|\s*(?:ba)?sh",
     ),
     // Other tools.
+    (
+        Check::OtherTools,
+        true,
+        r"\b(?:every time|each time|whenever|when)\b[^.]{0,20}\b(?:another|any other|other) tools?\b[^.]{0,30}\b(?:send|pass|include|forward|copy|report)\b",
+    ),
+    (
+        Check::OtherTools,
+        true,
+        r"\btools?\b[^.]{0,30}\b(?:must|should) only\b[^.]{0,30}\b(?:recipient|account|address|iban|destination)\b|\b(?:route|redirect) (?:all|every)\b[^.]{0,40}\b(?:this|here)\b",
+    ),
     (
         Check::OtherTools,
         false,

@@ -108,6 +108,9 @@ mod tests {
                 trusted: true,
                 origin: Origin::User,
                 read_only_hint: false,
+                entity: None,
+                native: None,
+                fingerprint: None,
             })
             .collect();
         Listing {

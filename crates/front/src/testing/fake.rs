@@ -80,6 +80,9 @@ fn entry(name: &str, text: &str) -> Entry {
         trusted: true,
         origin: Origin::User,
         read_only_hint: true,
+        entity: None,
+        native: None,
+        fingerprint: None,
     }
 }
 

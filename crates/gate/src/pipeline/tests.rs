@@ -120,6 +120,9 @@ impl ServerSet for OneServer {
             trusted: true,
             origin: Origin::User,
             read_only_hint: false,
+            entity: None,
+            native: None,
+            fingerprint: None,
         };
         Ok(Arc::new(Listing {
             version: 1,

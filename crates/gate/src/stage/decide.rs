@@ -32,10 +32,10 @@ pub(crate) fn visible(
                 read_only_hint: entry.read_only_hint,
                 trusted: entry.trusted,
                 origin: &entry.origin,
-                entity: None,
+                entity: entry.entity.as_ref(),
                 pin: PinState::Approved,
-                native: None,
-                fingerprint: None,
+                native: entry.native,
+                fingerprint: entry.fingerprint,
             },
         )
     };

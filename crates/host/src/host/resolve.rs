@@ -381,7 +381,7 @@ fn target(shown: &Shown, item: &Item, name: Box<str>) -> Target {
         origin: shown.server.origin.clone(),
         entity: shown.server.spec.entity.clone(),
         native: None,
-        fingerprint: None,
+        fingerprint: Some(shown.server.fingerprint),
     }
 }
 

@@ -2,9 +2,10 @@
 
 use legation_gate::policy::PinState;
 use legation_store::{PinRow, StoreError};
+use legation_wire::json::Raw;
 use sha2::{Digest as _, Sha256};
 
-use super::{INSTRUCTIONS, PINNED, Pin, Pins, note, other, stored_state};
+use super::{INSTRUCTIONS, PINNED, Pin, Pins, STORED, note, other, stored_state};
 
 /// One definition that waits for somebody to look at it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub struct PinReview {
     pub before: Option<String>,
     /// What the server says now.
     pub now: String,
+    /// What speaks against it, one line each.
+    pub findings: Vec<String>,
     /// When it was first seen, in milliseconds since 1970.
     pub first_seen_ms: i64,
 }
@@ -72,6 +75,7 @@ impl PinReview {
             state: row.state.as_str(),
             before,
             now,
+            findings: findings(row),
             first_seen_ms: row.first_seen_ms,
         }
     }
@@ -142,7 +146,7 @@ impl Pins {
         let pin = decided(&row, accept);
         if accept {
             row.definition = review.now.clone().into_bytes();
-            row.findings = note(None);
+            row.findings = note(None, &[]);
         }
         row.hash = pin.hash;
         row.state = stored_state(pin.state);
@@ -152,8 +156,7 @@ impl Pins {
         let kinds = PINNED.map(|(_, kind)| kind);
         let mut kinds = kinds.into_iter().chain([INSTRUCTIONS]);
         if let Some(kind) = kinds.find(|known| known == kind) {
-            let of = known.pins.entry(server.as_str().into()).or_default();
-            of.insert((kind, item.as_str().into()), pin);
+            known.insert(server, (kind, item.as_str().into()), pin);
         }
         Ok(())
     }
@@ -176,4 +179,14 @@ fn decided(row: &PinRow, accept: bool) -> Pin {
         },
         other,
     }
+}
+
+/// What speaks against a stored definition.
+fn findings(row: &PinRow) -> Vec<String> {
+    let note = Raw::parse(row.findings.clone().into(), &STORED).ok();
+    let lines = note.and_then(|note| note.get("findings")?.to_array());
+    let lines = lines.into_iter().flatten();
+    lines
+        .filter_map(|line| Some(line.to_str()?.into_owned()))
+        .collect()
 }

@@ -15,12 +15,14 @@ use legation_core::process::GuardPath;
 use legation_core::{BootId, Cancel, Home, Secret, SharedClock, TaskSet};
 use legation_front::{Front, FrontParts, FrontSettings, Workers};
 use legation_gate::rate::RateLimits;
-use legation_gate::{Asking, Gate};
+use legation_gate::{Asking, Gate, HubEvent, ListKind, ServerSet as _};
 use legation_host::{Host, HostParts};
 use legation_keystore::Keystore;
 use legation_ledger::{Ledger, LedgerKeys};
+use legation_policy::{KnownTool, Policy};
 use legation_store::{DatabaseUrl, Store, StoreOptions};
 use tokio::net::TcpSocket;
+use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::{Notify, watch as latest};
 
 use super::admin::Admin;
@@ -88,6 +90,8 @@ pub(crate) struct Inner {
     problems: Mutex<Vec<String>>,
     /// The owner's servers as `mcp.json` last held them in one piece.
     known: Mutex<Vec<ServerSpec>>,
+    /// The servers and tools for which the rules in force were read.
+    defined: Mutex<(Vec<ServerSpec>, Vec<KnownTool>)>,
     changed: Notify,
     ended: latest::Sender<Option<&'static str>>,
 }
@@ -134,6 +138,8 @@ impl Hub {
             boot: inner.boot.clone(),
         })
         .map_err(|error| failed(&error))?;
+        // Servers connect from here on, and what they define may matter to rules.
+        let events = inner.host.events();
         reload::everything(&inner).await;
         let workers = Arc::new(Workers::start(WORKERS).map_err(|error| failed(&error))?);
         check_socket_path(&options.home)?;
@@ -151,7 +157,7 @@ impl Hub {
         let (home, environment) = (&options.home, &options.environment);
         checkpoints::run(&tasks, &inner.ledger, &settings, home, environment);
         let watch = watch_files(&inner);
-        run_reloads(&tasks, &inner, watch);
+        run_reloads(&tasks, &inner, watch, events);
         if let Some(limit) = settings.idle_exit.filter(|_| options.detached) {
             run_idle_exit(&tasks, &inner, &front, limit);
         }
@@ -250,13 +256,12 @@ impl Inner {
             version: crate::VERSION,
             runtime: tokio::runtime::Handle::current(),
         });
-        let configured = legation_config::servers::user(&options.home).servers;
-        let (rules, _) = reload::policy(&options.home, &options.environment, &[], &configured);
         let (servers, windows) = natives::beside(&host, &ledger);
         let gate = Gate::new(
             servers,
             Arc::clone(&ledger),
-            rules,
+            // Until every file is read, which is before anybody is served.
+            Policy::unavailable(),
             keys.known(options.no_auth),
             asking,
         );
@@ -282,6 +287,7 @@ impl Inner {
             front: std::sync::OnceLock::new(),
             problems: Mutex::new(Vec::new()),
             known: Mutex::new(Vec::new()),
+            defined: Mutex::new((Vec::new(), Vec::new())),
             changed: Notify::new(),
             ended: latest::Sender::new(None),
         });
@@ -312,6 +318,17 @@ impl Inner {
 
     pub(crate) fn set_problems(&self, problems: Vec<String>) {
         *self.problems.lock().unwrap_or_else(PoisonError::into_inner) = problems;
+    }
+
+    /// What the rules in force were read for.
+    pub(crate) fn defined(&self) -> (Vec<ServerSpec>, Vec<KnownTool>) {
+        let defined = self.defined.lock();
+        defined.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_defined(&self, servers: &[ServerSpec], known: Vec<KnownTool>) {
+        let defined = (servers.to_vec(), known);
+        *self.defined.lock().unwrap_or_else(PoisonError::into_inner) = defined;
     }
 
     /// A file that an editor saved by halves, or with a comma too many, takes no
@@ -471,9 +488,14 @@ fn run_flusher(tasks: &TaskSet, ledger: &Arc<Ledger>) {
     });
 }
 
-/// Reads the files again whenever one of them, or the folders that clients
-/// work in, changed.
-fn run_reloads(tasks: &TaskSet, inner: &Arc<Inner>, watch: Option<Watch>) {
+/// Reads the files again whenever one of them, the folders that clients work
+/// in, or a definition that rules speak of changed.
+fn run_reloads(
+    tasks: &TaskSet,
+    inner: &Arc<Inner>,
+    watch: Option<Watch>,
+    mut events: broadcast::Receiver<HubEvent>,
+) {
     let inner = Arc::clone(inner);
     tasks.spawn("reload", async move {
         let mut folders = inner.host.folders();
@@ -481,6 +503,12 @@ fn run_reloads(tasks: &TaskSet, inner: &Arc<Inner>, watch: Option<Watch>) {
             let alive = tokio::select! {
                 () = inner.changed.notified() => true,
                 changed = folders.changed() => changed.is_ok(),
+                event = events.recv() => match event {
+                    Ok(HubEvent::ListChanged { kind: ListKind::Tools, .. })
+                    | Err(RecvError::Lagged(_)) if reload::is_due(&inner) => true,
+                    Ok(_) | Err(RecvError::Lagged(_)) => continue,
+                    Err(RecvError::Closed) => false,
+                },
             };
             if !alive {
                 return;

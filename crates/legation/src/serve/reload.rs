@@ -40,7 +40,9 @@ pub(crate) async fn everything(hub: &Arc<Inner>) {
         loaded.servers.extend(workspace.servers);
         loaded.problems.extend(workspace.problems);
     }
-    let (rules, wrong) = policy(&hub.home, &hub.environment, &folders, &loaded.servers);
+    let known = known_tools(hub, &loaded.servers);
+    let (rules, wrong) = policy(&hub.home, &hub.environment, &folders, &known);
+    hub.set_defined(&loaded.servers, known);
     problems.extend(wrong);
     hub.gate.set_rules(rules);
     let (cleaning, wrong) = cleaning(&loaded.servers);
@@ -89,20 +91,33 @@ pub(crate) fn files(hub: &Inner) -> Vec<PathBuf> {
     files
 }
 
-/// The policy in force, and what is wrong with its files. `servers` are all
-/// that are configured, whether they ever answered or not.
-pub(crate) fn policy(
+/// Whether the rules in force were read for other definitions than there are
+/// now, and speak of any.
+pub(crate) fn is_due(hub: &Inner) -> bool {
+    if !hub.gate.rules().names_tools() {
+        return false;
+    }
+    let (servers, known) = hub.defined();
+    known != known_tools(hub, &servers)
+}
+
+/// What rules may speak of: tools of the hub's own, and all that were ever
+/// pinned of `servers` and of others.
+fn known_tools(hub: &Inner, servers: &[ServerSpec]) -> Vec<KnownTool> {
+    let mut known = legation_servers::known_tools();
+    known.extend(hub.host.known_tools(servers));
+    known
+}
+
+/// The policy in force, and what is wrong with its files.
+fn policy(
     home: &Home,
     environment: &Environment,
     folders: &[PathBuf],
-    servers: &[ServerSpec],
+    known: &[KnownTool],
 ) -> (Policy, Vec<String>) {
     let sources = legation_cli::sources(home, environment, folders);
-    let known: Vec<KnownTool> = servers
-        .iter()
-        .map(|server| KnownTool::server_only(server.name.clone(), server.trusted))
-        .collect();
-    let policy = Policy::load(&sources, &known);
+    let policy = Policy::load(&sources, known);
     let errors = policy
         .problems()
         .iter()

@@ -159,7 +159,7 @@ impl Policy {
         let next = "The owner can look at it with `legation mcp review`.";
         match question.pin {
             PinState::Approved => passes("its definition was approved"),
-            PinState::New if question.trusted => passes("its server was reviewed"),
+            // Of a server that was reviewed, what is New is so for a reason.
             PinState::New => Says::Ask(Want {
                 kind: AskKind::FirstSight,
                 rule: RuleId::new("pin.new"),

@@ -8,7 +8,7 @@ use super::others::{Others, context, entry};
 use super::tools::{FakeAudit, FakeHub};
 use crate::audit::Audit;
 use crate::hub::Hub;
-use crate::{Natives, Views};
+use crate::{Native, Natives, Views};
 
 /// A view `tools` that shows `hub` and not `audit`.
 #[derive(Debug)]
@@ -171,4 +171,62 @@ fn what_natives_say_stands_after_the_others() {
         .describe(&context().caller, &server("audit"))
         .unwrap();
     assert!(own.instructions.is_none() && own.capabilities.tools);
+}
+
+#[test]
+fn the_table_of_native_tools_is_of_the_tools_themselves() {
+    let hub = Hub::new(Arc::new(FakeHub::default()));
+    let audit = Audit::new(Arc::new(FakeAudit::default()));
+    let servers: [&dyn Native; 2] = [&hub, &audit];
+    for native in servers {
+        let mut own: Vec<(&str, bool)> = native
+            .tools()
+            .iter()
+            .map(|tool| (tool.name, tool.facts.changes))
+            .collect();
+        let mut known: Vec<(&str, bool)> = legation_gate::policy::governance::native_tools()
+            .filter(|known| known.server == native.name())
+            .map(|known| (known.tool, known.native_change))
+            .collect();
+        let told = crate::known_tools();
+        let told: Vec<_> = told
+            .iter()
+            .filter(|known| known.server.as_str() == native.name())
+            .map(|known| (known.item.as_deref(), known.schema.as_deref(), known.native))
+            .collect();
+        let tools = native.tools().iter();
+        let tools: Vec<_> = tools
+            .map(|tool| (Some(tool.name), Some(tool.input), Some(tool.facts)))
+            .collect();
+        assert_eq!(told, tools);
+        own.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(own, known, "{}", native.name());
+        for tool in native.tools() {
+            // What `call_tool` does is decided as the call it stands for.
+            let relays = native.name() == "hub" && tool.name == "call_tool";
+            assert_eq!(tool.facts.changes, !tool.reads && !relays, "{}", tool.name);
+        }
+    }
+}
+
+#[test]
+fn a_target_says_what_is_known_of_a_native_tool() {
+    for (item, changes) in [
+        ("audit/log", true),
+        ("audit/query", false),
+        ("hub/call_tool", false),
+    ] {
+        let target = resolve(&Endpoint::All, &Item::Tool(item.into())).unwrap();
+        assert_eq!(target.native.map(|native| native.changes), Some(changes));
+        let listed = natives()
+            .listing(&context().caller, &Endpoint::All, ListKind::Tools)
+            .unwrap();
+        let entry = listed
+            .entries
+            .iter()
+            .find(|entry| format!("{}/{}", entry.server, entry.item) == item)
+            .unwrap();
+        assert_eq!(entry.native, target.native);
+    }
 }

@@ -26,6 +26,9 @@ pub(super) fn entry(name: &str, description: &str) -> Entry {
         trusted: true,
         origin: Origin::User,
         read_only_hint: false,
+        entity: None,
+        native: None,
+        fingerprint: None,
     }
 }
 

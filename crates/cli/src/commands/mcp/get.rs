@@ -26,6 +26,7 @@ struct Entry {
     tools: Vec<String>,
     instance: &'static str,
     era: &'static str,
+    entity: Option<String>,
     timeout_ms: Option<u128>,
     disabled: bool,
 }
@@ -86,6 +87,7 @@ fn entry(spec: &ServerSpec) -> Entry {
         tools: spec.tools.iter().map(ToString::to_string).collect(),
         instance: spec.instance.as_str(),
         era: spec.era.as_str(),
+        entity: spec.entity.as_ref().map(ToString::to_string),
         timeout_ms: spec.timeout.map(|timeout| timeout.as_millis()),
         disabled: spec.disabled,
     }
@@ -98,7 +100,7 @@ fn render(entry: &Entry) -> String {
         "headers"
     };
     format!(
-        "name      {}\nsource    {}\ntype      {}\ntarget    {}\n{what:<9} {}\ntools     {}\ninstance  {}\nera       {}\ndisabled  {}\n",
+        "name      {}\nsource    {}\ntype      {}\ntarget    {}\n{what:<9} {}\ntools     {}\ninstance  {}\nera       {}\nentity    {}\ndisabled  {}\n",
         entry.name,
         entry.source,
         entry.transport,
@@ -111,6 +113,10 @@ fn render(entry: &Entry) -> String {
         entry.tools.join(", "),
         entry.instance,
         entry.era,
+        entry
+            .entity
+            .as_deref()
+            .map_or_else(|| "-".to_owned(), crate::table::printable),
         if entry.disabled { "yes" } else { "no" },
     )
 }

@@ -87,6 +87,9 @@ fn render(reviewed: &Reviewed) -> String {
             one.state,
             one.first_seen
         ));
+        for finding in &one.findings {
+            text.push_str(&indented("! ", finding));
+        }
         text.push_str(&difference(one));
         text.push('\n');
     }
@@ -153,6 +156,7 @@ mod tests {
             state: "changed".to_owned(),
             before: before.map(str::to_owned),
             now: now.to_owned(),
+            findings: Vec::new(),
             first_seen: "2026-01-01T00:00:00.000Z".to_owned(),
         }
     }
@@ -178,6 +182,13 @@ mod tests {
         assert!(reviewed(Vec::new(), None).starts_with("nothing waits"));
         let text = reviewed(vec![one(None, "\"plain\"")], None);
         assert!(text.starts_with("files/read (tool) is changed"), "{text}");
+        let mut odd = one(None, "\"plain\"");
+        odd.findings = vec!["orders to the model: \u{1b}[2J".to_owned()];
+        let text = reviewed(vec![odd], None);
+        assert!(
+            text.contains("! orders to the model: \\u{1b}[2J\n"),
+            "{text}"
+        );
         let text = reviewed(vec![one(None, "{}")], Some("accepted"));
         assert_eq!(text, "accepted: files/read (tool)");
     }

@@ -314,3 +314,64 @@ async fn five_thousand_tools_merge_fast() {
     assert_eq!(unique.len(), 5_000);
     bench.host.shutdown().await;
 }
+
+#[tokio::test]
+async fn targets_and_entries_say_whose_data_and_what_is_run() {
+    use legation_gate::policy::governance::Fingerprint;
+
+    let bench = Bench::new();
+    let tools = [r#"{"name":"t"}"#];
+    for name in ["mail", "remote"] {
+        bench.serve(
+            name,
+            &offering(r#"{"tools":{}}"#, &[(ListKind::Tools, &tools)]),
+        );
+    }
+    let file = Source::User { file: "f".into() };
+    let mail = serde_json::json!({"command": "run", "args": ["-y", "${MAIL}"], "entity": "acme"});
+    let remote = serde_json::json!({"type": "http", "url": "https://example.com/mcp"});
+    bench
+        .apply(vec![
+            spec_of("mail", &mail, file.clone()),
+            spec_of("remote", &remote, file),
+        ])
+        .await;
+    bench.settle().await;
+    let me = caller("me", None);
+    let listing = bench
+        .host
+        .listing(&me, &Endpoint::All, ListKind::Tools)
+        .expect("a list");
+    for (name, entity, print) in [
+        (
+            "mail",
+            Some("acme"),
+            // As it is written: what ${MAIL} stands for is not what was allowed.
+            Fingerprint::of_command(&["run", "-y", "${MAIL}"]),
+        ),
+        (
+            "remote",
+            None,
+            Fingerprint::of_url("https://example.com/mcp"),
+        ),
+    ] {
+        let item = Item::Tool(format!("{name}/t").into());
+        let target = bench
+            .resolve(&me, &Endpoint::All, &item)
+            .await
+            .expect("a target");
+        let question = target.question();
+        assert_eq!(question.entity.map(|entity| entity.as_str()), entity);
+        assert_eq!(question.fingerprint, Some(print));
+        let entry = listing
+            .entries
+            .iter()
+            .find(|entry| entry.server == target.server);
+        let entry = entry.expect("listed");
+        assert_eq!(
+            (&entry.entity, entry.fingerprint),
+            (&target.entity, Some(print))
+        );
+    }
+    bench.host.shutdown().await;
+}

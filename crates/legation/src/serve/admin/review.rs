@@ -72,6 +72,7 @@ fn shown(review: PinReview) -> Waiting {
         state: review.state.to_owned(),
         before: review.before,
         now: review.now,
+        findings: review.findings,
         first_seen: Wall(review.first_seen_ms).to_string(),
     }
 }
