@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use legation_config::environment::Environment;
-use legation_config::{ServerSpec, governance, servers, watch};
+use legation_config::{ServerSpec, clients, governance, servers, watch};
 use legation_core::Home;
 use legation_filter::{FilterMapping, SecretMasker};
 use legation_gate::stage::Cleaning;
@@ -45,7 +45,7 @@ pub(crate) async fn everything(hub: &Arc<Inner>) {
     hub.set_defined(&loaded.servers, known);
     problems.extend(wrong);
     hub.gate.set_rules(rules);
-    let (cleaning, wrong) = cleaning(&loaded.servers);
+    let (cleaning, wrong) = cleaning(&hub.home, &loaded.servers);
     hub.gate.set_cleaning(cleaning);
     problems.extend(wrong);
     for problem in &problems {
@@ -56,7 +56,7 @@ pub(crate) async fn everything(hub: &Arc<Inner>) {
 }
 
 /// What results may carry, and which servers' filters make no sense.
-fn cleaning(servers: &[ServerSpec]) -> (Cleaning, Vec<String>) {
+fn cleaning(home: &Home, servers: &[ServerSpec]) -> (Cleaning, Vec<String>) {
     let mut wrong = Vec::new();
     let mut mappings = Vec::new();
     for server in servers {
@@ -72,7 +72,11 @@ fn cleaning(servers: &[ServerSpec]) -> (Cleaning, Vec<String>) {
             }),
         ));
     }
-    (Cleaning::new(SecretMasker::default(), mappings), wrong)
+    // Of its clients' tokens the hub knows only hashes. That the owner's cannot
+    // be read is told with the other credentials.
+    let own: Vec<_> = clients::owner_token(home).into_iter().collect();
+    let masker = SecretMasker::new(&own);
+    (Cleaning::new(masker, mappings), wrong)
 }
 
 /// The files whose change matters now.

@@ -45,7 +45,7 @@ fn the_personal_template_runs_what_the_owner_configured() {
                 pin: PinState::New,
                 ..call()
             },
-            "execute own.servers @personal",
+            "ask first_sight pin.new @personal",
         ),
         (
             Target {

@@ -10,6 +10,7 @@ mod business;
 mod clients;
 mod commands;
 mod crowd;
+mod definitions;
 mod demo;
 mod fidelity;
 mod fixture;

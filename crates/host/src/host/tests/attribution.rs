@@ -234,8 +234,9 @@ async fn a_seats_first_call_goes_by_what_its_own_instance_offers() {
     bench.serve("s", &server);
     bench.apply(vec![spec("s", Instance::Client)]).await;
     bench.settle().await;
-    let own = r#"{"name":"echo","description":"for those who can be asked"}"#;
-    server.offer(ListKind::Tools, &[own, r#"{"name":"extra"}"#]);
+    // What it offers to all is the same: another definition of `echo` would be set aside.
+    let echo = r#"{"name":"echo","inputSchema":{}}"#;
+    server.offer(ListKind::Tools, &[echo, r#"{"name":"extra"}"#]);
     for (number, tool) in ["s-echo", "s-extra", "s/extra"].into_iter().enumerate() {
         let me = caller(&format!("me{number}"), None);
         let peer = FakePeer::legacy("me", CAN_BE_ASKED);
