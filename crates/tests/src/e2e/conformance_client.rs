@@ -21,6 +21,8 @@ use crate::harness::hub::{Hub, HubOptions};
 use crate::harness::peer::{Answerer, Peer, PeerEra, everything, friendly};
 use crate::harness::process::{now, program};
 
+/// How the hub's own tools begin.
+const NATIVE: [&str; 2] = ["hub-", "audit-"];
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a server may take to appear; one without tools never does.
 const APPEARS: Duration = Duration::from_secs(5);
@@ -104,6 +106,10 @@ async fn one(tools: &Tools, revision: &str, scenario: &str) -> anyhow::Result<Ou
     Ok(outcome)
 }
 
+fn name_of(tool: &Value) -> &str {
+    tool["name"].as_str().unwrap_or_default()
+}
+
 /// The command under the suite: uses everything a server offers, through a hub.
 pub async fn drive(url: &str, revision: &str, context: &str) -> anyhow::Result<()> {
     let era = if revision >= "2026-07-28" {
@@ -125,6 +131,8 @@ pub async fn drive(url: &str, revision: &str, context: &str) -> anyhow::Result<(
     let mut tools = Vec::new();
     while tools.is_empty() && begun.elapsed() < APPEARS {
         tools = peer.list("tools/list", "tools").await.unwrap_or_default();
+        // The hub's own are there at once.
+        tools.retain(|tool| !NATIVE.iter().any(|own| name_of(tool).starts_with(own)));
         sleep(Duration::from_millis(50)).await;
     }
     let context: Value = serde_json::from_str(context).unwrap_or_default();
