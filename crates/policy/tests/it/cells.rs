@@ -63,6 +63,8 @@ pub(crate) fn all() -> Vec<Cell> {
     certified(&mut cells);
     layers(&mut cells);
     mail(&mut cells);
+    texts(&mut cells);
+    words_of_entities(&mut cells);
     money(&mut cells);
     conversations(&mut cells);
     upstream(&mut cells);
@@ -144,15 +146,16 @@ fn message(entity: &str, to: &str, body: &str) -> String {
     json!({ "profile_id": entity, "to": [to], "subject": "Figures", "body_html": body }).to_string()
 }
 
+const WRITERS: [&str; 4] = [
+    "desk/draft_email",
+    "desk/draft_generate",
+    "desk/calendar_event_create",
+    "audit/log",
+];
+
 /// Each recipient, account, keyword and text that the files speak of, with
 /// near misses.
 fn mail(cells: &mut Vec<Cell>) {
-    let tools = [
-        "desk/draft_email",
-        "desk/draft_generate",
-        "desk/calendar_event_create",
-        "audit/log",
-    ];
     for (entity, to) in [
         ("harbor", "jordan@harbor.example.com"),
         ("harbor", "anybody@harbor.example.com"),
@@ -178,12 +181,16 @@ fn mail(cells: &mut Vec<Cell>) {
         ("meadow", "meadow@shared.example.org"),
         ("personal", "personal@shared.example.org"),
     ] {
-        for tool in tools {
+        for tool in WRITERS {
             let call = Call::new(OWNER, tool, message(entity, to, "Attached."));
             let line = format!("{entity} to {to}");
             cell(cells, "recipients", &line, tool, Ask::Explain(call));
         }
     }
+}
+
+/// Each text and keyword, with near misses.
+fn texts(cells: &mut Vec<Cell>) {
     for (to, body) in [
         (
             "jordan@personal.example.com",
@@ -227,7 +234,7 @@ fn mail(cells: &mut Vec<Cell>) {
         ("jordan@harbor.example.com", "Avery Placeholder, room 204"),
         ("jordan@harbor.example.com", "The room is free."),
     ] {
-        for tool in tools {
+        for tool in WRITERS {
             let call = Call::new(OWNER, tool, message("harbor", to, body));
             cell(
                 cells,
@@ -238,7 +245,6 @@ fn mail(cells: &mut Vec<Cell>) {
             );
         }
     }
-    words_of_entities(cells);
 }
 
 /// A word adds its entity: what an agent without it may not do shows which.

@@ -10,10 +10,12 @@ use serde_json::Value;
 use super::ask::{Ask, Cell};
 use super::{cells, world};
 
+/// Lines that read the same, and what they say.
+type Lines<'c> = Vec<(String, Vec<&'c str>)>;
+
 /// Consecutive lines and columns with one answer are told once.
 fn table(policy: &Policy, cells: &[Cell]) -> String {
-    // By part: the lines that read the same, and what they say.
-    let mut parts: Vec<(&str, Vec<(String, Vec<&str>)>)> = Vec::new();
+    let mut parts: Vec<(&str, Lines<'_>)> = Vec::new();
     for line in cells.chunk_by(|one, other| one.part == other.part && one.line == other.line) {
         let first = &line[0];
         let said = columns(policy, line);

@@ -261,6 +261,9 @@ fn of_json(file: File) -> Vec<Mutant> {
         let value = document.pointer(&pointer).expect("found above");
         let mut hints: Vec<String> = pointer.split('/').skip(1).map(str::to_owned).collect();
         leaves(value, &mut hints);
+        if file == File::Contracts {
+            hints.push("results".to_owned());
+        }
         hints.retain(|hint| hint.len() > 3 && hint != "entities");
         if let Value::Bool(flag) = value {
             let mut turned = document.clone();
