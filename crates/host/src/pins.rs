@@ -58,12 +58,14 @@ pub(crate) struct Pins {
 struct Known {
     pins: HashMap<Box<str>, HashMap<Thing, Pin>>,
     /// Tools by the shape of their names, and whose they are.
-    looks: HashMap<String, Vec<(Box<str>, Box<str>)>>,
+    looks: HashMap<String, Vec<Named>>,
     /// The store's pins could not be read: nothing passes for seen.
     unreadable: bool,
 }
 
 type Thing = (&'static str, Box<str>);
+/// Whose tool it is, and its name.
+type Named = (Box<str>, Box<str>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Pin {
