@@ -68,6 +68,9 @@ pub enum Command {
     /// The rule files: entities, roles, bans, rungs, models, contracts.
     #[command(subcommand)]
     Governance(commands::governance::GovernanceCommand),
+    /// The rules about servers and tools.
+    #[command(subcommand)]
+    Permissions(commands::permissions::PermissionsCommand),
     /// Take personal data out of files or a pipe.
     Redact(commands::redact::RedactArgs),
     /// The hub's settings.

@@ -10,6 +10,7 @@ pub(crate) mod governance;
 pub(crate) mod hub;
 pub(crate) mod man;
 pub(crate) mod mcp;
+pub(crate) mod permissions;
 pub(crate) mod pin;
 pub(crate) mod redact;
 pub(crate) mod service;
@@ -44,6 +45,7 @@ pub(crate) fn run(
         Command::Pin(args) => pin::cmd_pin(context, &args),
         Command::Audit(command) => audit::cmd_audit(context, &command),
         Command::Governance(command) => governance::cmd_governance(context, &command),
+        Command::Permissions(command) => permissions::cmd_permissions(context, &command),
         Command::Redact(args) => redact::cmd_redact(context, &args),
         Command::Config(command) => config::cmd_config(context, &command),
         Command::Completions(args) => completions::cmd_completions(context, &args),
