@@ -75,6 +75,7 @@ pub(crate) fn find(folded: &Folded<'_>, known: &[Hit], manner: Manner<'_>) -> Fo
     finder.unknown();
     finder.neighbours();
     finder.addresses();
+    finder.again();
     let hits = finder.hits();
     Found {
         hits,

@@ -56,7 +56,9 @@ impl Finder<'_> {
             if left && lexeme.has_digit() && place {
                 return true;
             }
-            let written = lexeme.capital() && !lexeme.word.is(stop) || lexeme.word.is(PARTICLE);
+            let region = lexeme.case == Case::Upper && lexeme.len() == 2;
+            let written =
+                lexeme.capital() && !lexeme.word.is(stop) || region || lexeme.word.is(PARTICLE);
             if !(self.marked(part) || lexeme.has_digit() || written) {
                 return false;
             }

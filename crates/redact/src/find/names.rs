@@ -226,6 +226,94 @@ impl Finder<'_> {
             && !self.gap(at).starts_with(':')
     }
 
+    /// "Tone wishes", "Hall denies": whether only a person does what the next word says.
+    fn acting(&self, at: usize) -> bool {
+        let stop = FUNCTION
+            | CREDENTIAL
+            | TITLE
+            | WEEKDAY
+            | MONTH
+            | PERSON
+            | RELATION
+            | INSTITUTION
+            | DRUG;
+        let lexeme = &self.lexemes[at];
+        lexeme.is_word()
+            && lexeme.case == Case::Title
+            && !lexeme.word.is(stop)
+            && self.gap(at) == " "
+            && self.strong_verb(at + 1)
+    }
+
+    /// Whether a word says what only a person does.
+    fn strong_verb(&self, at: usize) -> bool {
+        const VERBS: &[&str] = &[
+            "wishes",
+            "wants",
+            "reports",
+            "reported",
+            "denies",
+            "denied",
+            "states",
+            "stated",
+            "says",
+            "said",
+            "lives",
+            "tolerated",
+            "slept",
+            "ambulated",
+            "feels",
+            "complains",
+            "refuses",
+            "refused",
+            "agrees",
+            "agreed",
+            "uses",
+            "asked",
+            "asks",
+            "told",
+            "called",
+            "verbalized",
+            "will",
+            "who",
+        ];
+        self.lexemes.get(at).is_some() && VERBS.contains(&self.word(at))
+    }
+
+    /// Marks the words of the names and places that were found wherever else they are written
+    /// with a capital.
+    pub(super) fn again(&mut self) {
+        let mut seen: std::collections::HashSet<&str> = std::collections::HashSet::new();
+        for at in 0..self.len() {
+            let lexeme = &self.lexemes[at];
+            if lexeme.is_word()
+                && lexeme.len() > 2
+                && lexeme.case == Case::Title
+                && matches!(self.class(at), Some(Class::Name | Class::Place))
+                && lexeme.word.is(SAFE)
+                && !lexeme
+                    .word
+                    .is(FUNCTION | TITLE | PERSON | RELATION | MONTH | WEEKDAY)
+            {
+                seen.insert(self.word(at));
+            }
+        }
+        if seen.is_empty() {
+            return;
+        }
+        for at in 0..self.len() {
+            let lexeme = &self.lexemes[at];
+            if lexeme.case == Case::Title
+                && lexeme.word.is(SAFE)
+                && !self.marked(at)
+                && !self.gap(at).starts_with(':')
+                && seen.contains(self.word(at))
+            {
+                self.mark(at, at, Class::Name, Certainty::Guessed);
+            }
+        }
+    }
+
     /// Whether a word of the language that is also a name is one here.
     fn ambiguous(&self, at: usize) -> bool {
         let lexeme = &self.lexemes[at];
@@ -252,6 +340,9 @@ impl Finder<'_> {
             && (self.marked(at.wrapping_sub(1)) || title(at + 1))
             && !self.is(at + 1, INSTITUTION)
         {
+            return true;
+        }
+        if self.acting(at) {
             return true;
         }
         let acts = self.gap(at) == " " && self.is(at + 1, PERSON_VERB);

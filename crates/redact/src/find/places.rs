@@ -266,7 +266,18 @@ impl Finder<'_> {
             "-" if number(at, 2) && number(at + 1, 3) || number(at, 4) && number(at + 1, 3) => {
                 at + 1
             }
-            " " if number(at, 3) && (number(at + 1, 2) || number(at + 1, 3)) => at + 1,
+            " " if number(at, 3) && (number(at + 1, 2) || number(at + 1, 3)) => {
+                // Between strokes of an address it is a code of its own.
+                let placed = at > 0
+                    && self.before(at) == " / "
+                    && matches!(self.class(at - 1), Some(Class::Place | Class::Name))
+                    || at > 0 && self.before(at) == " / " && !self.is(at - 1, SAFE);
+                if placed {
+                    self.mark(at, at + 1, Class::Place, Certainty::Likely);
+                    return;
+                }
+                at + 1
+            }
             _ if number(at, 4) || number(at, 5) || number(at, 6) => at,
             _ => return,
         };

@@ -272,6 +272,7 @@ impl Finder<'_> {
         let given = gap == ", " && class == Class::Name && self.last_first(next);
         if suffix && matches!(gap, " " | ", ")
             || region
+            || self.coded_town(at)
             || self.door(next, gap)
             || self.ends_address(at, gap)
             || self.joins_place(next, gap)
@@ -286,6 +287,20 @@ impl Finder<'_> {
             self.mark(next, next, class, Certainty::Guessed);
             self.joined[at] = true;
         }
+    }
+
+    /// "6664 Them": behind a postal code a capital is a town, whatever else it may mean.
+    fn coded_town(&self, at: usize) -> bool {
+        let next = at + 1;
+        let lexeme = &self.lexemes[next];
+        self.class(at) == Some(Class::Place)
+            && self.gap(at) == " "
+            && self.lexemes[at].kind == Kind::Number
+            && self.lexemes[at].len() >= 3
+            && lexeme.case == Case::Title
+            && !lexeme.word.is(MONTH | WEEKDAY | UNIT)
+            && (next + 1 == self.len()
+                || self.gap(next).starts_with(['.', ',', '\n', ';', ')', '|']))
     }
 
     fn grow_left(&mut self, at: usize) {
