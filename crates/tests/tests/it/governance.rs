@@ -329,6 +329,18 @@ async fn a_file_that_breaks_denies_and_says_so() -> anyhow::Result<()> {
             .await?;
         }
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_key_that_nobody_knows_denies_and_a_comment_does_not() -> anyhow::Result<()> {
+    let business = Business::start().await?;
+    let owner = business.owner().await?;
+    let folder = business.hub.home().join("governance");
+    let free = async || {
+        let answer = owner.call("harbor-mail-free", json!({})).await;
+        answer.map_or_else(|error| error.to_string(), |answer| code(&answer))
+    };
     // A key nobody knows is a slip that must not go unseen; a comment is none.
     let ladder = folder.join("autonomy_ladder.json");
     lay_over(&ladder, &json!({"_note": "kept"}))?;
@@ -347,6 +359,8 @@ async fn a_file_that_breaks_denies_and_says_so() -> anyhow::Result<()> {
     })
     .await?;
     assert_eq!(free().await, "");
+    let (done, out, complaint) = business.hub.run(&["governance", "check"]).await?;
+    assert_eq!(done, 0, "{out}{complaint}");
     lay_over(&ladder, &json!({"defualt_mode": "blocked"}))?;
     until(
         "an unknown key to deny",

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use legation_api::mcp::{Call, CallAnswer, Tool, Tools, ToolsAnswer};
 use legation_config::clients::OWNER;
 use legation_core::{Caller, Cancel, ClientId, OpContext, Principal, SeatId, Via};
-use legation_gate::{Ask, Endpoint, Item, ListKind, Outcome, Peer, Request, TaskWish};
+use legation_gate::{Ask, Endpoint, Item, ListKind, Outcome, Peer, Refusal, Request, TaskWish};
 use legation_wire::caps::ClientCapabilities;
 use legation_wire::codes;
 use legation_wire::json::{Limits, Object, Raw};
@@ -28,10 +28,13 @@ pub(crate) fn list(hub: &Inner, request: &Tools) -> Result<ToolsAnswer, ErrorObj
         // A name that is wrong is told apart from a server without tools.
         hub.host.logs(name, 0).map_err(|error| no_server(&error))?;
     }
+    // The owner sees what the rules keep from every client, too: who writes
+    // rules needs the names.
     let listing = hub
         .gate
-        .listing(&context, &Endpoint::All, ListKind::Tools)
-        .map_err(|refusal| refusal.to_error())?;
+        .servers()
+        .listing(&context.caller, &Endpoint::All, ListKind::Tools)
+        .map_err(|error| Refusal::from(error).to_error())?;
     let wanted = |server: &str| {
         request
             .server
