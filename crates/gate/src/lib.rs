@@ -19,6 +19,7 @@ pub mod peer;
 pub mod pipeline;
 pub mod proposal;
 pub mod rate;
+pub mod redaction;
 pub mod server;
 pub mod stage;
 

@@ -14,6 +14,7 @@ use legation_wire::message::ErrorObject;
 
 use crate::approval::Approvals;
 use crate::proposal::Proposal;
+use crate::redaction::Redaction;
 use crate::stage::ask::{Agreed, Question, Unapproved};
 use crate::stage::{self, Cleaning, KnownClients};
 use crate::{
@@ -39,6 +40,7 @@ pub struct Gate {
     rules: ArcSwap<Policy>,
     clients: ArcSwap<KnownClients>,
     cleaning: ArcSwap<Cleaning>,
+    redaction: Option<Redaction>,
     asking: Asking,
     /// The chain of refusals that name nobody's data.
     entity: EntityId,
@@ -95,15 +97,27 @@ impl Gate {
             rules: ArcSwap::from_pointee(rules),
             clients: ArcSwap::from_pointee(clients),
             cleaning: ArcSwap::from_pointee(Cleaning::default()),
+            redaction: None,
             asking,
             entity: EntityId::personal(),
             filtered: Mutex::new(HashMap::new()),
         }
     }
 
+    /// With redactors; without them, what would be redacted is withheld.
+    #[must_use]
+    pub fn with_redaction(mut self, redaction: Redaction) -> Self {
+        redaction.set_rules(self.rules.load().governance());
+        self.redaction = Some(redaction);
+        self
+    }
+
     /// Puts new rules in force for every call that has not been decided yet.
     pub fn set_rules(&self, rules: Policy) {
         let version = rules.version();
+        if let Some(redaction) = &self.redaction {
+            redaction.set_rules(rules.governance());
+        }
         self.rules.store(Arc::new(rules));
         self.asking.policy_changed(version);
         self.filtered
@@ -162,7 +176,11 @@ impl Gate {
             let subject = (target.verb, Some(&target.server), &*target.item);
             return Err(self.refuse(context, subject, early.into()).await);
         }
-        let arguments = request.params.get("arguments").cloned();
+        let mut arguments = request.params.get("arguments").cloned();
+        if let Some(prepared) = self.prepare(context, &target, arguments.as_ref()).await? {
+            request.params.set("arguments", prepared.clone());
+            arguments = Some(prepared);
+        }
         let asks = Asks {
             item: &request.item,
             peer: &request.peer,
@@ -196,7 +214,7 @@ impl Gate {
         };
         let receipt = permitted.receipt();
         let outcome = self.servers.call(context.clone(), permitted, call).await;
-        self.hand_on(&receipt, ticket, outcome)
+        self.hand_on(context, &receipt, ticket, outcome)
     }
 
     /// Reads, answers or cancels a task of the caller's. Reading one is not
@@ -233,6 +251,7 @@ impl Gate {
             return stage::result::handed_on(
                 &self.rules.load(),
                 &self.cleaning.load(),
+                (self.redaction.as_ref(), &context.caller),
                 &receipt,
                 outcome,
             );
@@ -252,7 +271,7 @@ impl Gate {
             .servers
             .task(context.clone(), permitted, handle, verb, peer)
             .await;
-        self.hand_on(&receipt, ticket, outcome)
+        self.hand_on(context, &receipt, ticket, outcome)
     }
 
     /// Brings a server's wish to use the client's model to the client, through
@@ -360,6 +379,29 @@ impl Gate {
         };
         let permitted = self.watch(context, target).await?;
         Ok(self.servers.subscribe(&context.caller, &permitted))
+    }
+
+    /// The arguments as the server would get them, where they change.
+    async fn prepare(
+        &self,
+        context: &OpContext,
+        target: &Target,
+        arguments: Option<&Raw>,
+    ) -> Result<Option<Raw>, Refusal> {
+        let (Some(redaction), Some(arguments)) = (&self.redaction, arguments) else {
+            return Ok(None);
+        };
+        let prepared = stage::restore::prepared(
+            redaction,
+            (&self.rules.load(), &self.asking.conversations),
+            &context.caller,
+            target,
+            arguments,
+        );
+        match prepared {
+            Ok(prepared) => Ok(prepared),
+            Err(refusal) => Err(self.refuse_known(context, refusal).await),
+        }
     }
 
     /// Decides a call, and has a person asked where one is needed, until it is
@@ -506,12 +548,18 @@ impl Gate {
     /// Judges and cleans what a call brought, and records it.
     fn hand_on(
         &self,
+        context: &OpContext,
         receipt: &Receipt,
         ticket: Ticket,
         outcome: Outcome,
     ) -> Result<Outcome, Refusal> {
-        let handed =
-            stage::result::handed_on(&self.rules.load(), &self.cleaning.load(), receipt, outcome);
+        let handed = stage::result::handed_on(
+            &self.rules.load(),
+            &self.cleaning.load(),
+            (self.redaction.as_ref(), &context.caller),
+            receipt,
+            outcome,
+        );
         match &handed {
             Ok(outcome) => stage::record::outcome(&self.ledger, ticket, outcome),
             Err(refusal) => stage::record::withheld(&self.ledger, ticket, refusal),

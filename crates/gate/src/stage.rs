@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::Unresolved;
 use crate::rate::TooMany;
+use crate::redaction::RedactionError;
 
 pub mod ask;
 pub mod authenticate;
@@ -18,6 +19,7 @@ pub mod decide;
 pub mod limit;
 pub mod record;
 pub mod resolve;
+pub(crate) mod restore;
 pub mod result;
 pub(crate) mod sample;
 
@@ -49,9 +51,20 @@ pub enum Refusal {
     /// The call was made, and its result must not be read by this client.
     #[error(transparent)]
     Withheld(Withheld),
+    /// The arguments must not leave their entity as they are.
+    #[error(transparent)]
+    NotRedacted(NotRedacted),
     /// The intent could not be recorded, so nothing was done.
     #[error("the call could not be recorded and was not sent")]
     NotRecorded(#[source] LedgerError),
+}
+
+/// Arguments whose personal data or tokens could not be replaced.
+#[derive(Debug, thiserror::Error)]
+#[error("the arguments were not sent, because {}; nothing was called", error.reason())]
+pub struct NotRedacted {
+    error: RedactionError,
+    target: Box<Target>,
 }
 
 /// The `data` member of a refusal's JSON-RPC error, and the structured content of
@@ -77,6 +90,17 @@ struct RefusalData<'a> {
     uri: Option<&'a str>,
 }
 
+// === impl NotRedacted ===
+
+impl NotRedacted {
+    fn new(error: RedactionError, target: &Target) -> Self {
+        Self {
+            error,
+            target: Box::new(target.clone()),
+        }
+    }
+}
+
 // === impl Refusal ===
 
 impl Refusal {
@@ -93,6 +117,7 @@ impl Refusal {
             Self::Denied(denied) => denied.rule.as_str(),
             Self::Unapproved(unapproved) => unapproved.rule(),
             Self::Withheld(withheld) => withheld.rule,
+            Self::NotRedacted(stopped) => stopped.error.rule(),
             Self::NoLabels(_) => "boundary.unknown_labels",
             Self::NotRecorded(_) => "ledger.unavailable",
         }
@@ -121,6 +146,9 @@ impl Refusal {
             Self::Withheld(_) => {
                 "Do not call again from here; the owner can clear this client in governance/operator_profile.json.".to_owned()
             }
+            Self::NotRedacted(_) => {
+                "Leave personal data out of the arguments; `legation governance check` tells the owner what is wrong with a roster.".to_owned()
+            }
             Self::NoLabels(_) | Self::NotRecorded(_) => {
                 "see that the disk of the data directory has room and can be written".to_owned()
             }
@@ -131,9 +159,11 @@ impl Refusal {
     #[must_use]
     pub fn code(&self) -> i64 {
         match self {
-            Self::NotAuthentic(_) | Self::Denied(_) | Self::Unapproved(_) | Self::Withheld(_) => {
-                codes::REFUSED
-            }
+            Self::NotAuthentic(_)
+            | Self::Denied(_)
+            | Self::Unapproved(_)
+            | Self::NotRedacted(_)
+            | Self::Withheld(_) => codes::REFUSED,
             Self::TooMany(_) => codes::OVERLOADED,
             Self::Unresolved(Unresolved::Unavailable { .. })
             | Self::NoLabels(_)
@@ -156,6 +186,7 @@ impl Refusal {
             Self::Denied(denied) => denied.reason_code,
             Self::Unapproved(unapproved) => unapproved.reason_code(),
             Self::Withheld(withheld) => withheld.code,
+            Self::NotRedacted(_) => ReasonCode::UnredactedPhi,
             Self::NoLabels(_) => ReasonCode::MissingEntityOrProvenance,
             Self::NotRecorded(_) => ReasonCode::LedgerUnavailable,
         }
@@ -167,6 +198,7 @@ impl Refusal {
         match self {
             Self::Denied(denied) => Some(&denied.target),
             Self::Unapproved(unapproved) => Some(unapproved.target()),
+            Self::NotRedacted(stopped) => Some(&stopped.target),
             Self::NotAuthentic(_)
             | Self::Unresolved(_)
             | Self::TooMany(_)
@@ -182,7 +214,11 @@ impl Refusal {
     #[must_use]
     pub fn to_tool_result(&self) -> Option<Raw> {
         match self {
-            Self::TooMany(_) | Self::Denied(_) | Self::Unapproved(_) | Self::Withheld(_) => {}
+            Self::TooMany(_)
+            | Self::Denied(_)
+            | Self::Unapproved(_)
+            | Self::NotRedacted(_)
+            | Self::Withheld(_) => {}
             Self::NotAuthentic(_)
             | Self::Unresolved(_)
             | Self::NoLabels(_)

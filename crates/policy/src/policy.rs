@@ -166,6 +166,26 @@ impl Policy {
             || contracts.map_or(true, |contracts| !contracts.contracts.is_empty())
     }
 
+    /// The one entity that a call stays within: its server's own, or for a
+    /// server of the hub's the one that the arguments name. A server that says
+    /// nothing of itself does not become an entity's because a model names one.
+    pub fn home_of(
+        &self,
+        target: &Target,
+        arguments: Option<&crate::Arguments<'_>>,
+    ) -> Option<EntityId> {
+        if target.entity.is_none() && target.origin != crate::target::Origin::Builtin {
+            return None;
+        }
+        let boundary = self.boundary.as_ref().ok()?;
+        let name = format!("{}/{}", target.server, target.item);
+        let subject = boundary.subject(&target.question(), &name, arguments);
+        match subject.ok()?.entities.as_slice() {
+            [one] => Some(one.clone()),
+            _ => None,
+        }
+    }
+
     /// Whether a client may see data of these entities. A client is a model:
     /// what it reads, its provider reads.
     pub fn clearance(&self, client: &ClientId, labels: &EntityLabels) -> Clearance {

@@ -1,4 +1,5 @@
 mod asking;
+mod redaction;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -22,6 +23,10 @@ use crate::{Ask, HubEvent, Resolve, TaskWish, Unresolved};
 #[derive(Debug)]
 struct OneServer {
     calls: AtomicUsize,
+    /// What it answers, where a test says.
+    reply: Mutex<Option<Raw>>,
+    /// The arguments it was called with.
+    seen: Mutex<Vec<String>>,
     events: broadcast::Sender<HubEvent>,
 }
 
@@ -64,7 +69,11 @@ impl OneServer {
             read_only_hint: item.name() == "files-read",
             trusted: true,
             origin: Origin::User,
-            entity: None,
+            entity: match item.name() {
+                "files-record" => Some(EntityId::new("meadow")),
+                "files-ledger" => Some(EntityId::new("harbor")),
+                _ => None,
+            },
             pin: PinState::Approved,
             native: None,
             fingerprint: None,
@@ -87,11 +96,15 @@ impl ServerSet for OneServer {
         &self,
         _context: OpContext,
         permitted: Permitted,
-        _call: Call,
+        call: Call,
     ) -> BoxFuture<'static, Outcome> {
         self.calls.fetch_add(1, Ordering::Relaxed);
+        let arguments = call.params.get("arguments").map_or("", Raw::as_text);
+        self.seen.lock().expect("whole").push(arguments.to_owned());
+        let reply = self.reply.lock().expect("whole").clone();
         let text = permitted.target().item.to_string();
-        async move { Outcome::Complete(Raw::from_serialize(&text)) }.boxed()
+        async move { Outcome::Complete(reply.unwrap_or_else(|| Raw::from_serialize(&text))) }
+            .boxed()
     }
     fn task_target(&self, _: &Caller, handle: &TaskHandle) -> Result<Target, Unresolved> {
         Err(Unresolved::Unknown {
@@ -166,6 +179,8 @@ fn bench(rules: Policy) -> Bench {
         Arc::new(Ledger::open(Arc::clone(&store), key, SystemClock::shared()).expect("a ledger"));
     let servers = Arc::new(OneServer {
         calls: AtomicUsize::new(0),
+        reply: Mutex::default(),
+        seen: Mutex::default(),
         events: broadcast::Sender::new(4),
     });
     let key = legation_keystore::Key::from_bytes([8; 32]);
@@ -182,7 +197,12 @@ fn bench(rules: Policy) -> Bench {
         rules,
         KnownClients::new([ClientId::new("claude")]),
         asking,
-    );
+    )
+    .with_redaction(Redaction::new(
+        Arc::clone(&store),
+        Arc::new(legation_keystore::Keystore::open(&home.keys()).expect("a keystore")),
+        SystemClock::shared(),
+    ));
     let gate = Arc::new(gate);
     Bench {
         _dir: dir,

@@ -6,13 +6,15 @@
 
 use std::collections::HashMap;
 
-use legation_core::ServerName;
+use legation_core::{Caller, EntityId, ServerName};
 use legation_filter::{Cleaner, FilterMapping, Masked, SecretMasker};
 use legation_policy::registry::ReasonCode;
-use legation_policy::{Clearance, Policy, Receipt, ResultFacts};
+use legation_policy::{Clearance, Policy, Receipt, ResultFacts, Target};
 use legation_wire::json::Raw;
 use legation_wire::message::ErrorObject;
 
+use crate::conversation::holder;
+use crate::redaction::{Redaction, RedactionError};
 use crate::{Outcome, Refusal};
 
 /// What results may carry, by server.
@@ -35,6 +37,66 @@ pub struct Withheld {
     pub rule: &'static str,
     /// Why, in words that name nobody else's data.
     pub reason: &'static str,
+}
+
+/// What is redacted for a client that may not see health information.
+#[derive(Debug)]
+struct Redacting<'a> {
+    redaction: Option<&'a Redaction>,
+    entities: Vec<EntityId>,
+    conversation: &'a str,
+    target: &'a Target,
+}
+
+// === impl Redacting ===
+
+impl Redacting<'_> {
+    fn redaction(&self) -> Result<&Redaction, Refusal> {
+        self.redaction.ok_or_else(|| {
+            Refusal::Withheld(Withheld {
+                action: self.action(),
+                code: ReasonCode::UnredactedPhi,
+                rule: "clearance.phi",
+                reason: "this client may not see health information as it is",
+            })
+        })
+    }
+
+    fn action(&self) -> Box<str> {
+        format!("{}/{}", self.target.server, self.target.item).into()
+    }
+
+    fn withheld(&self, error: RedactionError) -> Refusal {
+        Refusal::Withheld(Withheld {
+            action: self.action(),
+            code: ReasonCode::UnredactedPhi,
+            rule: error.rule(),
+            reason: error.reason(),
+        })
+    }
+
+    fn result(&self, raw: &Raw) -> Result<Raw, Refusal> {
+        let redaction = self.redaction()?;
+        redaction
+            .redact_result(&self.entities, self.conversation, raw)
+            .map_err(|error| self.withheld(error))
+    }
+
+    fn value(&self, raw: &Raw) -> Result<Raw, Refusal> {
+        let redaction = self.redaction()?;
+        redaction
+            .redact(&self.entities, self.conversation, raw)
+            .map_err(|error| self.withheld(error))
+    }
+
+    fn error(&self, mut error: ErrorObject) -> Result<ErrorObject, Refusal> {
+        let message = self.value(&Raw::str(&error.message))?;
+        error.message = message.to_str().unwrap_or_default().as_ref().into();
+        if let Some(data) = &error.data {
+            error.data = Some(self.value(data)?);
+        }
+        Ok(error)
+    }
 }
 
 // === impl Cleaning ===
@@ -66,19 +128,44 @@ impl Cleaning {
 pub(crate) fn handed_on(
     policy: &Policy,
     cleaning: &Cleaning,
+    (redaction, caller): (Option<&Redaction>, &Caller),
     receipt: &Receipt,
     outcome: Outcome,
 ) -> Result<Outcome, Refusal> {
+    if matches!(outcome, Outcome::InputRequired(_) | Outcome::Failed(_)) {
+        return Ok(outcome);
+    }
     let target = receipt.target();
+    let redacting = clear(policy, receipt)?.map(|entities| Redacting {
+        redaction,
+        entities,
+        conversation: holder(caller),
+        target,
+    });
     let cleaner = cleaning.of(&target.server, &target.item);
     match outcome {
         Outcome::Complete(raw) => {
-            judge(policy, receipt, &raw)?;
+            judge(policy, receipt, &raw, redacting.is_some())?;
+            let raw = match &redacting {
+                Some(redacting) => redacting.result(&raw)?,
+                None => raw,
+            };
             Ok(Outcome::Complete(cleaner.result(&raw).result))
         }
-        Outcome::Error(error) => Ok(Outcome::Error(clean_error(&cleaner, error))),
+        Outcome::Error(mut error) => {
+            if let Some(redacting) = &redacting {
+                error = redacting.error(error)?;
+            }
+            Ok(Outcome::Error(clean_error(&cleaner, error)))
+        }
         Outcome::Task(mut task) => {
-            clear(policy, receipt)?;
+            if let Some(redacting) = &redacting {
+                for member in ["statusMessage", "result", "error", "_meta"] {
+                    if let Some(value) = task.get(member).cloned() {
+                        task.set(member, redacting.value(&value)?);
+                    }
+                }
+            }
             if let Some(clean) = cleaner.value(&task.to_raw(), &mut Masked::default()) {
                 task = clean.to_object().unwrap_or(task);
             }
@@ -88,36 +175,31 @@ pub(crate) fn handed_on(
     }
 }
 
-fn judge(policy: &Policy, receipt: &Receipt, raw: &Raw) -> Result<(), Refusal> {
-    clear(policy, receipt)?;
+fn judge(policy: &Policy, receipt: &Receipt, raw: &Raw, redacts: bool) -> Result<(), Refusal> {
     if !policy.judges_results() {
         return Ok(());
     }
     let facts = ResultFacts {
         text: raw.as_text(),
         labels: receipt.labels(),
-        unredacted_phi: None,
+        unredacted_phi: redacts.then_some(false),
     };
     Ok(policy.judge_receipt(receipt, &facts)?)
 }
 
-/// Whether the client may read data of the call's entities at all.
-fn clear(policy: &Policy, receipt: &Receipt) -> Result<(), Refusal> {
+/// The entities whose data has to be redacted for the client, if it may read
+/// data of the call's entities at all.
+fn clear(policy: &Policy, receipt: &Receipt) -> Result<Option<Vec<EntityId>>, Refusal> {
     if receipt.labels().is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let action = || {
         let target = receipt.target();
         format!("{}/{}", target.server, target.item).into()
     };
     match policy.clearance(&receipt.principal().client, receipt.labels()) {
-        Clearance::Cleared => Ok(()),
-        Clearance::Redact(_) => Err(Refusal::Withheld(Withheld {
-            action: action(),
-            code: ReasonCode::UnredactedPhi,
-            rule: "clearance.phi",
-            reason: "this client may not see health information as it is",
-        })),
+        Clearance::Cleared => Ok(None),
+        Clearance::Redact(entities) => Ok(Some(entities)),
         Clearance::Refused => Err(Refusal::Withheld(Withheld {
             action: action(),
             code: ReasonCode::ClientNotCleared,

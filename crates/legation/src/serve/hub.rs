@@ -15,6 +15,7 @@ use legation_core::process::GuardPath;
 use legation_core::{BootId, Cancel, Home, Secret, SharedClock, TaskSet};
 use legation_front::{Front, FrontParts, FrontSettings, Workers};
 use legation_gate::rate::RateLimits;
+use legation_gate::redaction::Redaction;
 use legation_gate::{Asking, Gate, HubEvent, ListKind, ServerSet as _};
 use legation_host::{Host, HostParts};
 use legation_keystore::Keystore;
@@ -264,7 +265,12 @@ impl Inner {
             Policy::unavailable(),
             keys.known(options.no_auth),
             asking,
-        );
+        )
+        .with_redaction(Redaction::new(
+            Arc::clone(store),
+            Arc::clone(&keystore),
+            options.clock.clone(),
+        ));
         let gate = Arc::new(gate);
         windows.open(&gate);
         let inner = Arc::new(Self {
