@@ -22,8 +22,11 @@ pub(super) struct Vaults {
     store: Arc<Store>,
     keys: Arc<Keystore>,
     clock: SharedClock,
-    open: Mutex<HashMap<(EntityId, Box<str>), Arc<Held>>>,
+    open: Mutex<HashMap<VaultName, Arc<Held>>>,
 }
+
+/// An entity and a conversation.
+type VaultName = (EntityId, Box<str>);
 
 /// One vault in memory.
 #[derive(Debug)]
