@@ -49,11 +49,17 @@ fn node(tools: &Tools, workspace: &Workspace, name: &str, args: &[String]) -> Va
     );
     let mut all = vec![script.display().to_string()];
     all.extend_from_slice(args);
-    json!({"command": tools.node_bin().join("node"), "args": all, "env": environment(workspace)})
+    entry(&tools.node_bin().join("node"), &all, workspace)
 }
 
 fn python(tools: &Tools, workspace: &Workspace, name: &str) -> Value {
-    json!({"command": tools.python(name), "args": [], "env": environment(workspace)})
+    entry(&tools.python(name), &[], workspace)
+}
+
+/// What comes back is compared with a direct connection, so nothing is filtered.
+fn entry(command: &Path, args: &[String], workspace: &Workspace) -> Value {
+    let env = environment(workspace);
+    json!({"command": command, "args": args, "env": env, "filterMapping": "none"})
 }
 
 /// The variables that both a direct connection and the hub give every server.
