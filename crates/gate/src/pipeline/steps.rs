@@ -1,0 +1,275 @@
+//! The steps of a call, between who calls and what comes back.
+
+use super::*;
+
+/// What one decision leads to.
+enum Step {
+    /// It may be made.
+    Cleared(Cleared),
+    /// The conversation moved on meanwhile: decide again.
+    Again(Target),
+    /// A person has to agree first.
+    Ask(Box<legation_policy::Asked>),
+}
+
+/// Whether what was permitted is what a person certified, to the letter.
+fn is_as_certified(permitted: &Permitted, proposal: &Proposal) -> bool {
+    let (target, bound) = (permitted.target(), &proposal.bound);
+    permitted.principal().client == bound.client
+        && target.server == bound.server
+        && target.verb == bound.verb
+        && target.item == bound.item
+        && target.definition == bound.definition
+        && *permitted.entity() == bound.entity
+        && permitted.args_digest() == Some(&bound.arguments)
+        && permitted.policy_version() == bound.policy_version
+}
+
+impl Gate {
+    /// The arguments as the server would get them, where they change.
+    pub(super) async fn prepare(
+        &self,
+        context: &OpContext,
+        target: &Target,
+        arguments: Option<&Raw>,
+    ) -> Result<Option<Raw>, Refusal> {
+        let (Some(redaction), Some(arguments)) = (&self.redaction, arguments) else {
+            return Ok(None);
+        };
+        let prepared = stage::restore::prepared(
+            redaction,
+            (&self.rules.load(), &self.asking.conversations),
+            &context.caller,
+            target,
+            arguments,
+        );
+        match prepared {
+            Ok(prepared) => Ok(prepared),
+            Err(refusal) => Err(self.refuse_known(context, refusal).await),
+        }
+    }
+
+    /// Decides a call, and has a person asked where one is needed, until it is
+    /// permitted or refused.
+    pub(super) async fn clear(
+        &self,
+        context: &OpContext,
+        mut target: Target,
+        asks: Asks<'_>,
+    ) -> Result<Cleared, Refusal> {
+        let mut certified = None;
+        for _ in 0..ROUNDS {
+            match self.decide_once(context, target, asks.arguments, certified.as_deref()) {
+                Err(refusal) => return Err(self.refuse_known(context, refusal).await),
+                Ok(Step::Cleared(cleared)) => {
+                    return Ok(match certified {
+                        Some(proposal) => Cleared {
+                            uses: Uses::Proposal(proposal),
+                            ..cleared
+                        },
+                        None => cleared,
+                    });
+                }
+                Ok(Step::Again(again)) => target = again,
+                Ok(Step::Ask(asked)) => match self.agree(context, *asked, asks).await {
+                    Ok(Agreed::Granted(again)) => target = again,
+                    Ok(Agreed::Certified(again, proposal)) => {
+                        target = again;
+                        certified = Some(proposal);
+                    }
+                    Err(unapproved) => {
+                        let refusal = Refusal::Unapproved(Box::new(unapproved));
+                        return Err(self.refuse_known(context, refusal).await);
+                    }
+                },
+            }
+        }
+        let unapproved = Unapproved::Voided {
+            rule: "approval.void".into(),
+            target: Box::new(target),
+        };
+        let refusal = Refusal::Unapproved(Box::new(unapproved));
+        Err(self.refuse_known(context, refusal).await)
+    }
+
+    /// One decision, on what is known at one moment.
+    fn decide_once(
+        &self,
+        context: &OpContext,
+        target: Target,
+        arguments: Option<&Raw>,
+        certified: Option<&Proposal>,
+    ) -> Result<Step, Refusal> {
+        let caller = &context.caller;
+        let conversations = &self.asking.conversations;
+        let labels = conversations.labels(caller).map_err(Refusal::NoLabels)?;
+        let arguments = arguments.map(|raw| Arguments::new(raw.as_text()));
+        let grants = self.asking.approvals.index();
+        let decision = stage::decide::decide(
+            &self.rules.load(),
+            &Inquiry {
+                principal: &caller.principal,
+                on_behalf_of: None,
+                seat: &caller.seat,
+                workspace: caller.workspace.as_deref(),
+                labels: &labels,
+                arguments: arguments.as_ref(),
+                unredacted_phi: None,
+                confidence: None,
+                certified: certified.is_some(),
+                grants: &grants,
+                now_ms: self.asking.approvals.now_ms(),
+            },
+            target,
+        );
+        let permitted = match decision {
+            Decision::Permitted(permitted) => permitted,
+            Decision::Ask(asked) => return Ok(Step::Ask(asked)),
+            Decision::Denied(denied) => return Err(denied.into()),
+        };
+        if let Some(proposal) = certified
+            && !is_as_certified(&permitted, proposal)
+        {
+            let unapproved = Unapproved::Voided {
+                rule: permitted.rule().as_str().into(),
+                target: Box::new(permitted.target().clone()),
+            };
+            return Err(Box::new(unapproved).into());
+        }
+        let joined = conversations
+            .join(caller, &labels, permitted.labels())
+            .map_err(Refusal::NoLabels)?;
+        if joined.is_err() {
+            return Ok(Step::Again(permitted.target().clone()));
+        }
+        let uses = permitted.grant().and_then(Approvals::used_by);
+        Ok(Step::Cleared(Cleared {
+            permitted,
+            uses: uses.map_or(Uses::Nothing, Uses::Approval),
+        }))
+    }
+
+    /// A decision on what carries nothing and asks nobody: looking at what was
+    /// begun, and being told of changes.
+    pub(super) async fn watch(
+        &self,
+        context: &OpContext,
+        target: Target,
+    ) -> Result<Permitted, Refusal> {
+        match self.decide_once(context, target, None, None) {
+            Ok(Step::Cleared(cleared)) => Ok(cleared.permitted),
+            Ok(Step::Again(target)) => {
+                let moved = Unapproved::Voided {
+                    rule: "boundary.conversation_moved".into(),
+                    target: Box::new(target),
+                };
+                Err(Box::new(moved).into())
+            }
+            Ok(Step::Ask(asked)) => {
+                let denied = match Decision::Ask(asked).permitted() {
+                    Ok(permitted) => return Ok(permitted),
+                    Err(denied) => denied,
+                };
+                Err(self.refuse_known(context, denied.into()).await)
+            }
+            Err(refusal) => Err(self.refuse_known(context, refusal).await),
+        }
+    }
+
+    pub(super) async fn agree(
+        &self,
+        context: &OpContext,
+        asked: legation_policy::Asked,
+        asks: Asks<'_>,
+    ) -> Result<Agreed, Unapproved> {
+        let question = Question {
+            context,
+            item: asks.item,
+            peer: asks.peer,
+            arguments: asks.arguments.map_or("", Raw::as_text),
+        };
+        if asked.kind == AskKind::Certify {
+            return stage::ask::propose(&self.asking.proposals, &question, asked);
+        }
+        stage::ask::ask(&self.asking.approvals, &question, asked).await
+    }
+
+    /// Judges and cleans what a call brought, and records it.
+    pub(super) fn hand_on(
+        &self,
+        context: &OpContext,
+        receipt: &Receipt,
+        ticket: Ticket,
+        outcome: Outcome,
+    ) -> Result<Outcome, Refusal> {
+        let handed = stage::result::handed_on(
+            &self.rules.load(),
+            &self.cleaning.load(),
+            (self.redaction.as_ref(), &context.caller),
+            receipt,
+            outcome,
+        );
+        match &handed {
+            Ok(outcome) => stage::record::outcome(&self.ledger, ticket, outcome),
+            Err(refusal) => stage::record::withheld(&self.ledger, ticket, refusal),
+        }
+        handed
+    }
+
+    /// Records the intent, and tells the approvals what it used up.
+    pub(super) async fn intend(
+        &self,
+        context: &OpContext,
+        cleared: &Cleared,
+        arguments: Option<&Raw>,
+    ) -> Result<Ticket, Refusal> {
+        let claim = match &cleared.uses {
+            Uses::Nothing => None,
+            Uses::Approval(id) => Some(Claim::Approval(id.as_str())),
+            Uses::Proposal(proposal) => Some(Claim::Proposal(proposal.id.as_str())),
+        };
+        let recorded =
+            stage::record::intent(&self.ledger, &cleared.permitted, claim, arguments).await;
+        let spent = matches!(recorded, Err(LedgerError::Claimed { .. }));
+        if spent || recorded.is_ok() {
+            match &cleared.uses {
+                Uses::Nothing => {}
+                Uses::Approval(id) => self.asking.approvals.consumed(id),
+                Uses::Proposal(proposal) => self.asking.proposals.applied(&proposal.id),
+            }
+        }
+        if spent {
+            let unapproved = Unapproved::Spent {
+                rule: cleared.permitted.rule().as_str().into(),
+                target: Box::new(cleared.permitted.target().clone()),
+            };
+            let refusal = Refusal::Unapproved(Box::new(unapproved));
+            return Err(self.refuse_known(context, refusal).await);
+        }
+        recorded.map_err(Refusal::NotRecorded)
+    }
+
+    /// Records a refusal that names its target.
+    pub(super) async fn refuse_known(&self, context: &OpContext, refusal: Refusal) -> Refusal {
+        let Some(target) = refusal.target().cloned() else {
+            return refusal;
+        };
+        let subject = (target.verb, Some(&target.server), &*target.item);
+        self.refuse(context, subject, refusal).await
+    }
+
+    /// A refusal is recorded too; the caller hears of a ledger that cannot.
+    pub(super) async fn refuse(
+        &self,
+        context: &OpContext,
+        subject: (Verb, Option<&ServerName>, &str),
+        refusal: Refusal,
+    ) -> Refusal {
+        let recorded =
+            stage::record::refused(&self.ledger, &self.entity, context, subject, &refusal).await;
+        match recorded {
+            Ok(()) => refusal,
+            Err(error) => Refusal::NotRecorded(error),
+        }
+    }
+}
