@@ -164,7 +164,7 @@ fn find(hub: &mut AdminClient, id: &str) -> Result<Waiting, CliError> {
         .ok_or_else(|| {
             CliError::new(
                 Exit::Failed,
-                format!("nothing of the id {:?} waits; nothing was changed", wanted),
+                format!("nothing of the id {wanted:?} waits; nothing was changed"),
             )
             .with_hint("`legation approvals` shows what waits")
         })
