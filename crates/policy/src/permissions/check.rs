@@ -120,7 +120,8 @@ impl Line {
             (one, other) => one == other,
         };
         let verbs = match (self.verbs, other.verbs) {
-            (None, _) => true,
+            (None, Some(other)) => self.effect.is_strict() || other & Verb::Sample.bit() == 0,
+            (None, None) => true,
             (Some(one), Some(other)) => other & !one == 0,
             (Some(_), None) => false,
         };
