@@ -253,26 +253,34 @@ fn a_folder_may_only_deny_and_ask() {
     let decide = |text: &str, workspace: Option<&str>| {
         let mut sources = Template::Personal.sources();
         let text = format!("version = 2\n{}", rules(&[text]));
-        sources.workspaces = vec![("/work".into(), FileText::Text(text))];
+        sources.workspaces = vec![("/srv/work".into(), FileText::Text(text))];
         let policy = crate::Policy::load(&sources, &known(&TOOLS));
         let mut probe = Probe::new(&policy, "claude");
         probe.workspace = workspace;
         probe.words(target("files", Verb::CallTool, "read"))
     };
     for (line, workspace, expected) in [
-        ("deny files/*", Some("/work/project"), "deny workspace.r0"),
-        ("ask nowhere/*", Some("/work"), "execute own.servers"),
-        ("ask files/*", Some("/work"), "ask permission workspace.r0"),
+        (
+            "deny files/*",
+            Some("/srv/work/project"),
+            "deny workspace.r0",
+        ),
+        ("ask nowhere/*", Some("/srv/work"), "execute own.servers"),
+        (
+            "ask files/*",
+            Some("/srv/work"),
+            "ask permission workspace.r0",
+        ),
         ("deny files/*", Some("/other"), "execute own.servers"),
         ("deny files/*", None, "execute own.servers"),
         (
             "allow files/*",
-            Some("/work"),
+            Some("/srv/work"),
             "deny governance.unavailable",
         ),
         (
             "reads files/*",
-            Some("/work"),
+            Some("/srv/work"),
             "deny governance.unavailable",
         ),
         ("allow files/*", Some("/other"), "execute own.servers"),
