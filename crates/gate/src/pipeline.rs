@@ -206,7 +206,7 @@ impl Gate {
                 Raw::str(&proposal.idempotency_key),
             );
         }
-        let peer = stage::sample::guard(self, context, permitted.target(), peer);
+        let peer = stage::sample::guard(self, context, &permitted, peer);
         let call = Call {
             item,
             params,
@@ -244,7 +244,7 @@ impl Gate {
             // The call that began the task was decided on what it carried; what
             // is read now must only still be allowed to this client at all.
             let permitted = self.watch(context, target).await?;
-            let peer = stage::sample::guard(self, context, permitted.target(), peer);
+            let peer = stage::sample::guard(self, context, &permitted, peer);
             let receipt = permitted.receipt();
             let outcome = self
                 .servers
@@ -267,7 +267,7 @@ impl Gate {
         let cleared = self.clear(context, target, asks).await?;
         let ticket = self.intend(context, &cleared, arguments.as_ref()).await?;
         let permitted = cleared.permitted;
-        let peer = stage::sample::guard(self, context, permitted.target(), peer);
+        let peer = stage::sample::guard(self, context, &permitted, peer);
         let receipt = permitted.receipt();
         let outcome = self
             .servers

@@ -133,7 +133,16 @@ pub(crate) fn handed_on(
     outcome: Outcome,
 ) -> Result<Outcome, Refusal> {
     if matches!(outcome, Outcome::InputRequired(_) | Outcome::Failed(_)) {
-        return Ok(outcome);
+        // Neither is redacted, so it goes only to who may read it as it is.
+        return match clear(policy, receipt)? {
+            None => Ok(outcome),
+            Some(_) => Err(Refusal::Withheld(Withheld {
+                action: action(receipt),
+                code: ReasonCode::UnredactedPhi,
+                rule: "clearance.phi",
+                reason: "this client may not see health information as it is",
+            })),
+        };
     }
     let target = receipt.target();
     let redacting = clear(policy, receipt)?.map(|entities| Redacting {
@@ -193,15 +202,11 @@ fn clear(policy: &Policy, receipt: &Receipt) -> Result<Option<Vec<EntityId>>, Re
     if receipt.labels().is_empty() {
         return Ok(None);
     }
-    let action = || {
-        let target = receipt.target();
-        format!("{}/{}", target.server, target.item).into()
-    };
     match policy.clearance(&receipt.principal().client, receipt.labels()) {
         Clearance::Cleared => Ok(None),
         Clearance::Redact(entities) => Ok(Some(entities)),
         Clearance::Refused => Err(Refusal::Withheld(Withheld {
-            action: action(),
+            action: action(receipt),
             code: ReasonCode::ClientNotCleared,
             rule: "clearance.client",
             reason: "this client is not cleared for the data it holds",
@@ -221,4 +226,10 @@ fn clean_error(cleaner: &Cleaner<'_>, mut error: ErrorObject) -> ErrorObject {
         error.data = Some(clean);
     }
     error
+}
+
+/// What was called, for the words of a refusal.
+fn action(receipt: &Receipt) -> Box<str> {
+    let target = receipt.target();
+    format!("{}/{}", target.server, target.item).into()
 }

@@ -1,7 +1,9 @@
 //! A server's wish to use the client's model, which is a call of its own.
 //!
 //! It stands around the road back to the client, so that no host can put such a
-//! question past the rules; everything else a server may ask passes as it is.
+//! question past the rules. For a client that may not read what the call is about
+//! as it is, that road is closed: what a server says on the way of a call is not
+//! redacted, so it does not pass at all.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,8 +11,9 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use legation_core::OpContext;
-use legation_policy::{Target, Verb};
+use legation_policy::{Clearance, Permitted, Target, Verb};
 use legation_wire::caps::ClientCapabilities;
+use legation_wire::codes;
 use legation_wire::json::{Object, Raw};
 use legation_wire::message::ErrorObject;
 use legation_wire::revision::Revision;
@@ -26,25 +29,32 @@ pub(crate) struct Guarded {
     pub(crate) context: OpContext,
     pub(crate) target: Target,
     pub(crate) peer: Arc<dyn Peer>,
+    /// The client may not read the call's data as it is.
+    closed: bool,
 }
 
-/// Guards the model of a client that has one to offer.
+/// Guards the model of a client that has one to offer, and a client that is not
+/// cleared for what it calls.
 pub(crate) fn guard(
     gate: &Arc<Gate>,
     context: &OpContext,
-    target: &Target,
+    permitted: &Permitted,
     peer: Arc<dyn Peer>,
 ) -> Arc<dyn Peer> {
-    if !peer.capabilities().sampling {
+    let labels = permitted.labels();
+    let client = &permitted.principal().client;
+    let closed = !labels.is_empty() && gate.rules().clearance(client, labels) != Clearance::Cleared;
+    if !closed && !peer.capabilities().sampling {
         return peer;
     }
-    let mut target = target.clone();
+    let mut target = permitted.target().clone();
     target.verb = Verb::Sample;
     Arc::new(Guarded {
         gate: Arc::clone(gate),
         context: context.clone(),
         target,
         peer,
+        closed,
     })
 }
 
@@ -80,14 +90,25 @@ impl Peer for Guarded {
     }
 
     fn progress(&self, params: Object) {
-        self.peer.progress(params);
+        if !self.closed {
+            self.peer.progress(params);
+        }
     }
 
     fn log(&self, params: Raw) {
-        self.peer.log(params);
+        if !self.closed {
+            self.peer.log(params);
+        }
     }
 
     fn ask(&self, ask: Ask) -> BoxFuture<'static, Result<Raw, ErrorObject>> {
+        if self.closed {
+            let refused = ErrorObject::new(
+                codes::REFUSED,
+                "this client may not see the data of this call as it is, so it was not asked",
+            );
+            return std::future::ready(Err(refused)).boxed();
+        }
         if &*ask.method != METHOD {
             return self.peer.ask(ask);
         }
