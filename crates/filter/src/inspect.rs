@@ -16,7 +16,7 @@ use unicode_security::skeleton;
 
 use crate::hidden::{self, Hidden, HiddenKind};
 
-mod words;
+pub(crate) mod words;
 
 /// Longest excerpt of a finding, in characters of the source.
 const EXCERPT_MAX: usize = 120;

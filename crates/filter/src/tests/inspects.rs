@@ -1,5 +1,6 @@
 use legation_wire::json::{Object, Raw};
 
+use crate::inspect::words::{SOUGHT, may_match};
 use crate::inspect::{inspect, shadowed};
 
 fn tool(description: &str) -> Raw {
@@ -83,4 +84,22 @@ fn names_that_look_alike_are_found() {
     assert_eq!(shadowed("search", ["read", "write"]), None);
     let excerpt = &inspect(&tool("a\u{1b}[2J"))[0].excerpt;
     assert!(!excerpt.contains('\u{1b}'), "{excerpt}");
+}
+
+#[test]
+fn no_pattern_matches_without_its_words() {
+    use proptest::strategy::{Strategy as _, ValueTree as _};
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    for (_, _, words, pattern) in SOUGHT {
+        regex::Regex::new(pattern).unwrap();
+        // More texts match without the edges of words, which cannot be made up at random.
+        let loose = pattern
+            .replace(r"\b", "")
+            .replace("(?:^|[.!?>] )", "[.!?>] ");
+        let texts = proptest::string::string_regex(&loose).unwrap();
+        for _ in 0..300 {
+            let text = texts.new_tree(&mut runner).unwrap().current();
+            assert!(may_match(words, &text), "{pattern}: {text:?}");
+        }
+    }
 }
