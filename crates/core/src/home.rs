@@ -106,6 +106,12 @@ impl Home {
         self.root.join("keys")
     }
 
+    /// Tokens and other secrets, sealed.
+    #[must_use]
+    pub fn secrets(&self) -> PathBuf {
+        self.root.join("secrets")
+    }
+
     /// Log files.
     #[must_use]
     pub fn logs(&self) -> PathBuf {

@@ -18,6 +18,7 @@ mod key;
 mod keystore;
 mod pin;
 mod proof;
+mod secrets;
 mod signer;
 
 pub use consent::{Consent, ConsentError, platform};
@@ -26,6 +27,7 @@ pub use key::{Key, Unsealed};
 pub use keystore::Keystore;
 pub use pin::{Pin, PinError};
 pub use proof::HumanProof;
+pub use secrets::{KeepIn, KeptIn, SecretStore, SecretsError, SystemKeys};
 pub use signer::{Signer, VerifyingKey};
 
 #[cfg(test)]
