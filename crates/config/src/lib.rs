@@ -27,5 +27,7 @@ pub use servers::{
     EnvMode, EraChoice, Instance, Loaded, Problem, ProblemKind, ResolveError, Resolved,
     ResolvedHttp, ResolvedStdio, ServerSpec, Severity, Source, Transport,
 };
-pub use settings::{LedgerSettings, Limits, Settings, StoreUrl, View};
+pub use settings::{
+    AccountSettings, BrokerChoice, LedgerSettings, Limits, SecretsPlace, Settings, StoreUrl, View,
+};
 pub use watch::Watch;

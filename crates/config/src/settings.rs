@@ -5,6 +5,7 @@
 //! Settings are read whole before anything binds: a hub with half its
 //! settings in force is one nobody asked for.
 
+mod accounts;
 mod error;
 mod keys;
 mod layers;
@@ -22,6 +23,7 @@ use crate::environment::Environment;
 use crate::file;
 use crate::servers::EnvMode;
 
+pub use accounts::{AccountSettings, BrokerChoice, Hidden};
 pub use error::SettingsError;
 pub use place::{Layer, Place};
 pub use store_url::StoreUrl;
@@ -52,15 +54,30 @@ pub struct Settings {
     /// `store.url`: the database server that holds the store; `None` for the
     /// file in the data directory.
     pub store_url: Option<StoreUrl>,
+    /// `secrets.keep_in`.
+    pub secrets_keep_in: SecretsPlace,
     /// `[ledger]`.
     pub ledger: LedgerSettings,
     /// `[limits]`.
     pub limits: Limits,
     /// `[rate]`.
     pub rate: Rate,
+    /// `[accounts.NAME]`, by name.
+    pub accounts: BTreeMap<Box<str>, AccountSettings>,
     /// `[views.NAME]`, by name.
     pub views: BTreeMap<Box<str>, View>,
     values: Values,
+}
+
+/// Where the key of the secrets is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecretsPlace {
+    /// In the system's keystore if there is one.
+    Auto,
+    /// In the system's keystore or nowhere.
+    System,
+    /// In a file.
+    File,
 }
 
 /// Checkpoints of the ledger, and where they are exported to.
@@ -197,7 +214,7 @@ impl Settings {
     fn from_values(values: Values) -> Result<Self, SettingsError> {
         let text = |key: &str| match &values[key].value {
             Value::Text(text) => text.as_str(),
-            Value::Number(_) | Value::Texts(_) | Value::Database(_) => "",
+            Value::Number(_) | Value::Texts(_) | Value::Database(_) | Value::Hidden(_) => "",
         };
         let listen: SocketAddr = text("listen")
             .parse()
@@ -225,6 +242,11 @@ impl Settings {
             store_url: match &values["store.url"].value {
                 Value::Database(url) if !url.is_empty() => Some(url.clone()),
                 _ => None,
+            },
+            secrets_keep_in: match text("secrets.keep_in") {
+                "system" => SecretsPlace::System,
+                "file" => SecretsPlace::File,
+                _ => SecretsPlace::Auto,
             },
             ledger: LedgerSettings {
                 checkpoint_records: u32::try_from(number(&values, "ledger.checkpoint_records"))
@@ -255,6 +277,7 @@ impl Settings {
                 poll_per_minute: small(&values, "rate.poll_per_minute"),
                 burst_s: small(&values, "rate.burst_s"),
             },
+            accounts: accounts::read(&values)?,
             views: views(&values),
             values,
         })
@@ -274,13 +297,21 @@ impl Settings {
         let Some(Placed { value, place }) = self.values.get(key) else {
             return Err(keys::nearest(key, self.keys()));
         };
+        let account = accounts::explain(key);
         let known = keys::Key::find(key);
         Ok(Explained {
             key: key.to_owned(),
             value: value.to_string(),
             place: place.clone(),
-            about: about(if known.is_some() { key } else { "views" }),
-            variable: known.map(keys::Key::variable),
+            about: match (&account, known) {
+                (Some((about, _)), _) => (*about).to_owned(),
+                (None, Some(_)) => about(key),
+                (None, None) => about("views"),
+            },
+            variable: match account {
+                Some((_, variable)) => Some(variable),
+                None => known.map(keys::Key::variable),
+            },
         })
     }
 }
@@ -288,7 +319,7 @@ impl Settings {
 fn number(values: &Values, key: &str) -> u64 {
     match values[key].value {
         Value::Number(number) => u64::try_from(number).unwrap_or(0),
-        Value::Text(_) | Value::Texts(_) | Value::Database(_) => 0,
+        Value::Text(_) | Value::Texts(_) | Value::Database(_) | Value::Hidden(_) => 0,
     }
 }
 

@@ -49,6 +49,34 @@ pub enum SettingsError {
         /// The name.
         name: String,
     },
+    /// An account whose name cannot stand in a variable.
+    #[error("{place}: {name:?} cannot be the name of an account")]
+    BadAccountName {
+        /// Where.
+        place: Place,
+        /// The name.
+        name: String,
+    },
+    /// An account without what every account has.
+    #[error("{place}: the account has no `{key}`")]
+    MissingKey {
+        /// Where the account begins.
+        place: Place,
+        /// The key.
+        key: String,
+        /// The variable that would set it.
+        variable: String,
+    },
+    /// A secret in a file that is copied and shown.
+    #[error("{place}: {key} is a secret, which does not belong in this file; it was not read")]
+    SecretInFile {
+        /// Where.
+        place: Place,
+        /// The key.
+        key: String,
+        /// The variable that may hold it.
+        variable: String,
+    },
     /// An address that other machines can reach.
     #[error(
         "{place}: listening on {address} is refused, other machines could reach it without TLS and OAuth"
@@ -80,6 +108,17 @@ impl SettingsError {
             Self::BadViewName { .. } => {
                 "Use 1 to 64 letters, digits, dashes and underscores.".to_owned()
             }
+            Self::BadAccountName { .. } => {
+                "Use 1 to 32 small letters, digits and dashes, a letter first.".to_owned()
+            }
+            Self::MissingKey { key, variable, .. } if key.ends_with(".entity") => format!(
+                "Say whose data the account reads: write `entity` or set {variable}. \
+                 An installation that has declared no entities has one, `personal`."
+            ),
+            Self::MissingKey { variable, .. } => format!("Write it, or set {variable}."),
+            Self::SecretInFile { variable, .. } => format!(
+                "Remove it there, and renew it if others could read it; keep it in the keystore or set {variable}."
+            ),
             Self::BeyondLoopback { .. } => {
                 "Listen on 127.0.0.1 or [::1], and reach it from elsewhere through a tunnel."
                     .to_owned()

@@ -17,6 +17,14 @@ pub(super) enum Kind {
     Remote,
     /// A program and its arguments.
     Command,
+    /// An id, a domain, a sign-in name: one word.
+    Name,
+    /// An https address without user name and password.
+    Https,
+    /// An http or https address without user name and password.
+    Proxy,
+    /// A text that is never printed, from a variable only.
+    Secret,
 }
 
 #[derive(Debug)]
@@ -36,8 +44,8 @@ const fn number(name: &'static str, min: i64, max: i64) -> Key {
 
 pub(super) const LOG_LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 
-/// All keys but those of views, whose names are the owner's.
-pub(super) const KEYS: [Key; 23] = [
+/// All keys but those of accounts and views, whose names are the owner's.
+pub(super) const KEYS: [Key; 24] = [
     Key {
         name: "listen",
         kind: Kind::Address,
@@ -57,6 +65,10 @@ pub(super) const KEYS: [Key; 23] = [
     Key {
         name: "store.url",
         kind: Kind::Database,
+    },
+    Key {
+        name: "secrets.keep_in",
+        kind: Kind::Word(&["auto", "system", "file"]),
     },
     number("ledger.checkpoint_records", 1, 1_000_000),
     number("ledger.checkpoint_ms", 100, DAY_MS),

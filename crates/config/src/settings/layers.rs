@@ -5,9 +5,11 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
+use legation_core::Secret;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::accounts::{self, ACCOUNT_KEYS, AccountKey, Hidden};
 use super::keys::{KEYS, Key, Kind, VIEW_KEYS, nearest};
 use super::{Place, SettingsError, StoreUrl};
 use crate::environment::Environment;
@@ -18,6 +20,7 @@ pub(super) enum Value {
     Text(String),
     Texts(Vec<String>),
     Database(StoreUrl),
+    Hidden(Hidden),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,10 +61,10 @@ pub(super) fn add_environment(
         let variable = key.variable();
         if let Some(text) = environment.get(&variable) {
             let place = Place::Environment { variable };
-            add_text(values, key, text, place)?;
+            add_text(values, key, key.name, text, place)?;
         }
     }
-    Ok(())
+    accounts::add_environment(values, environment)
 }
 
 pub(super) fn add_flags(
@@ -75,7 +78,7 @@ pub(super) fn add_flags(
         let Some(key) = Key::find(name) else {
             return Err(unknown(place, name, ""));
         };
-        add_text(values, key, text, place)?;
+        add_text(values, key, key.name, text, place)?;
     }
     Ok(())
 }
@@ -89,6 +92,7 @@ pub(super) fn misspelt_variables(environment: &Environment) -> Vec<(String, Stri
         .filter_map(|(name, _)| name.to_str())
         .filter(|name| name.starts_with("LEGATION_") && *name != "LEGATION_HOME")
         .filter(|name| !known.iter().any(|variable| variable == name))
+        .filter(|name| accounts::split(name).is_none())
         .filter_map(|name| {
             let tail = |text: &str| text["LEGATION_".len()..].to_owned();
             let tails: Vec<String> = known.iter().map(|variable| tail(variable)).collect();
@@ -98,23 +102,37 @@ pub(super) fn misspelt_variables(environment: &Environment) -> Vec<(String, Stri
         .collect()
 }
 
-fn add_text(values: &mut Values, key: &Key, text: &str, place: Place) -> Result<(), SettingsError> {
+/// Adds a text, under the name `at`, as what the key takes.
+pub(super) fn add_text(
+    values: &mut Values,
+    key: &Key,
+    at: &str,
+    text: &str,
+    place: Place,
+) -> Result<(), SettingsError> {
     let value = match key.kind {
         Kind::Number { .. } => match text.trim().parse() {
             Ok(number) => Value::Number(number),
             Err(_) => Value::Text(text.to_owned()),
         },
         Kind::Command => Value::Texts(text.split_whitespace().map(str::to_owned).collect()),
-        Kind::Word(_) | Kind::Address | Kind::Database | Kind::Folder | Kind::Remote => {
-            Value::Text(text.trim().to_owned())
-        }
+        Kind::Secret => Value::Hidden(Hidden(Secret::new(text.trim()))),
+        Kind::Word(_)
+        | Kind::Address
+        | Kind::Database
+        | Kind::Folder
+        | Kind::Remote
+        | Kind::Name
+        | Kind::Https
+        | Kind::Proxy => Value::Text(text.trim().to_owned()),
     };
-    add_checked(values, key, value, place)
+    add_checked(values, key, at, value, place)
 }
 
 fn add_checked(
     values: &mut Values,
     key: &Key,
+    at: &str,
     value: Value,
     place: Place,
 ) -> Result<(), SettingsError> {
@@ -130,22 +148,42 @@ fn add_checked(
         (Kind::Folder, Value::Text(text)) => text.is_empty() || Path::new(text).is_absolute(),
         (Kind::Remote, Value::Text(text)) => !text.starts_with('-') && !has_password(text),
         (Kind::Command, Value::Texts(_)) => true,
+        (Kind::Name, Value::Text(text)) => {
+            !text.contains(|c: char| c.is_whitespace() || c.is_control())
+        }
+        (Kind::Https, Value::Text(text)) => text.is_empty() || is_address(text, &["https://"]),
+        (Kind::Proxy, Value::Text(text)) => {
+            text.is_empty() || is_address(text, &["https://", "http://"])
+        }
+        (Kind::Secret, Value::Hidden(_)) => true,
         _ => false,
     };
     if !fits {
         return Err(SettingsError::BadValue {
             place,
-            key: key.name.to_owned(),
+            key: at.to_owned(),
             found: match key.kind {
                 // It may be the password that is wrong with it.
-                Kind::Remote => "something else".to_owned(),
+                Kind::Remote | Kind::Https | Kind::Proxy | Kind::Secret => {
+                    "something else".to_owned()
+                }
                 _ => value.to_string(),
             },
             wanted: key.kind.wanted(),
         });
     }
-    values.insert(key.name.to_owned(), Placed { value, place });
+    values.insert(at.to_owned(), Placed { value, place });
     Ok(())
+}
+
+/// An address of a host with nothing secret in it.
+fn is_address(text: &str, schemes: &[&str]) -> bool {
+    let rest = schemes.iter().find_map(|scheme| text.strip_prefix(scheme));
+    rest.is_some_and(|rest| {
+        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let plain = |c: char| c.is_ascii_graphic() && c != '@' && c != '\\';
+        !host.is_empty() && text.chars().all(plain) && !text.contains(['?', '#'])
+    })
 }
 
 /// Whether an address has a password before its host.
@@ -158,7 +196,10 @@ fn has_password(remote: &str) -> bool {
 
 fn unknown(place: Place, key: &str, prefix: &str) -> SettingsError {
     let full = format!("{prefix}{key}");
-    let known = KEYS.iter().map(|known| known.name).chain(["views"]);
+    let known = KEYS
+        .iter()
+        .map(|known| known.name)
+        .chain(["accounts", "views"]);
     let near = nearest(&full, known.clone())
         // The right key in the wrong table is as likely as a wrong letter.
         .or_else(|| {
@@ -192,7 +233,10 @@ impl Reader<'_> {
     fn root(&mut self, table: &DeTable<'_>) -> Result<(), SettingsError> {
         for (key, value) in table {
             match (key.get_ref().as_ref(), value.get_ref()) {
-                (name @ ("ledger" | "limits" | "rate" | "store"), DeValue::Table(members)) => {
+                (
+                    name @ ("ledger" | "limits" | "rate" | "secrets" | "store"),
+                    DeValue::Table(members),
+                ) => {
                     let prefix = format!("{name}.");
                     for (key, value) in members {
                         self.setting(&prefix, key.get_ref(), &key.span(), value)?;
@@ -203,7 +247,16 @@ impl Reader<'_> {
                         self.view(name.get_ref(), &name.span(), view)?;
                     }
                 }
-                (name @ ("ledger" | "limits" | "rate" | "store" | "views"), _) => {
+                ("accounts", DeValue::Table(accounts)) => {
+                    for (name, account) in accounts {
+                        self.account(name.get_ref(), &name.span(), account)?;
+                    }
+                }
+                (
+                    name @ ("accounts" | "ledger" | "limits" | "rate" | "secrets" | "store"
+                    | "views"),
+                    _,
+                ) => {
                     return Err(SettingsError::BadValue {
                         place: self.place(&value.span()),
                         key: name.to_owned(),
@@ -229,7 +282,7 @@ impl Reader<'_> {
             return Err(unknown(place, name, prefix));
         };
         match plain(value.get_ref()) {
-            Ok(value) => add_checked(self.values, key, value, place),
+            Ok(value) => add_checked(self.values, key, key.name, value, place),
             Err(found) => Err(SettingsError::BadValue {
                 place,
                 key: key.name.to_owned(),
@@ -237,6 +290,63 @@ impl Reader<'_> {
                 wanted: key.kind.wanted(),
             }),
         }
+    }
+
+    fn account(
+        &mut self,
+        name: &str,
+        span: &Range<usize>,
+        account: &Spanned<DeValue<'_>>,
+    ) -> Result<(), SettingsError> {
+        let place = self.place(span);
+        if !accounts::is_account_name(name) {
+            return Err(SettingsError::BadAccountName {
+                place,
+                name: name.chars().take(80).collect(),
+            });
+        }
+        let DeValue::Table(members) = account.get_ref() else {
+            return Err(SettingsError::BadValue {
+                place,
+                key: format!("accounts.{name}"),
+                found: "a single value".to_owned(),
+                wanted: "a table with `entity` and `tenant_id`".to_owned(),
+            });
+        };
+        accounts::begin(self.values, name, &place);
+        for (key, value) in members {
+            let place = self.place(&key.span());
+            let full = format!("accounts.{name}.{}", key.get_ref());
+            let Some(known) = AccountKey::find(key.get_ref()) else {
+                let known = ACCOUNT_KEYS.iter().map(|known| known.key.name);
+                let near = nearest(key.get_ref(), known);
+                return Err(SettingsError::UnknownKey {
+                    place,
+                    nearest: near.map(|near| format!("accounts.{name}.{near}")),
+                    key: full,
+                });
+            };
+            if matches!(known.key.kind, Kind::Secret) {
+                let variable = accounts::variable(name, known.key.name);
+                return Err(SettingsError::SecretInFile {
+                    place,
+                    key: full,
+                    variable,
+                });
+            }
+            match plain(value.get_ref()) {
+                Ok(value) => add_checked(self.values, &known.key, &full, value, place)?,
+                Err(found) => {
+                    return Err(SettingsError::BadValue {
+                        place,
+                        key: full,
+                        found: found.to_owned(),
+                        wanted: known.key.kind.wanted(),
+                    });
+                }
+            }
+        }
+        Ok(())
     }
 
     fn view(
@@ -336,6 +446,14 @@ impl Kind {
                 "a Git remote without a password in it: use a key or a credential helper".to_owned()
             }
             Self::Command => "a list: a program and its arguments".to_owned(),
+            Self::Name => "one word".to_owned(),
+            Self::Https => {
+                "an https address of a host, without user name, password and query".to_owned()
+            }
+            Self::Proxy => {
+                "an http or https address, without user name, password and query".to_owned()
+            }
+            Self::Secret => "a secret".to_owned(),
             Self::Database => {
                 "empty, or an address like postgres://legation@db.example.com/legation".to_owned()
             }
@@ -352,6 +470,7 @@ impl fmt::Display for Value {
             Self::Text(text) => write!(f, "{text:?}"),
             Self::Texts(texts) => write!(f, "{texts:?}"),
             Self::Database(url) => write!(f, "{url:?}"),
+            Self::Hidden(secret) => write!(f, "{}", secret.0),
         }
     }
 }

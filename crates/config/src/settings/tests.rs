@@ -69,6 +69,7 @@ fn defaults_are_read_from_their_own_file() {
         rate.poll_per_minute = 0 # How often a minute one client may read a list or ask after a task; 0 is no limit. Calls have budgets of their own.
         rate.server_per_minute = 0 # How many calls a minute one client may make to one server; 0 is no limit.
         rate.tool_per_minute = 0 # How many calls a minute one client may make of one tool; 0 is no limit.
+        secrets.keep_in = "auto" # Where the key is that seals tokens and other secrets: in the keystore of the system if one answers (`auto`), there or nowhere (`system`), or in a file of the data directory (`file`). What was sealed stays where it is.
         slow_start_ms = 10000 # After so many milliseconds a server that is still connecting is warned about.
         store.url = "" # Where the hub keeps its records, approvals and the like: empty for the file state.db in the data directory, else a PostgreSQL database, like postgres://legation:${DB_PASSWORD}@db.example.com/legation. A password that is left out is taken from the variable PGPASSWORD. Beyond this machine the connection is encrypted and the server's certificate checked.
     "#]].assert_eq(&shown);
