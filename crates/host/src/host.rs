@@ -1,8 +1,8 @@
 //! The host: every server of the configuration, running as it should.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use legation_config::{Environment, Instance as Mode, Problem, ServerSpec, Settings, View};
@@ -20,12 +20,15 @@ use crate::instance::{Instance, Key, Phase};
 use crate::pins::{PinError, PinReview};
 use crate::port::Dialer;
 use crate::roster::Roster;
-use crate::server::Server;
 use crate::status::{ServerStatus, State, Summary};
 
 mod describe;
+mod reconcile;
 mod resolve;
 mod set;
+
+pub use reconcile::NoServer;
+use reconcile::Wanted;
 
 /// Everything that offers something, behind [`legation_gate::ServerSet`].
 #[derive(Debug)]
@@ -41,16 +44,6 @@ pub(crate) struct Inner {
     /// One change of the configuration at a time.
     applying: tokio::sync::Mutex<()>,
     wanted: Mutex<Wanted>,
-}
-
-/// What the owner wants to run.
-#[derive(Debug, Default)]
-struct Wanted {
-    specs: Vec<ServerSpec>,
-    problems: Vec<Problem>,
-    /// Servers switched on or off by hand, until the configuration says
-    /// something else of them.
-    switched: HashMap<ServerName, bool>,
 }
 
 /// What a host is made of.
@@ -72,24 +65,6 @@ pub struct HostParts {
     pub version: &'static str,
     /// Where connections are kept up; calls run wherever they are polled.
     pub runtime: tokio::runtime::Handle,
-}
-
-/// There is no server of that name.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no server named {name:?}; nothing was changed")]
-pub struct NoServer {
-    /// The name given.
-    pub name: String,
-}
-
-// === impl NoServer ===
-
-impl NoServer {
-    /// What to do next.
-    #[must_use]
-    pub fn hint(&self) -> &'static str {
-        "`legation mcp list` shows the names"
-    }
 }
 
 // === impl Host ===
@@ -137,27 +112,6 @@ impl Host {
                 wanted: Mutex::default(),
             }),
         })
-    }
-
-    /// Makes the running servers those of a configuration: what is unchanged
-    /// stays untouched, what changed is replaced, what is gone is stopped.
-    /// Applying the same twice does nothing the second time. Returns when what
-    /// had to end has ended.
-    pub async fn apply(&self, specs: Vec<ServerSpec>, problems: Vec<Problem>) {
-        {
-            let mut wanted = self.wanted();
-            let old = std::mem::replace(&mut wanted.specs, specs);
-            let changed = |name: &ServerName| {
-                let of =
-                    |specs: &[ServerSpec]| specs.iter().find(|spec| spec.name == *name).cloned();
-                of(&old) != of(&wanted.specs)
-            };
-            let kept = wanted.switched.iter().filter(|(name, _)| !changed(name));
-            let kept = kept.map(|(name, on)| (name.clone(), *on)).collect();
-            wanted.switched = kept;
-            wanted.problems = problems;
-        }
-        self.reconcile(None).await;
     }
 
     /// Makes the views those of the settings. Whoever looks at one hears that
@@ -229,135 +183,6 @@ impl Host {
             .collect()
     }
 
-    /// Starts or stops a server until its configuration changes.
-    ///
-    /// # Errors
-    /// When there is none of that name.
-    pub async fn switch(&self, name: &str, on: bool) -> Result<(), NoServer> {
-        let known = self.known(name)?;
-        self.wanted().switched.insert(known, on);
-        self.reconcile(None).await;
-        Ok(())
-    }
-
-    /// Stops a server and starts it again.
-    ///
-    /// # Errors
-    /// When there is none of that name.
-    pub async fn reload(&self, name: &str) -> Result<(), NoServer> {
-        let known = self.known(name)?;
-        self.reconcile(Some(&known)).await;
-        Ok(())
-    }
-
-    fn known(&self, name: &str) -> Result<ServerName, NoServer> {
-        let wanted = self.wanted();
-        let found = wanted.specs.iter().find(|spec| spec.name.as_str() == name);
-        found.map(|spec| spec.name.clone()).ok_or_else(|| NoServer {
-            name: name.to_owned(),
-        })
-    }
-
-    fn wanted(&self) -> std::sync::MutexGuard<'_, Wanted> {
-        self.inner
-            .wanted
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn reconcile(&self, again: Option<&ServerName>) {
-        let one_at_a_time = self.inner.applying.lock().await;
-        let common = &self.inner.common;
-        let wanted: Vec<(ServerSpec, bool)> = {
-            let wanted = self.wanted();
-            let enabled = |spec: &ServerSpec| {
-                let switched = wanted.switched.get(&spec.name).copied();
-                switched.unwrap_or(!spec.disabled)
-            };
-            let specs = wanted.specs.iter();
-            specs.map(|spec| (spec.clone(), enabled(spec))).collect()
-        };
-        let old = self.inner.roster.load_full();
-        let mut kept = Vec::new();
-        let mut begun = Vec::new();
-        for (spec, enabled) in wanted {
-            let same = old.all().iter().find(|server| {
-                *server.spec == spec && server.enabled == enabled && again != Some(&spec.name)
-            });
-            match same {
-                Some(server) => kept.push(Arc::clone(server)),
-                None => {
-                    let before = old.all().iter().find(|server| {
-                        server.spec.name == spec.name && server.spec.source == spec.source
-                    });
-                    let before = before.map(|before| &**before);
-                    begun.push(Arc::new(Server::new(common, spec, enabled, before)));
-                }
-            }
-        }
-        let ended: Vec<_> = old
-            .all()
-            .iter()
-            .filter(|server| !kept.iter().any(|kept| Arc::ptr_eq(kept, server)))
-            .cloned()
-            .collect();
-        if begun.is_empty() && ended.is_empty() && kept.len() == old.all().len() {
-            return;
-        }
-        common.keep_names();
-        let all: Vec<_> = kept.into_iter().chain(begun.iter().cloned()).collect();
-        common.set_servers(&all);
-        self.inner.roster.store(Arc::new(Roster::new(all)));
-        self.inner.catalogue.clear();
-        common.lists_changed();
-        self.tell_changes(&old);
-        // The new one of a server connects when the old one is gone: two at once
-        // may want the same port, file or lock.
-        for server in &begun {
-            server.start(common);
-            if !ended
-                .iter()
-                .any(|ended| ended.spec.name == server.spec.name)
-            {
-                server.release();
-            }
-        }
-        let ends = ended.iter().map(|server| server.end(common, true));
-        futures_util::future::join_all(ends).await;
-        for server in &begun {
-            server.release();
-        }
-        drop(one_at_a_time);
-    }
-
-    /// Tells of every list that a new roster shows differently.
-    fn tell_changes(&self, old: &Roster) {
-        let new = self.inner.roster.load();
-        let names: BTreeSet<&ServerName> = old
-            .all()
-            .iter()
-            .chain(new.all())
-            .map(|server| &server.spec.name)
-            .collect();
-        for name in names {
-            let (before, after) = (versions(old, name), versions(&new, name));
-            for (kind, (before, after)) in
-                ListKind::ALL.into_iter().zip(before.into_iter().zip(after))
-            {
-                if before != after {
-                    self.inner.common.tell(HubEvent::ListChanged {
-                        server: name.clone(),
-                        kind,
-                        audience: legation_gate::Audience::All,
-                    });
-                }
-            }
-            self.inner.common.tell(HubEvent::StatusChanged {
-                server: name.clone(),
-            });
-        }
-    }
-
     /// Every server as it is now, in the order of the catalogue.
     #[must_use]
     pub fn status(&self) -> Vec<ServerStatus> {
@@ -419,17 +244,6 @@ impl Host {
             }
         }
     }
-
-    /// Ends every server and waits until nothing of them is left.
-    pub async fn shutdown(&self) {
-        let one_at_a_time = self.inner.applying.lock().await;
-        let common = &self.inner.common;
-        let old = self.inner.roster.swap(Arc::default());
-        let ends = old.all().iter().map(|server| server.end(common, false));
-        futures_util::future::join_all(ends).await;
-        common.background.shutdown().await;
-        drop(one_at_a_time);
-    }
 }
 
 // === impl Inner ===
@@ -466,19 +280,6 @@ impl Inner {
             .filter(|server| server.spec.instance == Mode::Client);
         own.filter_map(|server| server.running(&key)).collect()
     }
-}
-
-/// The versions of a server's lists; what it does not show counts as empty.
-fn versions(roster: &Roster, name: &ServerName) -> [Vec<u64>; 4] {
-    ListKind::ALL.map(|kind| {
-        roster
-            .named(name.as_str())
-            .filter(|server| server.enabled)
-            .filter_map(|server| server.known.load_full())
-            .filter(|known| !known.definitions.list(kind).items().is_empty())
-            .map(|known| known.shelf(kind).version)
-            .collect()
-    })
 }
 
 #[cfg(test)]

@@ -19,15 +19,18 @@ use legation_filter::inspect::{self, Finding};
 use legation_gate::ListKind;
 use legation_gate::policy::PinState;
 use legation_store::{PinRow, Store};
-use legation_wire::json::{Limits, Object, Raw};
+use legation_wire::json::{Limits, Raw};
 use sha2::{Digest as _, Sha256};
 
 use crate::definitions::Definitions;
 use crate::server::Server;
 
 mod known;
+mod pinned;
 mod review;
+mod row;
 
+pub(crate) use pinned::Pinned;
 pub use review::{PinError, PinReview};
 
 /// The kind under which a server's instructions are pinned; they have no name.
@@ -74,15 +77,6 @@ struct Pin {
     state: PinState,
     /// What came instead.
     other: Option<[u8; 32]>,
-}
-
-/// What a set of definitions has that is not simply approved.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Pinned {
-    tools: HashMap<Box<str>, PinState>,
-    prompts: HashMap<Box<str>, PinState>,
-    templates: HashMap<Box<str>, PinState>,
-    instructions: PinState,
 }
 
 /// One definition on its way to the register.
@@ -168,45 +162,6 @@ impl Pins {
         pinned
     }
 
-    /// A row for the store. What is agreed to stays in it until something else
-    /// is: a difference can be shown only while both are known.
-    fn row(
-        &self,
-        owner: &str,
-        seen: &Seen<'_>,
-        pin: Pin,
-        (old, findings): (bool, &[Finding]),
-    ) -> PinRow {
-        let now = self.clock.wall().0;
-        let (kind, item) = &seen.thing;
-        let stored = old
-            .then(|| self.store.pin_get(owner, kind, item).ok().flatten())
-            .flatten();
-        let mut row = stored.unwrap_or_else(|| PinRow {
-            server: owner.to_owned(),
-            kind: (*kind).to_owned(),
-            item: item.to_string(),
-            hash: pin.hash,
-            definition: seen.text.as_bytes().to_vec(),
-            state: legation_store::PinState::New,
-            findings: Vec::new(),
-            first_seen_ms: now,
-            changed_ms: None,
-            decided_ms: None,
-            decided_by: None,
-        });
-        if pin.hash == seen.hash {
-            row.hash = pin.hash;
-            row.definition = seen.text.as_bytes().to_vec();
-        }
-        if pin.other.is_some() {
-            row.changed_ms = Some(now);
-        }
-        row.findings = note(pin.other.map(|_| seen.text), findings);
-        row.state = stored_state(pin.state);
-        row
-    }
-
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -223,8 +178,8 @@ impl Known {
         };
         let pin = Pin {
             hash: row.hash,
-            state: state_of(row.state),
-            other: other(row).map(|text| Sha256::digest(text.as_bytes()).into()),
+            state: row::state_of(row.state),
+            other: row::other(row).map(|text| Sha256::digest(text.as_bytes()).into()),
         };
         self.insert(&row.server, (kind, row.item.as_str().into()), pin);
     }
@@ -256,67 +211,6 @@ impl Known {
             findings.extend(inspect::shadowed(name, others.map(|(_, theirs)| &**theirs)));
         }
         findings
-    }
-}
-
-// === impl Pinned ===
-
-impl Pinned {
-    /// What is known of one definition.
-    pub(crate) fn state(&self, kind: ListKind, name: &str) -> PinState {
-        let found = self.of(kind).and_then(|of| of.get(name));
-        found.copied().unwrap_or_default()
-    }
-
-    /// Whether a definition is set aside.
-    pub(crate) fn hides(&self, kind: ListKind, name: &str) -> bool {
-        matches!(
-            self.state(kind, name),
-            PinState::Changed | PinState::Quarantined
-        )
-    }
-
-    /// Whether the instructions may be passed on: they are read by models
-    /// before anybody could be asked.
-    pub(crate) fn shows_instructions(&self) -> bool {
-        self.instructions == PinState::Approved
-    }
-
-    /// Whether a list reads the same under both.
-    pub(crate) fn same(&self, other: &Self, kind: ListKind) -> bool {
-        self.of(kind) == other.of(kind)
-    }
-
-    /// How many definitions wait for somebody to look at them.
-    pub(crate) fn waiting(&self) -> usize {
-        let lists = [&self.tools, &self.prompts, &self.templates];
-        let instructions = usize::from(self.instructions != PinState::Approved);
-        lists.iter().map(|of| of.len()).sum::<usize>() + instructions
-    }
-
-    fn of(&self, kind: ListKind) -> Option<&HashMap<Box<str>, PinState>> {
-        match kind {
-            ListKind::Tools => Some(&self.tools),
-            ListKind::Prompts => Some(&self.prompts),
-            ListKind::Templates => Some(&self.templates),
-            ListKind::Resources => None,
-        }
-    }
-
-    fn put(&mut self, (kind, name): &Thing, state: PinState) {
-        if *kind == INSTRUCTIONS {
-            self.instructions = state;
-            return;
-        }
-        if state == PinState::Approved {
-            return;
-        }
-        let of = match *kind {
-            TOOL => &mut self.tools,
-            "prompt" => &mut self.prompts,
-            _ => &mut self.templates,
-        };
-        of.insert(name.clone(), state);
     }
 }
 
@@ -437,46 +331,6 @@ fn owner(spec: &ServerSpec) -> Box<str> {
     match &spec.source {
         Source::Workspace { folder, .. } => format!("{name}@{}", folder.display()).into(),
         Source::User { .. } | Source::Additional { .. } => name.as_str().into(),
-    }
-}
-
-/// What stands beside a pin in the store: what came instead of it, and what
-/// speaks against what the server says now.
-fn note(other: Option<&str>, findings: &[Finding]) -> Vec<u8> {
-    let mut note = Object::new();
-    if let Some(text) = other {
-        note.set("other", Raw::str(text));
-    }
-    if !findings.is_empty() {
-        let lines: Vec<Raw> = findings
-            .iter()
-            .map(|finding| Raw::str(&finding.to_string()))
-            .collect();
-        note.set("findings", Raw::array(&lines));
-    }
-    note.to_raw().as_text().as_bytes().to_vec()
-}
-
-fn other(row: &PinRow) -> Option<String> {
-    let note = Raw::parse(row.findings.clone().into(), &STORED).ok()?;
-    Some(note.get("other")?.to_str()?.into_owned())
-}
-
-fn state_of(state: legation_store::PinState) -> PinState {
-    match state {
-        legation_store::PinState::New => PinState::New,
-        legation_store::PinState::Approved => PinState::Approved,
-        legation_store::PinState::Changed => PinState::Changed,
-        legation_store::PinState::Quarantined => PinState::Quarantined,
-    }
-}
-
-fn stored_state(state: PinState) -> legation_store::PinState {
-    match state {
-        PinState::New => legation_store::PinState::New,
-        PinState::Approved => legation_store::PinState::Approved,
-        PinState::Changed => legation_store::PinState::Changed,
-        PinState::Quarantined => legation_store::PinState::Quarantined,
     }
 }
 

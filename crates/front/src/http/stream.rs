@@ -11,65 +11,28 @@ use std::future::Future as _;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
-use http::StatusCode;
-use legation_core::{Cancel, CancelReason};
+use legation_core::CancelReason;
 use legation_wire::sse::{Event, write_comment};
 use tokio::time::Sleep;
 
-use super::guard::Accepts;
-use super::reply::{self, Reply};
-use crate::outbox::{Next, Outbox, Weight};
+use crate::outbox::{Next, Outbox};
 use crate::session::Session;
 use crate::shared::Shared;
+
+mod exchange;
+
+pub(super) use exchange::{Answer, Exchange, Lost, Waiting};
 
 /// A chunk is filled with waiting messages up to this many bytes.
 const CHUNK: usize = 16 * 1024;
 /// What a client is told to wait before it comes back, in milliseconds.
 const RETRY_MS: u64 = 1000;
-/// How long a call that was called off may take to end.
-const CALL_OFF: Duration = Duration::from_secs(5);
-
-/// How a request ends.
-#[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: StatusCode,
-    /// `None` when the client called the request off.
-    pub(super) message: Option<Bytes>,
-}
-
 /// The client did not read for too long.
 #[derive(Debug, thiserror::Error)]
 #[error("the client did not read what was sent to it")]
 pub(super) struct Broken;
-
-/// What becomes of a call whose connection is lost.
-#[derive(Debug)]
-pub(super) enum Lost {
-    /// It is called off.
-    CallOff(Cancel),
-    /// It goes on for its session.
-    Survive,
-}
-
-/// A request that is being answered.
-pub(super) struct Exchange {
-    shared: Arc<Shared>,
-    answer: Option<BoxFuture<'static, Answer>>,
-    outbox: Arc<Outbox>,
-    lost: Lost,
-}
-
-/// A request whose answer its connection waits for.
-pub(super) struct Waiting {
-    exchange: Exchange,
-    accepts: Accepts,
-    session: Option<Arc<Session>>,
-    answer: Option<Answer>,
-}
 
 /// What makes a stream one that a client can come back to.
 #[derive(Debug)]
@@ -91,139 +54,6 @@ pub(super) struct EventStream {
     /// Ends with the stream (the pair of 2024-11-05).
     session: Option<Arc<Session>>,
     over: bool,
-}
-
-// === impl Exchange ===
-
-impl Exchange {
-    pub(super) fn new(
-        shared: &Arc<Shared>,
-        answer: BoxFuture<'static, Answer>,
-        outbox: &Arc<Outbox>,
-        lost: Lost,
-    ) -> Self {
-        Self {
-            shared: Arc::clone(shared),
-            answer: Some(answer),
-            outbox: Arc::clone(outbox),
-            lost,
-        }
-    }
-
-    /// To be waited for until there is the answer, or the first thing to be
-    /// said before it. `session` makes a stream resumable.
-    pub(super) fn wait(self, accepts: Accepts, session: Option<Arc<Session>>) -> Waiting {
-        Waiting {
-            exchange: self,
-            accepts,
-            session,
-            answer: None,
-        }
-    }
-
-    /// Puts the answer behind what was said before it.
-    fn finish(&mut self, answer: Answer) {
-        if let Some(message) = answer.message {
-            self.outbox.push(message, Weight::Answer);
-        }
-        self.outbox.finish();
-    }
-}
-
-impl Drop for Exchange {
-    fn drop(&mut self) {
-        let Some(answer) = self.answer.take() else {
-            return;
-        };
-        let limit = match &self.lost {
-            Lost::CallOff(cancel) => {
-                cancel.cancel(CancelReason::ClientCancelled);
-                CALL_OFF
-            }
-            Lost::Survive => self.shared.settings.survive,
-        };
-        // Outside a runtime the process is ending, and the call with it.
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-            return;
-        };
-        let outbox = Arc::clone(&self.outbox);
-        self.shared
-            .tasks
-            .spawn_on(&runtime, "call without its client", async move {
-                if let Ok(answer) = tokio::time::timeout(limit, answer).await
-                    && let Some(message) = answer.message
-                {
-                    outbox.push(message, Weight::Answer);
-                }
-                outbox.finish();
-            });
-    }
-}
-
-impl fmt::Debug for Exchange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Exchange")
-            .field("answered", &self.answer.is_none())
-            .finish_non_exhaustive()
-    }
-}
-
-// === impl Waiting ===
-
-impl Waiting {
-    /// Ready when there is something to respond with.
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.accepts.events && !self.accepts.json {
-            return Poll::Ready(());
-        }
-        if let Some(answer) = self.exchange.answer.as_mut()
-            && let Poll::Ready(answer) = answer.as_mut().poll(cx)
-        {
-            self.exchange.answer = None;
-            self.answer = Some(answer);
-            return Poll::Ready(());
-        }
-        if self.accepts.events {
-            self.exchange.outbox.poll_ready(cx, 0)
-        } else {
-            Poll::Pending
-        }
-    }
-
-    /// Whether the client can be shown a sign of life before the answer.
-    pub(super) fn shows_life(&self) -> bool {
-        self.accepts.events
-    }
-
-    /// What there is to respond with.
-    pub(super) fn into_reply(mut self) -> Reply {
-        let has_more = !self.exchange.outbox.is_empty();
-        if let Some(answer) = self.answer.take() {
-            let plain = answer.status != StatusCode::OK || !has_more;
-            if (plain && self.accepts.json) || !self.accepts.events {
-                return match answer.message {
-                    Some(message) => reply::json(answer.status, message),
-                    None => reply::empty(StatusCode::ACCEPTED),
-                };
-            }
-            self.exchange.finish(answer);
-        }
-        let outbox = &self.exchange.outbox;
-        let resumable = self.session.map(|session| Resumable {
-            number: session.stream_opened(outbox),
-            session,
-            reader: None,
-        });
-        reply::events(EventStream::new(self.exchange, 0, resumable, true))
-    }
-}
-
-impl fmt::Debug for Waiting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Waiting")
-            .field("exchange", &self.exchange)
-            .finish_non_exhaustive()
-    }
 }
 
 // === impl Resumable ===

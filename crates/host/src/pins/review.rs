@@ -5,7 +5,8 @@ use legation_store::{PinRow, StoreError};
 use legation_wire::json::Raw;
 use sha2::{Digest as _, Sha256};
 
-use super::{INSTRUCTIONS, PINNED, Pin, Pins, STORED, note, other, stored_state};
+use super::row::{note, other, stored_state};
+use super::{INSTRUCTIONS, PINNED, Pin, Pins, STORED};
 
 /// One definition that waits for somebody to look at it.
 #[derive(Debug, Clone, PartialEq, Eq)]

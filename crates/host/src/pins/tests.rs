@@ -1,3 +1,4 @@
+use super::row::note;
 use super::*;
 
 const OLD: [u8; 32] = [1; 32];

@@ -1,0 +1,218 @@
+//! Making what runs what the owner wants to run.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, PoisonError};
+
+use legation_config::{Problem, ServerSpec};
+use legation_core::ServerName;
+use legation_gate::{HubEvent, ListKind};
+
+use super::Host;
+use crate::roster::Roster;
+use crate::server::Server;
+
+/// What the owner wants to run.
+#[derive(Debug, Default)]
+pub(crate) struct Wanted {
+    pub(super) specs: Vec<ServerSpec>,
+    pub(super) problems: Vec<Problem>,
+    /// Servers switched on or off by hand, until the configuration says
+    /// something else of them.
+    switched: HashMap<ServerName, bool>,
+}
+
+/// There is no server of that name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no server named {name:?}; nothing was changed")]
+pub struct NoServer {
+    /// The name given.
+    pub name: String,
+}
+
+// === impl NoServer ===
+
+impl NoServer {
+    /// What to do next.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        "`legation mcp list` shows the names"
+    }
+}
+
+// === impl Host ===
+
+impl Host {
+    /// Makes the running servers those of a configuration: what is unchanged
+    /// stays untouched, what changed is replaced, what is gone is stopped.
+    /// Applying the same twice does nothing the second time. Returns when what
+    /// had to end has ended.
+    pub async fn apply(&self, specs: Vec<ServerSpec>, problems: Vec<Problem>) {
+        {
+            let mut wanted = self.wanted();
+            let old = std::mem::replace(&mut wanted.specs, specs);
+            let changed = |name: &ServerName| {
+                let of =
+                    |specs: &[ServerSpec]| specs.iter().find(|spec| spec.name == *name).cloned();
+                of(&old) != of(&wanted.specs)
+            };
+            let kept = wanted.switched.iter().filter(|(name, _)| !changed(name));
+            let kept = kept.map(|(name, on)| (name.clone(), *on)).collect();
+            wanted.switched = kept;
+            wanted.problems = problems;
+        }
+        self.reconcile(None).await;
+    }
+
+    /// Starts or stops a server until its configuration changes.
+    ///
+    /// # Errors
+    /// When there is none of that name.
+    pub async fn switch(&self, name: &str, on: bool) -> Result<(), NoServer> {
+        let known = self.known(name)?;
+        self.wanted().switched.insert(known, on);
+        self.reconcile(None).await;
+        Ok(())
+    }
+
+    /// Stops a server and starts it again.
+    ///
+    /// # Errors
+    /// When there is none of that name.
+    pub async fn reload(&self, name: &str) -> Result<(), NoServer> {
+        let known = self.known(name)?;
+        self.reconcile(Some(&known)).await;
+        Ok(())
+    }
+
+    fn known(&self, name: &str) -> Result<ServerName, NoServer> {
+        let wanted = self.wanted();
+        let found = wanted.specs.iter().find(|spec| spec.name.as_str() == name);
+        found.map(|spec| spec.name.clone()).ok_or_else(|| NoServer {
+            name: name.to_owned(),
+        })
+    }
+
+    pub(super) fn wanted(&self) -> std::sync::MutexGuard<'_, Wanted> {
+        self.inner
+            .wanted
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn reconcile(&self, again: Option<&ServerName>) {
+        let one_at_a_time = self.inner.applying.lock().await;
+        let common = &self.inner.common;
+        let wanted: Vec<(ServerSpec, bool)> = {
+            let wanted = self.wanted();
+            let enabled = |spec: &ServerSpec| {
+                let switched = wanted.switched.get(&spec.name).copied();
+                switched.unwrap_or(!spec.disabled)
+            };
+            let specs = wanted.specs.iter();
+            specs.map(|spec| (spec.clone(), enabled(spec))).collect()
+        };
+        let old = self.inner.roster.load_full();
+        let mut kept = Vec::new();
+        let mut begun = Vec::new();
+        for (spec, enabled) in wanted {
+            let same = old.all().iter().find(|server| {
+                *server.spec == spec && server.enabled == enabled && again != Some(&spec.name)
+            });
+            match same {
+                Some(server) => kept.push(Arc::clone(server)),
+                None => {
+                    let before = old.all().iter().find(|server| {
+                        server.spec.name == spec.name && server.spec.source == spec.source
+                    });
+                    let before = before.map(|before| &**before);
+                    begun.push(Arc::new(Server::new(common, spec, enabled, before)));
+                }
+            }
+        }
+        let ended: Vec<_> = old
+            .all()
+            .iter()
+            .filter(|server| !kept.iter().any(|kept| Arc::ptr_eq(kept, server)))
+            .cloned()
+            .collect();
+        if begun.is_empty() && ended.is_empty() && kept.len() == old.all().len() {
+            return;
+        }
+        common.keep_names();
+        let all: Vec<_> = kept.into_iter().chain(begun.iter().cloned()).collect();
+        common.set_servers(&all);
+        self.inner.roster.store(Arc::new(Roster::new(all)));
+        self.inner.catalogue.clear();
+        common.lists_changed();
+        self.tell_changes(&old);
+        // The new one of a server connects when the old one is gone: two at once
+        // may want the same port, file or lock.
+        for server in &begun {
+            server.start(common);
+            if !ended
+                .iter()
+                .any(|ended| ended.spec.name == server.spec.name)
+            {
+                server.release();
+            }
+        }
+        let ends = ended.iter().map(|server| server.end(common, true));
+        futures_util::future::join_all(ends).await;
+        for server in &begun {
+            server.release();
+        }
+        drop(one_at_a_time);
+    }
+
+    /// Tells of every list that a new roster shows differently.
+    fn tell_changes(&self, old: &Roster) {
+        let new = self.inner.roster.load();
+        let names: BTreeSet<&ServerName> = old
+            .all()
+            .iter()
+            .chain(new.all())
+            .map(|server| &server.spec.name)
+            .collect();
+        for name in names {
+            let (before, after) = (versions(old, name), versions(&new, name));
+            for (kind, (before, after)) in
+                ListKind::ALL.into_iter().zip(before.into_iter().zip(after))
+            {
+                if before != after {
+                    self.inner.common.tell(HubEvent::ListChanged {
+                        server: name.clone(),
+                        kind,
+                        audience: legation_gate::Audience::All,
+                    });
+                }
+            }
+            self.inner.common.tell(HubEvent::StatusChanged {
+                server: name.clone(),
+            });
+        }
+    }
+
+    /// Ends every server and waits until nothing of them is left.
+    pub async fn shutdown(&self) {
+        let one_at_a_time = self.inner.applying.lock().await;
+        let common = &self.inner.common;
+        let old = self.inner.roster.swap(Arc::default());
+        let ends = old.all().iter().map(|server| server.end(common, false));
+        futures_util::future::join_all(ends).await;
+        common.background.shutdown().await;
+        drop(one_at_a_time);
+    }
+}
+
+/// The versions of a server's lists; what it does not show counts as empty.
+fn versions(roster: &Roster, name: &ServerName) -> [Vec<u64>; 4] {
+    ListKind::ALL.map(|kind| {
+        roster
+            .named(name.as_str())
+            .filter(|server| server.enabled)
+            .filter_map(|server| server.known.load_full())
+            .filter(|known| !known.definitions.list(kind).items().is_empty())
+            .map(|known| known.shelf(kind).version)
+            .collect()
+    })
+}

@@ -1,0 +1,194 @@
+//! What every part of the hub shares.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use legation_cli::{CliError, Exit};
+use legation_config::servers::{Loaded, ProblemKind, ServerSpec};
+use legation_config::{Environment, Settings};
+use legation_core::error::chain;
+use legation_core::process::GuardPath;
+use legation_core::{BootId, Home, SharedClock};
+use legation_front::Front;
+use legation_gate::redaction::Redaction;
+use legation_gate::{Asking, Gate};
+use legation_host::{Host, HostParts};
+use legation_keystore::Keystore;
+use legation_ledger::Ledger;
+use legation_policy::{KnownTool, Policy};
+use legation_store::Store;
+use tokio::sync::{Notify, watch as latest};
+
+use super::HubOptions;
+use crate::serve::credentials::Keys;
+use crate::serve::natives;
+
+/// What the hub's own tasks and the administration share.
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) home: Home,
+    pub(crate) environment: Environment,
+    pub(crate) clock: SharedClock,
+    pub(crate) started: Instant,
+    pub(crate) boot: BootId,
+    pub(crate) host: Arc<Host>,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) keystore: Arc<Keystore>,
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) no_auth: bool,
+    pub(crate) additional: Vec<String>,
+    pub(crate) folder: PathBuf,
+    pub(crate) listen: Option<SocketAddr>,
+    pub(super) flags: Vec<(String, String)>,
+    pub(super) front: std::sync::OnceLock<Arc<Front>>,
+    problems: Mutex<Vec<String>>,
+    /// The owner's servers as `mcp.json` last held them in one piece.
+    known: Mutex<Vec<ServerSpec>>,
+    /// The servers and tools for which the rules in force were read.
+    defined: Mutex<(Vec<ServerSpec>, Vec<KnownTool>)>,
+    pub(super) changed: Notify,
+    pub(super) ended: latest::Sender<Option<&'static str>>,
+}
+
+impl Inner {
+    pub(super) fn new(
+        options: &HubOptions,
+        (store, keystore): (&Arc<Store>, Arc<Keystore>),
+        ledger: Arc<Ledger>,
+        listen: Option<SocketAddr>,
+        asking: Asking,
+    ) -> Result<(Arc<Self>, Settings), CliError> {
+        let failed = |error: &dyn std::error::Error| CliError::failed(error);
+        let settings = options.settings.clone();
+        let keys = Arc::new(Keys::default());
+        let host = Host::new(HostParts {
+            home: options.home.clone(),
+            settings: settings.clone(),
+            environment: options.environment.clone(),
+            store: Arc::clone(store),
+            clock: options.clock.clone(),
+            guard: GuardPath::this_program().map_err(|error| failed(&error))?,
+            version: crate::VERSION,
+            runtime: tokio::runtime::Handle::current(),
+        });
+        let (servers, windows) = natives::beside(&host, &ledger);
+        let gate = Gate::new(
+            servers,
+            Arc::clone(&ledger),
+            // Until every file is read, which is before anybody is served.
+            Policy::unavailable(),
+            keys.known(options.no_auth),
+            asking,
+        )
+        .with_redaction(Redaction::new(
+            Arc::clone(store),
+            Arc::clone(&keystore),
+            options.clock.clone(),
+        ));
+        let gate = Arc::new(gate);
+        windows.open(&gate);
+        let inner = Arc::new(Self {
+            home: options.home.clone(),
+            environment: options.environment.clone(),
+            clock: options.clock.clone(),
+            started: options.clock.now(),
+            boot: BootId::random()
+                .map_err(|error| CliError::new(Exit::Failed, error.to_string()))?,
+            host,
+            gate,
+            ledger,
+            keystore,
+            keys,
+            no_auth: options.no_auth,
+            additional: options.additional.clone(),
+            folder: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
+            listen,
+            flags: options.flags.clone(),
+            front: std::sync::OnceLock::new(),
+            problems: Mutex::new(Vec::new()),
+            known: Mutex::new(Vec::new()),
+            defined: Mutex::new((Vec::new(), Vec::new())),
+            changed: Notify::new(),
+            ended: latest::Sender::new(None),
+        });
+        Ok((inner, settings))
+    }
+
+    /// Ends the hub; the first reason counts.
+    pub(crate) fn end(&self, reason: &'static str) {
+        self.ended.send_if_modified(|ended| {
+            let first = ended.is_none();
+            ended.get_or_insert(reason);
+            first
+        });
+    }
+
+    /// Has every file read again, soon.
+    pub(crate) fn reload(&self) {
+        self.changed.notify_one();
+    }
+
+    /// What is wrong at the moment.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let problems = self.problems.lock();
+        let mut problems = problems.unwrap_or_else(PoisonError::into_inner).clone();
+        problems.extend(self.ledger.problems());
+        problems
+    }
+
+    pub(crate) fn set_problems(&self, problems: Vec<String>) {
+        *self.problems.lock().unwrap_or_else(PoisonError::into_inner) = problems;
+    }
+
+    /// What the rules in force were read for.
+    pub(crate) fn defined(&self) -> (Vec<ServerSpec>, Vec<KnownTool>) {
+        let defined = self.defined.lock();
+        defined.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_defined(&self, servers: &[ServerSpec], known: Vec<KnownTool>) {
+        let defined = (servers.to_vec(), known);
+        *self.defined.lock().unwrap_or_else(PoisonError::into_inner) = defined;
+    }
+
+    /// A file that an editor saved by halves, or with a comma too many, takes no
+    /// server away: those it held last stay until it can be read again.
+    pub(crate) fn keep_known(&self, user: &mut Loaded) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if user.files_are_whole() {
+            known.clone_from(&user.servers);
+            return;
+        }
+        user.servers.clone_from(&known);
+        if known.is_empty() {
+            return;
+        }
+        for problem in &mut user.problems {
+            if problem.kind == ProblemKind::File {
+                problem
+                    .message
+                    .push_str("; the servers it held before stay as they were");
+            }
+        }
+    }
+
+    /// The settings as their layers are now, or what is wrong with them. But for
+    /// the views a hub keeps those it started with.
+    pub(crate) fn settings(&self) -> Result<Settings, String> {
+        let flags: Vec<(&str, String)> = self
+            .flags
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.clone()))
+            .collect();
+        Settings::load(&self.home, &self.environment, &flags).map_err(|error| {
+            format!(
+                "the next start will fail: {} ({})",
+                chain(&error),
+                error.hint()
+            )
+        })
+    }
+}
