@@ -9,8 +9,12 @@ use memchr::memmem;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::journal::Journal;
+
 /// The `_meta` key that marks a request of the modern era (2026-07-28, basic/versioning).
 const VERSION_KEY: &[u8] = b"io.modelcontextprotocol/protocolVersion";
+/// How a tool says that it only reads.
+const READS: &str = r#","annotations":{"readOnlyHint":true}"#;
 /// The length of a `kib` result's text in bytes.
 const KIB: usize = 1024;
 
@@ -44,6 +48,8 @@ pub struct Server {
     era: Era,
     /// The members of `tools/list`'s `tools`, serialised once.
     tools: String,
+    /// Where executed calls are written down, if anywhere.
+    journal: Option<Journal>,
 }
 
 #[derive(Deserialize)]
@@ -78,15 +84,30 @@ impl Server {
     pub fn new(era: Era, extra: usize) -> Self {
         let schema = r#"{"type":"object","properties":{"text":{"type":"string","description":"What to say"}},"required":["text"]}"#;
         let mut tools = format!(
-            r#"{{"name":"echo","description":"Returns its text","inputSchema":{schema},"annotations":{{"readOnlyHint":true}}}},{{"name":"kib","description":"Returns 1 KiB that begins with its text","inputSchema":{schema},"annotations":{{"readOnlyHint":true}}}}"#
+            r#"{{"name":"echo","description":"Returns its text","inputSchema":{schema}{READS}}},{{"name":"kib","description":"Returns 1 KiB that begins with its text","inputSchema":{schema}{READS}}}"#
         );
         for number in 0..extra {
             let more = format!(
-                r#",{{"name":"tool_{number:05}","title":"Tool {number}","description":"Does the thing number {number}, and says so afterwards","inputSchema":{schema},"annotations":{{"readOnlyHint":true}}}}"#
+                r#",{{"name":"tool_{number:05}","title":"Tool {number}","description":"Does the thing number {number}, and says so afterwards","inputSchema":{schema}{READS}}}"#
             );
             tools.push_str(&more);
         }
-        Self { era, tools }
+        Self {
+            era,
+            tools,
+            journal: None,
+        }
+    }
+
+    /// The same, but every call is written down before it is answered. That is a change, so its
+    /// tools do not say that they only read.
+    #[must_use]
+    pub fn with_journal(self, journal: Journal) -> Self {
+        Self {
+            tools: self.tools.replace(READS, ""),
+            journal: Some(journal),
+            ..self
+        }
     }
 
     /// Appends the answer to `message` to `out`.
@@ -107,7 +128,9 @@ impl Server {
             return Answered::Error(400);
         }
         match method {
-            "tools/call" => return call(id, incoming.params, modern, out),
+            "tools/call" => {
+                return call(id, incoming.params, modern, self.journal.as_ref(), out);
+            }
             "initialize" if !modern => {
                 let revision = r#""protocolVersion":"2025-11-25","#;
                 result(
@@ -148,7 +171,13 @@ impl Server {
 }
 
 /// One `tools/call`; every tool but `kib` returns its text.
-fn call(id: &RawValue, params: Option<&RawValue>, modern: bool, out: &mut Vec<u8>) -> Answered {
+fn call(
+    id: &RawValue,
+    params: Option<&RawValue>,
+    modern: bool,
+    journal: Option<&Journal>,
+    out: &mut Vec<u8>,
+) -> Answered {
     let Some(call) = params.and_then(|p| serde_json::from_str::<CallParams<'_>>(p.get()).ok())
     else {
         error(out, id, -32602, "A call needs a name");
@@ -159,6 +188,10 @@ fn call(id: &RawValue, params: Option<&RawValue>, modern: bool, out: &mut Vec<u8
         };
     };
     let mut text = call.arguments.map(|a| a.text).unwrap_or_default();
+    if journal.is_some_and(|journal| journal.write(&call.name, &text).is_err()) {
+        error(out, id, -32603, "The call could not be written down");
+        return Answered::Reply;
+    }
     if call.name == "kib" && text.len() < KIB {
         let padding = "x".repeat(KIB - text.len());
         text.to_mut().push_str(&padding);

@@ -9,6 +9,7 @@ pub mod answer;
 pub mod client;
 pub mod http;
 pub mod idle;
+pub mod journal;
 pub mod listing;
 pub mod load;
 pub mod serve;

@@ -83,7 +83,9 @@ struct FilterKey {
 // === impl Gate ===
 
 impl Gate {
-    /// A gate before these servers.
+    /// A gate before these servers. What was asked under other rules is not
+    /// voided yet: the rules a hub starts with keep everything out until the
+    /// owner's are read, and it is those that answers were given under.
     #[must_use]
     pub fn new(
         servers: Arc<dyn ServerSet>,
@@ -92,7 +94,6 @@ impl Gate {
         clients: KnownClients,
         asking: Asking,
     ) -> Self {
-        asking.policy_changed(rules.version());
         Self {
             servers,
             ledger,

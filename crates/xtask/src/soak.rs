@@ -1,15 +1,16 @@
 //! `cargo xtask soak`: campaigns too long for `test`.
 //!
 //! Three of them: the hub killed and started again under load, random input against its faces, and
-//! the store on disks that lost power. All print their seed; the first two end after so many cycles
-//! or minutes, whichever comes first, the third after so many crash points.
+//! the store on disks that lost power, are full or fail. All print their seed; the first two end
+//! after so many cycles or minutes, whichever comes first, the third after so many crash points.
+//! `cargo xtask test` runs short forms of the first and the last.
 
 mod crash;
 mod crash_points;
 mod fuzz;
 mod random;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -22,13 +23,13 @@ use crate::sys;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// How often the hub is killed.
-    #[arg(long, default_value_t = 50)]
+    #[arg(long, default_value_t = 1_000)]
     cycles: usize,
     /// How many disks that lost power the store is opened on.
     #[arg(long, default_value_t = 100_000)]
     points: usize,
-    /// How long each campaign may take, in minutes.
-    #[arg(long, default_value_t = 5.0)]
+    /// How long each of the others may take, in minutes.
+    #[arg(long, default_value_t = 25.0)]
     minutes: f64,
     /// The seed of a run to repeat.
     #[arg(long)]
@@ -77,6 +78,16 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             .with_context(|| format!("fuzz campaign, seed {seed}"))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The crash campaign's short form, for `cargo xtask test`, on the programs of a folder.
+pub(crate) fn crash_shortly(folder: &Path) -> Result<()> {
+    const CYCLES: usize = 15;
+    const LIMIT: Duration = Duration::from_secs(120);
+    let programs = Programs::in_folder(folder)?;
+    let seed = random::fresh_seed();
+    crash::run(&programs, seed, CYCLES, deadline(LIMIT))
+        .with_context(|| format!("crash campaign, seed {seed}"))
 }
 
 fn deadline(limit: Duration) -> Instant {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use self::stages::{Stage, Tally};
+use self::stages::{Build, Stage, Tally};
 use crate::sys;
 
 /// Options of `cargo xtask test`.
@@ -26,6 +26,9 @@ pub(crate) struct Args {
     /// Pass a filter to the end-to-end drivers: only checks whose name contains it.
     #[arg(long)]
     filter: Option<String>,
+    /// Drive the build that is shipped, from outside; the crates' own tests are left out.
+    #[arg(long)]
+    release: bool,
 }
 
 /// Runs the stages in order; a failed stage does not stop the next one.
@@ -35,6 +38,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .filter(|stage| args.only.is_empty() || args.only.contains(stage))
         .filter(|stage| !args.skip.contains(stage))
         .collect();
+    let build = if args.release {
+        Build::Release
+    } else {
+        Build::Debug
+    };
     let begun = sys::now();
     let mut total = Tally::default();
     let mut lines = Vec::new();
@@ -46,10 +54,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             stage.about()
         ));
         let stage_begun = sys::now();
-        let tally = stage.run(args.filter.as_deref()).unwrap_or_else(|error| {
-            sys::say(&format!("error: {error:#}"));
-            Tally::FAILED
-        });
+        let tally = stage
+            .run(build, args.filter.as_deref())
+            .unwrap_or_else(|error| {
+                sys::say(&format!("error: {error:#}"));
+                Tally::FAILED
+            });
         let line = format!(
             "{:<20} {tally} ({})",
             stage.name(),

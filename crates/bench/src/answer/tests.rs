@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Answered, Era, Server};
+use crate::journal::Journal;
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
 
@@ -89,4 +90,26 @@ fn extra_tools_are_listed() {
         .filter_map(|tool| tool["name"].as_str())
         .collect();
     assert_eq!(names, ["echo", "kib", "tool_00000"]);
+}
+
+#[test]
+fn a_call_is_written_down_before_it_is_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    let server = || Server::new(Era::Both, 1).with_journal(Journal::open(&path).unwrap());
+    for _restart in 0..2 {
+        let mut out = Vec::new();
+        server().answer(call("echo", "").as_bytes(), &mut out);
+        assert!(!out.is_empty());
+    }
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    let mut out = Vec::new();
+    server().answer(list.as_bytes(), &mut out);
+    let list = String::from_utf8(out).unwrap();
+    assert!(
+        list.contains("tool_00000") && !list.contains("readOnlyHint"),
+        "{list}"
+    );
+    let written = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(written, "echo h\u{e9} \"x\"\n".repeat(2));
 }

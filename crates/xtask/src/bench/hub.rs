@@ -49,6 +49,22 @@ impl Home {
         Ok(home)
     }
 
+    /// Lays down the personal rules, and one more: a person is asked about each call of a server.
+    pub(crate) fn ask_about(&self, server: &str) -> Result<()> {
+        output_of(self.legation(&["governance", "init", "--template", "personal", "--json"]))?;
+        let rules = self.path().join("governance").join("permissions.toml");
+        let mut text = std::fs::read_to_string(&rules)?;
+        text.push_str(&format!(
+            "\n[[rule]]\nid = \"asked\"\nrule = 'ask {server}/* because \"somebody answers\"'\n"
+        ));
+        std::fs::write(&rules, text).context("cannot write the rules")
+    }
+
+    /// Leaves the folder where it is, for somebody to look at.
+    pub(crate) fn keep(self) -> PathBuf {
+        self.folder.keep()
+    }
+
     /// The data directory.
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.path().join("legation")

@@ -3,11 +3,13 @@
 use std::fmt;
 use std::io::{BufRead, BufReader};
 use std::ops::AddAssign;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 
+use crate::soak;
 use crate::sys;
 use crate::tools::{self, Tool};
 
@@ -22,6 +24,8 @@ pub(super) enum Stage {
     Tidy,
     /// Unit and integration tests.
     Unit,
+    /// A short form of `cargo xtask soak`: the hub killed under load.
+    Crash,
     /// The official conformance suite against the hub as a server.
     Conformance,
     /// The official conformance suite against the hub as a client.
@@ -30,6 +34,15 @@ pub(super) enum Stage {
     Sdk,
     /// Whole turns of real agents.
     Agents,
+}
+
+/// Which build of the hub is tested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Build {
+    /// The one made while developing.
+    Debug,
+    /// The one that is shipped.
+    Release,
 }
 
 /// How many checks passed and failed.
@@ -45,11 +58,12 @@ pub(super) struct Tally {
 
 impl Stage {
     /// In the order they run.
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::Fmt,
         Self::Clippy,
         Self::Tidy,
         Self::Unit,
+        Self::Crash,
         Self::Conformance,
         Self::ConformanceClient,
         Self::Sdk,
@@ -63,6 +77,7 @@ impl Stage {
             Self::Clippy => "clippy",
             Self::Tidy => "tidy",
             Self::Unit => "unit",
+            Self::Crash => "crash",
             Self::Conformance => "conformance",
             Self::ConformanceClient => "conformance-client",
             Self::Sdk => "sdk",
@@ -77,6 +92,7 @@ impl Stage {
             Self::Clippy => "lints",
             Self::Tidy => "walls between crates and house rules",
             Self::Unit => "unit and integration tests",
+            Self::Crash => "the hub killed under load",
             Self::Conformance => "the official suite against the hub as a server",
             Self::ConformanceClient => "the official suite against the hub as a client",
             Self::Sdk => "SDKs and Inspector against real servers behind the hub",
@@ -85,7 +101,8 @@ impl Stage {
     }
 
     /// Runs it.
-    pub(super) fn run(self, filter: Option<&str>) -> Result<Tally> {
+    pub(super) fn run(self, build: Build, filter: Option<&str>) -> Result<Tally> {
+        let end_to_end = |driver, needed: &[Tool]| end_to_end(build, driver, needed, filter);
         match self {
             Self::Fmt => one(sys::cargo().args(["fmt", "--all", "--", "--check"])),
             Self::Clippy => {
@@ -100,11 +117,10 @@ impl Stage {
                 one(sys::cargo().args(arguments))
             }
             Self::Tidy => one(sys::command(std::env::current_exe()?).arg("tidy")),
-            Self::Unit => unit(),
-            Self::Conformance => end_to_end("conformance", &[Tool::Conformance], filter),
-            Self::ConformanceClient => {
-                end_to_end("conformance-client", &[Tool::Conformance], filter)
-            }
+            Self::Unit => unit(build),
+            Self::Crash => crash(build),
+            Self::Conformance => end_to_end("conformance", &[Tool::Conformance]),
+            Self::ConformanceClient => end_to_end("conformance-client", &[Tool::Conformance]),
             Self::Sdk => {
                 let needed = [
                     Tool::Sdk1,
@@ -113,9 +129,9 @@ impl Stage {
                     Tool::Inspector,
                     Tool::Python,
                 ];
-                end_to_end("sdk", &needed, filter)
+                end_to_end("sdk", &needed)
             }
-            Self::Agents => end_to_end("agents", &[Tool::Claude, Tool::Codex], filter),
+            Self::Agents => end_to_end("agents", &[Tool::Claude, Tool::Codex]),
         }
     }
 }
@@ -126,16 +142,9 @@ fn one(command: &mut Command) -> Result<Tally> {
     Ok(Tally::of(status.success()))
 }
 
-fn build() -> Result<bool> {
-    let status = sys::cargo()
-        .args(["build", "--workspace", "--bins"])
-        .status()?;
-    Ok(status.success())
-}
-
-fn unit() -> Result<Tally> {
+fn unit(build: Build) -> Result<Tally> {
     tools::debian(&[tools::POSTGRESQL, tools::OPENSSL, tools::STRACE])?;
-    if !build()? {
+    if !build.programs()? {
         return Ok(Tally::FAILED);
     }
     let mut tally = match tools::nextest()? {
@@ -143,31 +152,42 @@ fn unit() -> Result<Tally> {
             let arguments = [
                 "nextest",
                 "run",
-                "--workspace",
                 "--no-fail-fast",
                 "--color",
                 "never",
                 "--status-level",
                 "slow",
             ];
-            counted(nextest.args(arguments), &nextest_tally)?
+            counted(nextest.args(arguments).args(build.tests()), &nextest_tally)?
         }
         None => counted(
-            sys::cargo().args(["test", "--workspace", "--no-fail-fast"]),
+            sys::cargo()
+                .args(["test", "--no-fail-fast"])
+                .args(build.tests()),
             &libtest_tally,
         )?,
     };
-    tally += one(sys::cargo().args(["test", "--workspace", "--doc", "--quiet"]))?;
+    if build == Build::Debug {
+        tally += one(sys::cargo().args(["test", "--workspace", "--doc", "--quiet"]))?;
+    }
     Ok(tally)
 }
 
+fn crash(build: Build) -> Result<Tally> {
+    if !build.programs()? {
+        return Ok(Tally::FAILED);
+    }
+    soak::crash_shortly(&build.folder())?;
+    Ok(Tally::of(true))
+}
+
 /// Runs one end-to-end driver with the tools it needs installed.
-fn end_to_end(driver: &str, needed: &[Tool], filter: Option<&str>) -> Result<Tally> {
-    if !build()? {
+fn end_to_end(build: Build, driver: &str, needed: &[Tool], filter: Option<&str>) -> Result<Tally> {
+    if !build.programs()? {
         return Ok(Tally::FAILED);
     }
     let folder = tools::ensure(needed)?;
-    let mut command = sys::command(sys::target_dir().join("debug").join("e2e"));
+    let mut command = sys::command(build.folder().join("e2e"));
     command
         .arg(driver)
         .arg("--tools")
@@ -250,6 +270,46 @@ fn before(text: &str, word: &str) -> u64 {
                 .ok()
         })
         .unwrap_or(0)
+}
+
+// === impl Build ===
+
+impl Build {
+    /// Where the programs lie.
+    fn folder(self) -> PathBuf {
+        sys::target_dir().join(match self {
+            Self::Debug => "debug",
+            Self::Release => "release",
+        })
+    }
+
+    /// Builds the hub and what the tests need beside it; whether that went well.
+    fn programs(self) -> Result<bool> {
+        let arguments: &[&str] = match self {
+            Self::Debug => &["--workspace"],
+            Self::Release => &[
+                "--release",
+                "-p",
+                "legation",
+                "-p",
+                "legation-tests",
+                "-p",
+                "legation-bench",
+            ],
+        };
+        let mut cargo = sys::cargo();
+        let status = cargo.args(["build", "--bins"]).args(arguments).status()?;
+        Ok(status.success())
+    }
+
+    /// Which tests are run: all, or those that drive the hub from outside, because the crates' own
+    /// test the same code whatever the build, and optimising each of them takes long.
+    fn tests(self) -> &'static [&'static str] {
+        match self {
+            Self::Debug => &["--workspace"],
+            Self::Release => &["--release", "-p", "legation-tests"],
+        }
+    }
 }
 
 // === impl Tally ===
