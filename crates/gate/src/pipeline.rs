@@ -9,7 +9,7 @@ use arc_swap::ArcSwap;
 use legation_core::{Caller, EntityId, OpContext, ServerName, TaskHandle};
 use legation_ledger::{Claim, Ledger, LedgerError, Ticket};
 use legation_policy::{
-    Arguments, AskKind, Decision, Inquiry, Permitted, Policy, Receipt, Target, Verb,
+    About, Arguments, AskKind, Decision, Inquiry, Permitted, Policy, Receipt, Target, Verb,
 };
 use legation_wire::json::Raw;
 use legation_wire::message::ErrorObject;
@@ -172,12 +172,12 @@ impl Gate {
             Ok(target) => target,
             Err(unresolved) => {
                 let subject = (request.item.verb(), None, request.item.name());
-                return Err(self.refuse(context, subject, unresolved.into()).await);
+                return Err(self.refuse(context, subject, None, unresolved.into()).await);
             }
         };
         if let Err(early) = stage::limit::limit(&self.asking.rates, context, &target) {
             let subject = (target.verb, Some(&target.server), &*target.item);
-            return Err(self.refuse(context, subject, early.into()).await);
+            return Err(self.refuse(context, subject, None, early.into()).await);
         }
         let mut arguments = request.params.get("arguments").cloned();
         if let Some(prepared) = self.prepare(context, &target, arguments.as_ref()).await? {

@@ -95,6 +95,15 @@ impl Line {
         self
     }
 
+    /// A version, as 16 hexadecimal digits: a reader of JSON would round it.
+    pub(crate) fn version(&mut self, name: &'static str, version: u64) -> &mut Self {
+        self.name(name);
+        self.0.push(b'"');
+        hex::<8, 16>(&mut self.0, &version.to_be_bytes());
+        self.0.push(b'"');
+        self
+    }
+
     /// A call's id; the same text as its `Display`.
     pub(crate) fn call(&mut self, name: &'static str, call: CallId) -> &mut Self {
         self.name(name);

@@ -102,6 +102,16 @@ impl Detail<'_> {
                 line.text(name, word, WORD_MAX);
             }
         }
+        if let Some(version) = self.policy {
+            line.version("policy", version);
+        }
+        if let Some(entities) = self.entities {
+            let entities = entities.iter().take(LABELS_MAX).map(EntityId::as_str);
+            line.texts("entities", entities, ID_MAX);
+        }
+        if !self.traits.is_empty() {
+            line.texts("traits", self.traits.iter().copied(), WORD_MAX);
+        }
     }
 }
 

@@ -79,6 +79,13 @@ pub struct Detail<'a> {
     pub on_behalf_of: Option<&'a ClientId>,
     /// Why it was refused, as a code.
     pub reason_code: Option<&'a str>,
+    /// The version of the rules that decided.
+    pub policy: Option<u64>,
+    /// Whose data the call itself is about, where the chain does not say it:
+    /// several entities, or a refusal.
+    pub entities: Option<&'a [EntityId]>,
+    /// What the rules knew of the target, in words of a closed list.
+    pub traits: &'a [&'a str],
 }
 
 /// What a call uses up: in the transaction that records its intent, or not at

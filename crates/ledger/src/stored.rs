@@ -66,6 +66,13 @@ pub struct Record {
     pub on_behalf_of: Option<String>,
     /// Why it was refused, as a code.
     pub reason_code: Option<String>,
+    /// The version of the rules that decided, 16 hexadecimal digits.
+    pub policy: Option<String>,
+    /// Whose data the call itself is about, where the chain does not say it.
+    pub entities: Option<Vec<String>>,
+    /// What the rules knew of the target.
+    #[serde(default)]
+    pub traits: Vec<String>,
     /// Commitment to the arguments.
     pub args: Option<String>,
     /// Outcome: how it ended.

@@ -12,6 +12,7 @@ use crate::boundary::Boundary;
 use crate::condition::{Condition, Owners, Pointer, Reading};
 use crate::facts::{self, Facts};
 use crate::governance::{BanKind, BanWhen, Fact, HardBan};
+use crate::replay::Supposed;
 
 /// The bans on calls, or those on results.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ pub(crate) struct Ban {
     texts: Option<AhoCorasick>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 enum Known {
     ForeignRecipient,
     ExternalRecipient,
@@ -92,6 +93,27 @@ impl Bans {
                 && !ban.reads_arguments()
                 && ban.facts.is_empty()
         })
+    }
+
+    /// The bans that strike a recorded call, those that read its arguments by
+    /// supposition.
+    pub(crate) fn supposed_to_strike(
+        &self,
+        name: &str,
+        mixed: bool,
+        approved: bool,
+        supposed: &Supposed<'_>,
+    ) -> Vec<&Ban> {
+        let about = self.bans.iter().filter(|ban| ban.is_about(name));
+        about
+            .filter(|ban| {
+                let excused = approved && ban.kind == BanKind::NeverWithoutApproval;
+                let unmixed = !mixed && ban.facts.iter().any(|fact| *fact == Known::MixedEntities);
+                !excused
+                    && !unmixed
+                    && (!ban.reads_arguments() || supposed.strikes(&ban.id, ban.kind, ban.reads()))
+            })
+            .collect()
     }
 
     /// The policies, as text.
@@ -167,6 +189,32 @@ impl Ban {
                 .facts
                 .iter()
                 .any(|fact| !matches!(fact, Known::MixedEntities))
+    }
+
+    /// What of the arguments it reads: pointers, and words for what is found
+    /// wherever it stands.
+    fn reads(&self) -> Vec<String> {
+        let pointers = self.conditions.iter().map(|one| one.pointer().to_owned());
+        let mut reads: Vec<String> = pointers.collect();
+        if self.texts.is_some() {
+            reads.push("every text".to_owned());
+        }
+        for fact in &self.facts {
+            match fact {
+                Known::ForeignRecipient | Known::ExternalRecipient | Known::RecipientNotOn(_) => {
+                    reads.push("recipients".to_owned());
+                }
+                Known::UnredactedPhi => reads.push("health information".to_owned()),
+                Known::MoneyOver(_, pointers) if pointers.is_empty() => {
+                    reads.push("amounts of money".to_owned());
+                }
+                Known::MoneyOver(_, pointers) => {
+                    reads.extend(pointers.iter().map(|one| one.as_str().to_owned()));
+                }
+                Known::MixedEntities => {}
+            }
+        }
+        reads
     }
 
     fn held(&self, what: &str) -> String {

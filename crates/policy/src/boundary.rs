@@ -102,6 +102,11 @@ impl Boundary {
         &self.profile
     }
 
+    /// Whether there is such an entity.
+    pub(crate) fn knows(&self, entity: &EntityId) -> bool {
+        self.everyone.contains(entity)
+    }
+
     /// Whether the arguments of this call can matter to [`Boundary::subject`].
     pub(crate) fn reads(&self, question: &Question<'_>, arguments: Option<&Arguments<'_>>) -> bool {
         let builtin = matches!(question.origin, Origin::Builtin);

@@ -6,6 +6,7 @@
 //! they load, and a decision in which anything erred is a refusal.
 
 mod input;
+mod supposing;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::str::FromStr as _;
@@ -22,6 +23,7 @@ use crate::facts::Facts;
 use crate::known::KnownTool;
 use crate::target::Question;
 use input::Shape;
+pub(crate) use supposing::Supposing;
 
 /// Every member of a request's context, but for `input`.
 const CALL: &str = "server: String, item: String, tool: String, verb: String, origin: String, \
@@ -51,6 +53,8 @@ pub(crate) struct Cedar {
     actions: Entities,
     clients: Mutex<HashMap<ClientId, Arc<Entities>>>,
     shapes: HashMap<Box<str>, Shape>,
+    /// Whether the arguments themselves are handed over.
+    inputs: bool,
     pub(crate) reads_arguments: bool,
 }
 
@@ -156,14 +160,29 @@ impl Cedar {
             actions,
             clients: Mutex::default(),
             shapes,
+            inputs: true,
             reads_arguments,
         })
+    }
+
+    /// The same world with other policies, which read no argument.
+    fn with(&self, policies: PolicySet) -> Self {
+        Self {
+            policies,
+            schema: self.schema.clone(),
+            authorizer: Authorizer::new(),
+            actions: self.actions.clone(),
+            clients: Mutex::default(),
+            shapes: self.shapes.clone(),
+            inputs: false,
+            reads_arguments: false,
+        }
     }
 
     /// Asks about one rung.
     pub(crate) fn ask(&self, ask: &Ask<'_>, rung: Rung) -> Answer {
         let (prefix, shape) = match self.shapes.get(ask.name) {
-            Some(shape) => (ask.name, Some(shape)),
+            Some(shape) => (ask.name, self.inputs.then_some(shape)),
             None => ("any", None),
         };
         let request = match self.request(ask, &format!("{prefix}@{rung}"), shape) {
@@ -193,6 +212,15 @@ impl Cedar {
                 .map_or(Answer::Silent, Answer::Permit),
             cedar_policy::Decision::Deny if reasons.is_empty() => Answer::Silent,
             cedar_policy::Decision::Deny => Answer::Forbid(reasons),
+        }
+    }
+
+    /// The policies that determine the answer.
+    pub(crate) fn spoken(&self, ask: &Ask<'_>, rung: Rung) -> Vec<Box<str>> {
+        match self.ask(ask, rung) {
+            Answer::Permit(id) => vec![id],
+            Answer::Forbid(ids) => ids,
+            Answer::Silent | Answer::Error(_) => Vec::new(),
         }
     }
 

@@ -164,6 +164,11 @@ impl Condition {
         })
     }
 
+    /// What it reads.
+    pub(crate) fn pointer(&self) -> &str {
+        self.pointer.as_str()
+    }
+
     /// The entity that `entity-of` names.
     pub(crate) fn named_entity(&self) -> Option<&str> {
         match &self.test {

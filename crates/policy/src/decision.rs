@@ -8,7 +8,7 @@ use legation_core::context::Principal;
 use legation_core::{EntityId, EntityLabels, SeatId};
 
 use crate::arguments::Arguments;
-use crate::denied::Denied;
+use crate::denied::{About, Denied};
 use crate::grant::GrantIndex;
 use crate::permitted::Permitted;
 use crate::registry::ReasonCode;
@@ -116,6 +116,8 @@ pub struct Asked {
     pub rung: Rung,
     /// The chain it would be recorded in.
     pub entity: EntityId,
+    /// The entities of the call itself.
+    pub entities: EntityLabels,
     /// Whose data the call touches.
     pub labels: EntityLabels,
     /// What would be done.
@@ -215,6 +217,19 @@ fn duration(text: &str) -> Option<Duration> {
     }
     let seconds: u64 = digits.parse::<u64>().ok()?.checked_mul(size)?;
     (seconds > 0 && seconds <= 3_650 * 86_400).then(|| Duration::from_secs(seconds))
+}
+
+// === impl Asked ===
+
+impl Asked {
+    /// What was found out of the call.
+    pub fn about(&self) -> About {
+        About {
+            entities: Some(self.entities.clone()),
+            labels: self.labels.clone(),
+            policy_version: self.policy_version,
+        }
+    }
 }
 
 // === impl Decision ===

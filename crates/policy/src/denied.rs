@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use legation_core::EntityLabels;
+
 use crate::decision::Asked;
 use crate::registry::ReasonCode;
 use crate::rule_id::RuleId;
@@ -26,24 +28,41 @@ pub struct Denied {
     pub next_safe_step: Box<str>,
     /// What was refused.
     pub target: Box<Target>,
+    /// What was found out of it.
+    pub about: About,
+}
+
+/// What a decision found out of a call, for the record of its refusal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// The entities of the call itself; `None` where it was refused before
+    /// anybody knew.
+    pub entities: Option<EntityLabels>,
+    /// Those, what words in the arguments added, and what the conversation
+    /// held.
+    pub labels: EntityLabels,
+    /// The [`crate::Policy::version`] that decided.
+    pub policy_version: u64,
 }
 
 // === impl Denied ===
 
 impl Denied {
-    pub(crate) fn of(refusal: &crate::policy::Refusal, target: Target) -> Self {
+    pub(crate) fn of(refusal: &crate::policy::Refusal, target: Target, about: About) -> Self {
         Self {
             rule: refusal.rule.clone(),
             reason_code: refusal.code,
             reason: refusal.reason.clone(),
             next_safe_step: refusal.next.clone(),
             target: Box::new(target),
+            about,
         }
     }
 
     /// A question that cannot be put to anybody.
     pub(crate) fn asked(asked: Asked) -> Self {
         Self {
+            about: asked.about(),
             rule: asked.rule,
             reason_code: asked.reason_code,
             reason: asked.reason,

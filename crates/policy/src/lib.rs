@@ -29,12 +29,13 @@ mod permitted;
 mod policy;
 pub mod provider;
 pub mod registry;
+pub mod replay;
 mod rule_id;
 mod target;
 
 pub use arguments::Arguments;
 pub use decision::{AskKind, Asked, Decision, Inquiry, Rung, Scope};
-pub use denied::Denied;
+pub use denied::{About, Denied};
 pub use explanation::{Explanation, Layer, Step, Verdict};
 pub use grant::{Grant, GrantId, GrantIndex, GrantScope};
 pub use known::KnownTool;

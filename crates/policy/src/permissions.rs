@@ -25,6 +25,7 @@ pub(crate) use file::read;
 use crate::condition::{Condition, Owners, Reading};
 use crate::decision::{Rung, Scope};
 use crate::glob::Glob;
+use crate::replay::Supposed;
 use crate::rule_id::RuleId;
 use crate::target::{Origin, Question, Verb};
 
@@ -116,6 +117,8 @@ pub(crate) enum Reads<'a> {
     Anything,
     /// These; `None` when they cannot be read.
     These(Option<&'a Value>),
+    /// Those of a recorded call, which nobody knows.
+    Recorded(&'a Supposed<'a>),
 }
 
 /// What the rules say.
@@ -201,7 +204,9 @@ impl Permissions {
     pub(crate) fn ask(&self, asking: &Asking<'_>) -> Spoken<'_> {
         let mut spoken = Spoken::default();
         for rule in self.candidates(asking.question.server.as_str()) {
-            if !rule.line.may_match(asking) || !rule.in_folder(asking.workspace) {
+            let recorded = matches!(asking.arguments, Reads::Recorded(_));
+            let here = recorded || rule.in_folder(asking.workspace);
+            if !here || !rule.line.may_match(asking) {
                 continue;
             }
             spoken.varies |= !rule.line.conditions.is_empty() || rule.expires_ms.is_some();
@@ -282,9 +287,32 @@ impl Rule {
     }
 
     fn holds(&self, asking: &Asking<'_>) -> bool {
-        self.in_folder(asking.workspace)
-            && self.expires_ms.is_none_or(|at| asking.now_ms < at)
-            && self.line.conditions_hold(asking)
+        if self.expires_ms.is_some_and(|at| asking.now_ms >= at) {
+            return false;
+        }
+        match asking.arguments {
+            Reads::Recorded(supposed) => self.supposed_to_hold(asking, supposed),
+            Reads::Anything | Reads::These(_) => {
+                self.in_folder(asking.workspace) && self.line.conditions_hold(asking)
+            }
+        }
+    }
+
+    /// Whether it holds for a recorded call: what it reads of what was not
+    /// recorded is supposed.
+    fn supposed_to_hold(&self, asking: &Asking<'_>, supposed: &Supposed<'_>) -> bool {
+        let conditions = self.line.conditions.iter();
+        let mut reads: Vec<String> = conditions.map(|one| one.pointer().to_owned()).collect();
+        if self.folder.is_some() {
+            reads.push("the folder of the client".to_owned());
+        }
+        // Words in the arguments, or the conversation, brought the label.
+        let entity = self.line.entity.as_ref();
+        if self.line.effect.is_strict() && entity.is_some_and(|one| !asking.entities.contains(one))
+        {
+            reads.push("every text".to_owned());
+        }
+        reads.is_empty() || supposed.rule_holds(self, reads)
     }
 }
 
@@ -375,6 +403,7 @@ impl Line {
         match asking.arguments {
             // Some arguments would pass a deny and fulfil an allow.
             Reads::Anything => self.conditions.is_empty() || self.effect != Effect::Deny,
+            Reads::Recorded(_) => self.conditions.is_empty(),
             Reads::These(value) => self
                 .conditions
                 .iter()

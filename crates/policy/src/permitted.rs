@@ -25,6 +25,7 @@ use crate::target::Target;
 ///         target, principal, rule, reads_only: true, policy_version: 1,
 ///         rung: legation_policy::Rung::Execute,
 ///         entity: legation_core::EntityId::personal(),
+///         entities: legation_core::EntityLabels::none(),
 ///         labels: legation_core::EntityLabels::none(),
 ///         grant: None, args_digest: None,
 ///     }
@@ -54,6 +55,7 @@ pub struct Permitted {
     policy_version: u64,
     rung: Rung,
     entity: EntityId,
+    entities: EntityLabels,
     labels: EntityLabels,
     grant: Option<GrantId>,
     args_digest: Option<[u8; 32]>,
@@ -71,6 +73,7 @@ pub(crate) struct Found {
     pub(crate) reads_only: bool,
     pub(crate) rung: Rung,
     pub(crate) entity: EntityId,
+    pub(crate) entities: EntityLabels,
     pub(crate) labels: EntityLabels,
     pub(crate) grant: Option<GrantId>,
 }
@@ -93,6 +96,7 @@ impl Permitted {
             policy_version,
             rung: found.rung,
             entity: found.entity,
+            entities: found.entities,
             labels: found.labels,
             grant: found.grant,
             args_digest,
@@ -109,6 +113,7 @@ impl Permitted {
             policy_version: self.policy_version,
             rung: self.rung,
             entity: self.entity.clone(),
+            entities: self.entities.clone(),
             labels: self.labels.clone(),
             grant: self.grant.clone(),
             args_digest: self.args_digest,
@@ -149,6 +154,11 @@ impl Permitted {
     /// The chain the call is recorded in.
     pub fn entity(&self) -> &EntityId {
         &self.entity
+    }
+
+    /// The entities of the call itself.
+    pub fn entities(&self) -> &EntityLabels {
+        &self.entities
     }
 
     /// Whose data the call touches; its result carries these labels.

@@ -224,6 +224,11 @@ impl Policy {
         Ok(rules.map(|rule| (&rule.id, &*rule.text, rule.folder.as_deref())))
     }
 
+    /// The owner's own policies, if they can be read.
+    pub(crate) fn cedar(&self) -> Option<&Cedar> {
+        self.cedar.as_ref().ok()
+    }
+
     /// Whether a mode that asks less may be switched on. It never beats a
     /// deny, wherever it is on.
     pub fn allows_bypass(&self) -> bool {

@@ -220,6 +220,46 @@ impl Origin {
 // === impl Target ===
 
 impl Target {
+    /// What rules know of it beside its names, as words: where it is configured,
+    /// then `trusted`, `read_only` and the state of its definition where they
+    /// are so. [`Target::set_traits`] reads them back.
+    pub fn traits(&self) -> impl Iterator<Item = &'static str> {
+        let pin = match self.pin {
+            PinState::Approved => None,
+            PinState::New => Some("new"),
+            PinState::Changed => Some("changed"),
+            PinState::Quarantined => Some("quarantined"),
+        };
+        [
+            Some(self.origin.as_str()),
+            self.trusted.then_some("trusted"),
+            self.read_only_hint.then_some("read_only"),
+            pin,
+        ]
+        .into_iter()
+        .flatten()
+    }
+
+    /// Takes over what [`Target::traits`] said. `folder` is where a workspace's
+    /// server comes from, which no record says.
+    pub fn set_traits(&mut self, traits: &[String], folder: &str) {
+        let has = |word: &str| traits.iter().any(|one| one == word);
+        self.trusted = has("trusted");
+        self.read_only_hint = has("read_only");
+        self.origin = match traits.first().map(String::as_str) {
+            Some("workspace") => Origin::Workspace(folder.into()),
+            Some("additional") => Origin::Additional,
+            Some("builtin") => Origin::Builtin,
+            _ => Origin::User,
+        };
+        self.pin = match traits.last().map(String::as_str) {
+            Some("new") => PinState::New,
+            Some("changed") => PinState::Changed,
+            Some("quarantined") => PinState::Quarantined,
+            _ => PinState::Approved,
+        };
+    }
+
     /// The parts that rules read.
     pub fn question(&self) -> Question<'_> {
         Question {

@@ -6,6 +6,7 @@ mod globs;
 mod layers;
 mod permissions;
 mod properties;
+mod replay;
 mod templates;
 
 use legation_core::context::{Principal, Via};

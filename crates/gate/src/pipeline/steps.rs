@@ -71,17 +71,20 @@ impl Gate {
                     });
                 }
                 Ok(Step::Again(again)) => target = again,
-                Ok(Step::Ask(asked)) => match self.agree(context, *asked, asks).await {
-                    Ok(Agreed::Granted(again)) => target = again,
-                    Ok(Agreed::Certified(again, proposal)) => {
-                        target = again;
-                        certified = Some(proposal);
+                Ok(Step::Ask(asked)) => {
+                    let about = asked.about();
+                    match self.agree(context, *asked, asks).await {
+                        Ok(Agreed::Granted(again)) => target = again,
+                        Ok(Agreed::Certified(again, proposal)) => {
+                            target = again;
+                            certified = Some(proposal);
+                        }
+                        Err(unapproved) => {
+                            let refusal = Refusal::Unapproved(Box::new(unapproved));
+                            return Err(self.refuse_about(context, Some(&about), refusal).await);
+                        }
                     }
-                    Err(unapproved) => {
-                        let refusal = Refusal::Unapproved(Box::new(unapproved));
-                        return Err(self.refuse_known(context, refusal).await);
-                    }
-                },
+                }
             }
         }
         let unapproved = Unapproved::Voided {
@@ -251,11 +254,25 @@ impl Gate {
 
     /// Records a refusal that names its target.
     pub(super) async fn refuse_known(&self, context: &OpContext, refusal: Refusal) -> Refusal {
+        let about = match &refusal {
+            Refusal::Denied(denied) => Some(denied.about.clone()),
+            _ => None,
+        };
+        self.refuse_about(context, about.as_ref(), refusal).await
+    }
+
+    /// As [`Gate::refuse_known`], with what a decision found out.
+    async fn refuse_about(
+        &self,
+        context: &OpContext,
+        about: Option<&About>,
+        refusal: Refusal,
+    ) -> Refusal {
         let Some(target) = refusal.target().cloned() else {
             return refusal;
         };
         let subject = (target.verb, Some(&target.server), &*target.item);
-        self.refuse(context, subject, refusal).await
+        self.refuse(context, subject, about, refusal).await
     }
 
     /// A refusal is recorded too; the caller hears of a ledger that cannot.
@@ -263,10 +280,12 @@ impl Gate {
         &self,
         context: &OpContext,
         subject: (Verb, Option<&ServerName>, &str),
+        about: Option<&About>,
         refusal: Refusal,
     ) -> Refusal {
+        let (ledger, chain) = (&self.ledger, &self.entity);
         let recorded =
-            stage::record::refused(&self.ledger, &self.entity, context, subject, &refusal).await;
+            stage::record::refused(ledger, chain, context, subject, about, &refusal).await;
         match recorded {
             Ok(()) => refusal,
             Err(error) => Refusal::NotRecorded(error),

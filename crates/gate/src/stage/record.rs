@@ -3,14 +3,17 @@
 //! The intent stands last before the call so that everything recorded as
 //! intended was also permitted; when it cannot be written, nothing is called.
 
-use legation_core::{CancelReason, EntityId, OpContext, ServerName};
+use legation_core::{CancelReason, EntityId, EntityLabels, OpContext, ServerName};
 use legation_ledger::{
     Claim, Detail, Durability, Intent, Ledger, LedgerError, OutcomeRecord, Refused, Status, Ticket,
 };
-use legation_policy::{GrantId, Permitted, Rung, Verb};
+use legation_policy::{About, GrantId, Permitted, Rung, Target, Verb};
 use legation_wire::json::Raw;
 
 use crate::{CallFailure, Outcome, Refusal};
+
+/// Most words of [`Target::traits`].
+const TRAITS_MAX: usize = 4;
 
 /// Records what is about to be done, and uses up what allows it, in one
 /// transaction.
@@ -22,6 +25,7 @@ pub(crate) async fn intent(
 ) -> Result<Ticket, LedgerError> {
     let target = permitted.target();
     let principal = permitted.principal();
+    let (mut words, entities) = ([""; TRAITS_MAX], permitted.entities().as_slice());
     let intent = Intent {
         call: ledger.next_call(),
         entity: permitted.entity(),
@@ -37,6 +41,10 @@ pub(crate) async fn intent(
             labels: permitted.labels().as_slice(),
             rung: (permitted.rung() != Rung::Execute).then(|| permitted.rung().as_str()),
             grant: permitted.grant().map(GrantId::as_str),
+            policy: Some(permitted.policy_version()),
+            // The chain says whose data it is, but for several.
+            entities: (entities.len() > 1).then_some(entities),
+            traits: traits(target, &mut words),
             ..Detail::default()
         },
     };
@@ -95,9 +103,11 @@ pub(crate) async fn refused(
     entity: &EntityId,
     context: &OpContext,
     subject: (Verb, Option<&ServerName>, &str),
+    about: Option<&About>,
     refusal: &Refusal,
 ) -> Result<(), LedgerError> {
     let (act, server, item) = subject;
+    let (mut words, target) = ([""; TRAITS_MAX], refusal.target());
     let intent = Intent {
         call: ledger.next_call(),
         entity,
@@ -106,10 +116,18 @@ pub(crate) async fn refused(
         server,
         verb: verb(act),
         item,
-        definition: None,
+        definition: target
+            .and_then(|target| target.definition.as_ref())
+            .map(|hash| &hash.0),
         rule: refusal.rule(),
         args: None,
         detail: Detail {
+            labels: about.map_or(&[], |about| about.labels.as_slice()),
+            policy: about.map(|about| about.policy_version),
+            entities: about
+                .and_then(|about| about.entities.as_ref())
+                .map(EntityLabels::as_slice),
+            traits: target.map_or(&[], |target| traits(target, &mut words)),
             reason_code: Some(refusal.reason_code().as_str()),
             ..Detail::default()
         },
@@ -121,6 +139,16 @@ pub(crate) async fn refused(
         reason: &reason,
     };
     ledger.refused(&refused).await
+}
+
+/// What the rules knew of a target, without making a list of it.
+fn traits<'w>(target: &Target, words: &'w mut [&'static str; TRAITS_MAX]) -> &'w [&'static str] {
+    let mut count = 0;
+    for (place, word) in words.iter_mut().zip(target.traits()) {
+        *place = word;
+        count += 1;
+    }
+    &words[..count]
 }
 
 fn verb(verb: Verb) -> legation_ledger::Verb {

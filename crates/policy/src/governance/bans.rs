@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::pattern::ToolPattern;
 
 /// The bans.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HardBans {
     /// Where an editor finds the schema of this file.
@@ -23,7 +23,7 @@ pub struct HardBans {
 }
 
 /// One ban.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HardBan {
     /// Its name in refusals and in the ledger.
@@ -53,7 +53,7 @@ pub enum BanKind {
 }
 
 /// The conditions of a ban. All that are given must hold.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BanWhen {
     /// One of these tools; any tool when not given.
@@ -77,7 +77,7 @@ pub struct BanWhen {
 }
 
 /// One condition on one argument.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArgumentTest {
     /// JSON pointer into the arguments; `*` as a step stands for every item.
@@ -176,7 +176,7 @@ pub struct RecipientList {
 }
 
 /// A call that a ban is tried on when the file loads.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BanExample {
     /// `server/tool`.

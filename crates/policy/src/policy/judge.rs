@@ -9,12 +9,13 @@ use super::Policy;
 use crate::arguments::Arguments;
 use crate::boundary::Subject;
 use crate::decision::{AskKind, Asked, Decision, Inquiry, Rung, Scope};
-use crate::denied::Denied;
+use crate::denied::{About, Denied};
 use crate::explanation::{Explanation, Layer, Step, Verdict};
 use crate::grant::{GrantId, GrantScope, Wanted};
 use crate::permissions::Spoken;
 use crate::permitted::{Found, Permitted};
 use crate::registry::ReasonCode;
+use crate::replay::{Judgement, Supposed};
 use crate::rule_id::RuleId;
 use crate::target::{Question, Target};
 
@@ -59,11 +60,15 @@ pub(super) struct Case<'a> {
     pub(super) name: &'a str,
     /// `None` when the question is whether it could ever be done.
     pub(super) inquiry: Option<&'a Inquiry<'a>>,
+    /// Where a recorded call is decided again, whose arguments nobody knows.
+    pub(super) supposed: Option<&'a Supposed<'a>>,
 }
 
 /// What is known so far.
 pub(super) struct Progress<'p> {
     pub(super) subject: Subject,
+    /// Whether the boundary said whose data it is.
+    pub(super) bounded: bool,
     /// Labels of the call and of the conversation.
     pub(super) labels: EntityLabels,
     pub(super) spoken: Spoken<'p>,
@@ -85,6 +90,8 @@ pub(super) struct Judged {
     pub(super) rung: Rung,
     pub(super) reads_only: bool,
     pub(super) entity: EntityId,
+    /// `None` where it was refused before they were known.
+    pub(super) entities: Option<EntityLabels>,
     pub(super) labels: EntityLabels,
     pub(super) grant: Option<GrantId>,
     /// Whether arguments, time or grants could have changed it.
@@ -134,6 +141,7 @@ impl Policy {
             question: &question,
             name: &name,
             inquiry: Some(inquiry),
+            supposed: None,
         };
         let judged = Arc::new(self.judge(&case, target, None));
         if let Some(key) = key
@@ -153,6 +161,7 @@ impl Policy {
             question,
             name: &name,
             inquiry: None,
+            supposed: None,
         };
         self.run(&case, None).refusal.is_none()
     }
@@ -168,6 +177,7 @@ impl Policy {
                 question: &question,
                 name: &name,
                 inquiry: Some(inquiry),
+                supposed: None,
             };
             Arc::new(self.judge(&case, target, Some(&mut steps)))
         };
@@ -176,6 +186,35 @@ impl Policy {
             judged = judged.lesser(judge(delegator));
         }
         judged.explanation(steps)
+    }
+
+    /// Judges a recorded call as it is supposed to have been.
+    pub(crate) fn judge_supposed(
+        &self,
+        inquiry: &Inquiry<'_>,
+        target: &Target,
+        supposed: &Supposed<'_>,
+    ) -> Judgement {
+        let question = target.question();
+        let name = name_of(&question);
+        let judge = |principal| {
+            let case = Case {
+                principal,
+                delegated: inquiry.on_behalf_of.is_some(),
+                question: &question,
+                name: &name,
+                inquiry: Some(inquiry),
+                supposed: Some(supposed),
+            };
+            Arc::new(self.judge(&case, target, None))
+        };
+        let mut judged = judge(inquiry.principal);
+        if let Some(delegator) = inquiry.on_behalf_of {
+            judged = judged.lesser(judge(delegator));
+        }
+        let allowing = judged.rule.clone();
+        let told = judged.explanation(Vec::new());
+        Judgement::of(told.outcome, told.rule, allowing, told.rung)
     }
 
     fn judge(&self, case: &Case<'_>, target: &Target, mut steps: Option<&mut Vec<Step>>) -> Judged {
@@ -190,6 +229,7 @@ impl Policy {
             rung: progress.rung,
             reads_only: progress.spoken.reads.is_some(),
             entity,
+            entities: progress.bounded.then(|| progress.subject.entities.clone()),
             labels: progress.labels.clone(),
             grant: None,
             varies: progress.varies || !progress.wants.is_empty(),
@@ -319,6 +359,7 @@ impl Progress<'_> {
     fn new() -> Self {
         Self {
             subject: Subject::default(),
+            bounded: false,
             labels: EntityLabels::none(),
             spoken: Spoken::default(),
             rung: Rung::Execute,
@@ -397,7 +438,7 @@ impl Judged {
         // Reading and hashing the arguments costs more than a remembered decision.
         let args_digest = || Arguments::digest_of(inquiry.arguments);
         if let Some(refusal) = &self.refusal {
-            return Decision::Denied(Box::new(Denied::of(refusal, target)));
+            return Decision::Denied(Box::new(Denied::of(refusal, target, self.about(version))));
         }
         if let Some(want) = self.foremost() {
             let widest = self.wants.iter().map(|want| want.widest).min();
@@ -408,6 +449,7 @@ impl Judged {
                 reason: want.reason.clone(),
                 rung: self.rung,
                 entity: self.entity.clone(),
+                entities: self.entities.clone().unwrap_or_default(),
                 labels: self.labels.clone(),
                 target,
                 scopes: offered(want.kind, widest.unwrap_or(Scope::Once)),
@@ -420,6 +462,7 @@ impl Judged {
             reads_only: self.reads_only,
             rung: self.rung,
             entity: self.entity.clone(),
+            entities: self.entities.clone().unwrap_or_default(),
             labels: self.labels.clone(),
             grant: self.grant.clone(),
         };
@@ -432,6 +475,14 @@ impl Judged {
             version,
             bound.then(args_digest),
         ))
+    }
+
+    fn about(&self, policy_version: u64) -> About {
+        About {
+            entities: self.entities.clone(),
+            labels: self.labels.clone(),
+            policy_version,
+        }
     }
 
     /// Of several questions, the one to put first.

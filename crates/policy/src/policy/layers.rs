@@ -7,12 +7,13 @@ mod permissions;
 
 use super::judge::{Case, Progress, Refusal, Says, Want};
 use super::{Policy, unavailable};
-use crate::boundary::{Fault, Subject};
+use crate::boundary::{Boundary, Fault, Subject};
 use crate::decision::{AskKind, Scope};
 use crate::governance::Fingerprint;
 use crate::registry::ReasonCode;
+use crate::replay::Supposed;
 use crate::rule_id::RuleId;
-use crate::target::{Origin, PinState, Verb};
+use crate::target::{Origin, PinState, Question, Verb};
 
 fn deny(rule: &str, code: ReasonCode, reason: impl Into<Box<str>>, next: &str) -> Says {
     Says::Deny(Refusal {
@@ -78,18 +79,27 @@ impl Policy {
                 Err(fault) => fault.says(),
             };
         };
-        progress.subject = match boundary.subject(question, case.name, inquiry.arguments) {
+        let subject = match case.supposed {
+            None => boundary.subject(question, case.name, inquiry.arguments),
+            Some(supposed) => supposed_subject(boundary, question, supposed),
+        };
+        progress.subject = match subject {
             Ok(subject) => subject,
             Err(fault) => {
                 progress.varies = true;
                 return fault.says();
             }
         };
+        progress.bounded = true;
         progress.varies |= progress.subject.varies;
         progress.labels = progress.subject.labels.join(inquiry.labels);
         // The hub's own tools that touch nobody's data stay usable in a
         // conversation that holds too much, so that it can be looked into.
-        let nobodys = progress.subject.labels.is_empty() && question.native.is_some();
+        let touched = match case.supposed {
+            None => &progress.subject.labels,
+            Some(_) => &progress.subject.entities,
+        };
+        let nobodys = touched.is_empty() && question.native.is_some();
         if !nobodys && boundary.profile().mixed(&progress.labels).is_some() {
             return deny(
                 "boundary.never-mix",
@@ -190,6 +200,29 @@ impl Policy {
             Err(_) => passes("contracts speak of tools only"),
         }
     }
+}
+
+/// Whose data a recorded call was about, by what its record says.
+fn supposed_subject(
+    boundary: &Boundary,
+    question: &Question<'_>,
+    supposed: &Supposed<'_>,
+) -> Result<Subject, Fault> {
+    let of_server = boundary.of_server(question)?;
+    let past = supposed.past();
+    let entities = match past.entities {
+        Some(entities) => entities.clone(),
+        None if supposed.boundary_fails() => return Err(Fault::Unreadable),
+        None => of_server,
+    };
+    if entities.iter().any(|entity| !boundary.knows(entity)) {
+        return Err(Fault::Unknown);
+    }
+    Ok(Subject {
+        labels: entities.join(past.labels),
+        entities,
+        varies: true,
+    })
 }
 
 // === impl Fault ===

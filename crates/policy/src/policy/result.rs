@@ -7,7 +7,7 @@ use super::{Policy, unavailable};
 use crate::bans::Matter;
 use crate::cedar::{Answer, Ask};
 use crate::decision::Rung;
-use crate::denied::Denied;
+use crate::denied::{About, Denied};
 use crate::permitted::Permitted;
 use crate::registry::ReasonCode;
 use crate::rule_id::RuleId;
@@ -33,7 +33,13 @@ pub(super) fn judge(
     result: &ResultFacts<'_>,
 ) -> Result<(), Box<Denied>> {
     find_fault(policy, permitted, result).map_or(Ok(()), |fault| {
-        Err(Box::new(Denied::of(&fault, permitted.target().clone())))
+        let about = About {
+            entities: Some(permitted.entities().clone()),
+            labels: permitted.labels().clone(),
+            policy_version: permitted.policy_version(),
+        };
+        let target = permitted.target().clone();
+        Err(Box::new(Denied::of(&fault, target, about)))
     })
 }
 

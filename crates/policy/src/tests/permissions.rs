@@ -253,7 +253,7 @@ fn a_folder_may_only_deny_and_ask() {
     let decide = |text: &str, workspace: Option<&str>| {
         let mut sources = Template::Personal.sources();
         let text = format!("version = 2\n{}", rules(&[text]));
-        sources.workspaces = vec![("/srv/work".into(), FileText::Text(text))];
+        sources.workspaces = vec![("/home/sam".into(), FileText::Text(text))];
         let policy = crate::Policy::load(&sources, &known(&TOOLS));
         let mut probe = Probe::new(&policy, "claude");
         probe.workspace = workspace;
@@ -262,25 +262,25 @@ fn a_folder_may_only_deny_and_ask() {
     for (line, workspace, expected) in [
         (
             "deny files/*",
-            Some("/srv/work/project"),
+            Some("/home/sam/project"),
             "deny workspace.r0",
         ),
-        ("ask nowhere/*", Some("/srv/work"), "execute own.servers"),
+        ("ask nowhere/*", Some("/home/sam"), "execute own.servers"),
         (
             "ask files/*",
-            Some("/srv/work"),
+            Some("/home/sam"),
             "ask permission workspace.r0",
         ),
         ("deny files/*", Some("/other"), "execute own.servers"),
         ("deny files/*", None, "execute own.servers"),
         (
             "allow files/*",
-            Some("/srv/work"),
+            Some("/home/sam"),
             "deny governance.unavailable",
         ),
         (
             "reads files/*",
-            Some("/srv/work"),
+            Some("/home/sam"),
             "deny governance.unavailable",
         ),
         ("allow files/*", Some("/other"), "execute own.servers"),

@@ -1,7 +1,7 @@
 //! What the hard bans say.
 
 use super::{deny, passes};
-use crate::bans::Matter;
+use crate::bans::{Ban, Matter};
 use crate::cedar::Answer;
 use crate::decision::{AskKind, Rung, Scope};
 use crate::governance::BanKind;
@@ -40,6 +40,18 @@ impl Policy {
         let Ok(boundary) = &self.boundary else {
             return passes("without a profile nothing is known about bans");
         };
+        if let Some(supposed) = case.supposed {
+            let mixed = boundary.profile().mixed(&progress.labels).is_some();
+            let struck =
+                compiled
+                    .bans
+                    .supposed_to_strike(case.name, mixed, inquiry.certified, supposed);
+            return if struck.is_empty() {
+                passes("no ban strikes it")
+            } else {
+                ruled(&struck)
+            };
+        }
         progress.varies |= inquiry.arguments.is_some() && compiled.bans.read_arguments(case.name);
         let empty = serde_json::Value::Object(serde_json::Map::new());
         let facts = compiled.bans.facts(
@@ -72,27 +84,32 @@ impl Policy {
             .iter()
             .filter_map(|id| compiled.bans.get(id.strip_prefix("ban.")?))
             .collect();
-        let never = bans.iter().find(|ban| ban.kind == BanKind::NeverDo);
-        match never.or(bans.first()) {
-            Some(ban) if ban.kind == BanKind::NeverWithoutApproval => Says::Ask(Want {
-                kind: AskKind::Permission,
-                rule: RuleId::new(&format!("ban.{}", ban.id)),
-                code: ReasonCode::OperatorApprovalRequired,
-                reason: ban.because.clone(),
-                widest: Scope::Once,
-            }),
-            Some(ban) => deny(
-                &format!("ban.{}", ban.id),
-                ReasonCode::HardBanViolation,
-                ban.because.clone(),
-                "Leave it out, or ask the owner to do it; no approval lifts a ban.",
-            ),
-            None => deny(
-                "ban.error",
-                ReasonCode::PolicyError,
-                "a ban could not be told",
-                "The owner must look at governance/hard_bans.json.",
-            ),
-        }
+        ruled(&bans)
+    }
+}
+
+/// What the bans that strike come to.
+fn ruled(bans: &[&Ban]) -> Says {
+    let never = bans.iter().find(|ban| ban.kind == BanKind::NeverDo);
+    match never.or(bans.first()) {
+        Some(ban) if ban.kind == BanKind::NeverWithoutApproval => Says::Ask(Want {
+            kind: AskKind::Permission,
+            rule: RuleId::new(&format!("ban.{}", ban.id)),
+            code: ReasonCode::OperatorApprovalRequired,
+            reason: ban.because.clone(),
+            widest: Scope::Once,
+        }),
+        Some(ban) => deny(
+            &format!("ban.{}", ban.id),
+            ReasonCode::HardBanViolation,
+            ban.because.clone(),
+            "Leave it out, or ask the owner to do it; no approval lifts a ban.",
+        ),
+        None => deny(
+            "ban.error",
+            ReasonCode::PolicyError,
+            "a ban could not be told",
+            "The owner must look at governance/hard_bans.json.",
+        ),
     }
 }

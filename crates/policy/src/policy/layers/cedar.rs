@@ -8,6 +8,7 @@ use crate::facts::Facts;
 use crate::policy::judge::{Case, Progress, Says};
 use crate::policy::{Policy, unavailable};
 use crate::registry::ReasonCode;
+use crate::replay::Supposed;
 use crate::rule_id::RuleId;
 
 // === impl Policy ===
@@ -19,7 +20,10 @@ impl Policy {
         progress: &mut Progress<'p>,
     ) -> Says {
         let cedar = match &self.cedar {
-            Ok(cedar) => cedar,
+            Ok(cedar) => match case.supposed {
+                Some(supposed) => supposed.cedar().unwrap_or(cedar),
+                None => cedar,
+            },
             Err(broken) => return Says::Deny(unavailable(broken)),
         };
         let facts = match (case.inquiry, &self.boundary, cedar.reads_arguments) {
@@ -47,6 +51,9 @@ impl Policy {
             }
             _ => Facts::default(),
         };
+        if let Some(supposed) = case.supposed {
+            self.note_reads(case, progress, supposed);
+        }
         if case.inquiry.is_some_and(|inquiry| inquiry.certified) {
             let ask = self.cedar_ask(case, progress, &facts, true);
             return match cedar.ask(&ask, Rung::Apply) {
@@ -86,6 +93,18 @@ impl Policy {
             }
         }
         cedar_refusal(&first.unwrap_or(Answer::Silent))
+    }
+
+    /// Notes the policies that could speak of a recorded call and read what was
+    /// not recorded.
+    fn note_reads(&self, case: &Case<'_>, progress: &Progress<'_>, supposed: &Supposed<'_>) {
+        let facts = Facts::default();
+        let ask = self.cedar_ask(case, progress, &facts, false);
+        let rungs = Rung::ALL.into_iter().filter(|rung| *rung <= progress.rung);
+        let spoken: Vec<Box<str>> = rungs
+            .flat_map(|rung| supposed.could_speak(&ask, rung))
+            .collect();
+        supposed.cedar_reads(|id| spoken.iter().any(|one| **one == *id));
     }
 
     pub(super) fn cedar_ask<'a>(

@@ -28,9 +28,10 @@ impl Policy {
             workspace: case.inquiry.and_then(|inquiry| inquiry.workspace),
             entities: &progress.subject.entities,
             labels: &progress.subject.labels,
-            arguments: match case.inquiry {
-                None => Reads::Anything,
-                Some(_) => Reads::These(None),
+            arguments: match (case.inquiry, case.supposed) {
+                (_, Some(supposed)) => Reads::Recorded(supposed),
+                (None, None) => Reads::Anything,
+                (Some(_), None) => Reads::These(None),
             },
             owners: Owners {
                 profile: self.governance.profile.good(),
@@ -43,13 +44,15 @@ impl Policy {
         };
         let empty = serde_json::Value::Object(serde_json::Map::new());
         let spoken = match case.inquiry {
-            Some(inquiry) if permissions.read_arguments(&asking) => permissions.ask(&Asking {
-                arguments: Reads::These(match inquiry.arguments {
-                    Some(arguments) => arguments.value(),
-                    None => Some(&empty),
-                }),
-                ..asking
-            }),
+            Some(inquiry) if case.supposed.is_none() && permissions.read_arguments(&asking) => {
+                permissions.ask(&Asking {
+                    arguments: Reads::These(match inquiry.arguments {
+                        Some(arguments) => arguments.value(),
+                        None => Some(&empty),
+                    }),
+                    ..asking
+                })
+            }
             _ => permissions.ask(&asking),
         };
         progress.varies |= spoken.varies;
@@ -62,6 +65,12 @@ impl Policy {
         progress: &mut Progress<'p>,
     ) -> Says {
         if let Err(broken) = &self.permissions {
+            return Says::Deny(unavailable(broken));
+        }
+        if let Some(supposed) = case.supposed
+            && let Some((_, broken)) = self.broken_folders.first()
+            && supposed.in_folder(&RuleId::unavailable())
+        {
             return Says::Deny(unavailable(broken));
         }
         if let Some(workspace) = case.inquiry.and_then(|inquiry| inquiry.workspace) {
