@@ -1,17 +1,25 @@
 //! From files on the disk to what the policy reads, and back. The two crates
 //! know nothing of each other.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use legation_config::environment::Environment;
 use legation_config::first_run;
-use legation_config::governance::{self, Found};
+use legation_config::governance::{self, Files, Found};
 use legation_core::Home;
 use legation_policy::governance::{FileText, Sources, Template};
 
 /// Everything that governs, for clients that work in `folders`.
 pub fn sources(home: &Home, environment: &Environment, folders: &[PathBuf]) -> Sources {
-    let mut files = governance::read(home, environment, folders);
+    of_files(governance::read(home, environment, folders))
+}
+
+/// The same, with the files of another folder in the place of the home's.
+pub(crate) fn sources_in(folder: &Path, environment: &Environment, folders: &[PathBuf]) -> Sources {
+    of_files(governance::read_folder(folder, environment, folders))
+}
+
+fn of_files(mut files: Files) -> Sources {
     let mut sources =
         Sources::from_files(|name| files.named.remove(name).map_or(FileText::Absent, file_text))
             .with_rosters(

@@ -9,6 +9,7 @@ mod commands;
 mod error;
 mod governance;
 mod output;
+mod seen;
 mod table;
 mod terminal;
 

@@ -86,15 +86,19 @@ enum Writers {
 
 /// Reads everything that governs, for clients that work in `folders`.
 pub fn read(home: &Home, environment: &Environment, folders: &[PathBuf]) -> Files {
-    let folder = home.governance();
-    let closed = closed_folder(&folder);
+    read_folder(&home.governance(), environment, folders)
+}
+
+/// As [`read`], with another folder in the place of the governance folder.
+pub fn read_folder(folder: &Path, environment: &Environment, folders: &[PathBuf]) -> Files {
+    let closed = closed_folder(folder);
     let one = |name: &str| match &closed {
         Ok(()) => find(&folder.join(name), Writers::Owner),
         Err(why) => Found::Unusable(why.clone()),
     };
     Files {
         named: NAMES.into_iter().map(|name| (name, one(name))).collect(),
-        rosters: rosters(&folder, one),
+        rosters: rosters(folder, one),
         workspaces: workspace_files(folders)
             .into_iter()
             .map(|(folder, file)| (folder, find(&file, Writers::Anyone)))

@@ -25,7 +25,7 @@ pub struct HomeError {
     pub source: io::Error,
 }
 
-/// Only one process owns a data directory; dropping this gives it up.
+/// What only one process has of a data directory; dropping this gives it up.
 #[derive(Debug)]
 pub struct HomeLock {
     _file: File,
@@ -141,17 +141,7 @@ impl Home {
     /// When the lock file cannot be opened.
     pub fn lock(&self) -> Result<Option<HomeLock>, HomeError> {
         let path = self.lock_file();
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(|source| HomeError {
-                what: "opening",
-                path: path.clone(),
-                source,
-            })?;
+        let file = open_lock(&path)?;
         match file.try_lock() {
             Ok(()) => Ok(Some(HomeLock { _file: file })),
             Err(fs::TryLockError::WouldBlock) => Ok(None),
@@ -162,6 +152,39 @@ impl Home {
             }),
         }
     }
+
+    /// Waits until nobody else changes one of the owner's files, for commands
+    /// that read one, change it and write it. Held for as long as a command
+    /// takes, so that waiting is better than failing.
+    ///
+    /// # Errors
+    /// When the lock file cannot be opened or locked.
+    pub fn edit_lock(&self) -> Result<HomeLock, HomeError> {
+        let path = self.root.join("edit.lock");
+        let file = open_lock(&path)?;
+        match file.lock() {
+            Ok(()) => Ok(HomeLock { _file: file }),
+            Err(source) => Err(HomeError {
+                what: "locking",
+                path,
+                source,
+            }),
+        }
+    }
+}
+
+fn open_lock(path: &Path) -> Result<File, HomeError> {
+    OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(|source| HomeError {
+            what: "opening",
+            path: path.to_owned(),
+            source,
+        })
 }
 
 /// Makes a folder that is closed to everyone else, or closes the one there is.

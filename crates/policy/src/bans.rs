@@ -108,7 +108,7 @@ impl Bans {
         about
             .filter(|ban| {
                 let excused = approved && ban.kind == BanKind::NeverWithoutApproval;
-                let unmixed = !mixed && ban.facts.iter().any(|fact| *fact == Known::MixedEntities);
+                let unmixed = !mixed && ban.facts.contains(&Known::MixedEntities);
                 !excused
                     && !unmixed
                     && (!ban.reads_arguments() || supposed.strikes(&ban.id, ban.kind, ban.reads()))

@@ -223,7 +223,8 @@ impl Replayer {
             arguments: None,
             unredacted_phi: None,
             confidence: None,
-            certified: past.rung == Rung::Apply,
+            // What was certified was asked about first.
+            certified: false,
             grants: &GrantIndex::none(),
             now_ms: past.at_ms,
         };

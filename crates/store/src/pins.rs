@@ -2,7 +2,7 @@
 
 use crate::sql::{Row, Value, collect, first};
 use crate::state::words;
-use crate::{DatabaseError, Store, StoreError};
+use crate::{DatabaseError, Reader, Store, StoreError};
 
 words! {
     /// What was decided about a definition.
@@ -172,6 +172,18 @@ impl Store {
             session.execute(REMOVE, &[server.into(), kind.into(), item.into()])
         })
         .map(|removed| removed == 1)
+    }
+}
+
+impl Reader {
+    /// See [`Store::pin_list`].
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn pin_list(&self) -> Result<Vec<PinRow>, StoreError> {
+        self.read("listing pinned definitions", |session| {
+            collect(session, LIST, &[], from_row)
+        })
     }
 }
 

@@ -5,7 +5,7 @@ mod export;
 mod filter;
 mod keys;
 mod show;
-mod source;
+pub(crate) mod source;
 mod verify;
 
 use clap::{Args, Subcommand};

@@ -7,13 +7,11 @@ mod hipaa;
 mod init;
 
 use clap::{Subcommand, ValueEnum};
-use legation_api::mcp::Tools;
 use legation_config::governance;
-use legation_core::ServerName;
+use legation_policy::Policy;
 use legation_policy::governance::{Governance, Problem, Sources, Template};
-use legation_policy::{KnownTool, Policy};
 
-use crate::commands::hub;
+use crate::seen::Seen;
 use crate::{CliError, Context};
 
 /// The commands of `legation governance`.
@@ -59,36 +57,13 @@ pub(crate) fn cmd_governance(
     }
 }
 
-/// Reads the files. A running hub says which tools there are; without one the
-/// hub's own are known.
+/// Reads the files, for the tools that a running hub lists, or that its store
+/// remembers while none runs.
 pub(crate) fn find(context: &Context) -> Found {
     let folders: Vec<_> = std::env::current_dir().into_iter().collect();
     let sources = crate::sources(&context.home, &context.environment, &folders);
-    let policy = Policy::load(&sources, &tools(context));
+    let policy = Policy::load(&sources, &Seen::read(context).known(context));
     Found { sources, policy }
-}
-
-/// Everything a running hub lists. What the hub does not say is only not
-/// known, so nothing fails here.
-fn tools(context: &Context) -> Vec<KnownTool> {
-    let Ok(Some(mut client)) = hub(context) else {
-        return Vec::new();
-    };
-    let answer = client.call(&Tools {
-        server: None,
-        workspace: super::workspace(),
-    });
-    let tools = answer.map(|answer| answer.tools).unwrap_or_default();
-    tools
-        .into_iter()
-        .filter_map(|tool| {
-            let server = ServerName::parse(&tool.server).ok()?;
-            Some(KnownTool {
-                item: Some(tool.tool.into()),
-                ..KnownTool::server_only(server, true)
-            })
-        })
-        .collect()
 }
 
 /// The template to compare with: the one that was named, else the one the

@@ -4,14 +4,17 @@ mod add;
 mod explain;
 mod list;
 mod remove;
+mod replay;
+mod target;
 
 use clap::Subcommand;
 use legation_config::governance;
 use legation_core::home::write_private;
+use legation_policy::Policy;
 use legation_policy::governance::{FileText, Severity, Sources, file};
-use legation_policy::{KnownTool, Policy};
 use toml_edit::DocumentMut;
 
+use crate::seen::Seen;
 use crate::{CliError, Context, Exit};
 
 /// The commands of `legation permissions`.
@@ -25,6 +28,8 @@ pub enum PermissionsCommand {
     Remove(remove::RemoveArgs),
     /// Say what every layer would decide about a call.
     Explain(explain::ExplainArgs),
+    /// Decide recorded calls again, and say which answers would differ.
+    Replay(replay::ReplayArgs),
 }
 
 pub(crate) fn cmd_permissions(
@@ -36,6 +41,7 @@ pub(crate) fn cmd_permissions(
         PermissionsCommand::Add(args) => add::cmd_add(context, args),
         PermissionsCommand::Remove(args) => remove::cmd_remove(context, args),
         PermissionsCommand::Explain(args) => explain::cmd_explain(context, args),
+        PermissionsCommand::Replay(args) => replay::cmd_replay(context, args),
     }
 }
 
@@ -45,15 +51,9 @@ fn sources(context: &Context) -> Sources {
     crate::sources(&context.home, &context.environment, &folders)
 }
 
-/// The policy as a hub would load it: it knows which servers are configured,
-/// whether they are connected or not.
+/// The policy as a hub would load it.
 fn policy(context: &Context, sources: &Sources) -> Policy {
-    let servers = super::mcp::configured(context).servers;
-    let known: Vec<KnownTool> = servers
-        .into_iter()
-        .map(|server| KnownTool::server_only(server.name, server.trusted))
-        .collect();
-    Policy::load(sources, &known)
+    Policy::load(sources, &Seen::read(context).known(context))
 }
 
 /// The owner's rule file, to be changed without losing its comments.

@@ -35,7 +35,7 @@ impl Cedar {
             let other = other.policies.policy(policy.id());
             other.is_some_and(|other| other.to_string() == policy.to_string())
         });
-        both.map(|policy| RuleId::new(&policy.id().to_string()))
+        both.map(|policy| RuleId::new(policy.id().as_ref()))
     }
 
     /// The policies with nothing about arguments in them. `same` are those that
@@ -45,7 +45,7 @@ impl Cedar {
         let (mut strict, mut informed, mut mild) =
             (PolicySet::new(), PolicySet::new(), PolicySet::new());
         for policy in self.policies.policies() {
-            let id = RuleId::new(&policy.id().to_string());
+            let id = RuleId::new(policy.id().as_ref());
             let mut json = policy.to_json().unwrap_or_default();
             let mut read = Vec::new();
             collect(&json["conditions"], &mut read);

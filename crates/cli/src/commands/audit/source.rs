@@ -3,6 +3,8 @@
 //! A running hub is asked; without one the store is read under the data
 //! directory's lock, so that no hub can start writing in between.
 
+use std::path::Path;
+
 use legation_api::AdminClient;
 use legation_api::audit::{
     Export, ExportAnswer, Query, QueryAnswer, Record, Show, Tail, Verify, VerifyAnswer,
@@ -10,14 +12,14 @@ use legation_api::audit::{
 use legation_core::Secret;
 use legation_core::home::HomeLock;
 use legation_ledger::LedgerReader;
-use legation_store::DatabaseUrl;
+use legation_store::{DatabaseUrl, OpenError};
 
 use super::answers;
 use crate::commands::{config, hub};
 use crate::{CliError, Context, Exit};
 
 /// The ledger, whoever holds it.
-pub(super) enum Source {
+pub(crate) enum Source {
     Hub(Box<AdminClient>),
     /// The lock is held for as long as the reader is used.
     Files {
@@ -29,14 +31,14 @@ pub(super) enum Source {
 // === impl Source ===
 
 impl Source {
-    pub(super) fn open(context: &Context) -> Result<Self, CliError> {
+    pub(crate) fn open(context: &Context) -> Result<Self, CliError> {
         match hub(context)? {
             Some(client) => Ok(Self::Hub(Box::new(client))),
             None => files(context),
         }
     }
 
-    pub(super) fn tail(&mut self, count: usize) -> Result<Vec<Record>, CliError> {
+    pub(crate) fn tail(&mut self, count: usize) -> Result<Vec<Record>, CliError> {
         match self {
             Self::Hub(client) => Ok(client.call(&Tail { count })?.records),
             Self::Files { reader, .. } => {
@@ -46,14 +48,14 @@ impl Source {
         }
     }
 
-    pub(super) fn query(&mut self, query: &Query) -> Result<QueryAnswer, CliError> {
+    pub(crate) fn query(&mut self, query: &Query) -> Result<QueryAnswer, CliError> {
         match self {
             Self::Hub(client) => Ok(client.call(query)?),
             Self::Files { reader, .. } => answers::query_answer(reader, query),
         }
     }
 
-    pub(super) fn show(&mut self, call: &str) -> Result<Vec<Record>, CliError> {
+    pub(crate) fn show(&mut self, call: &str) -> Result<Vec<Record>, CliError> {
         match self {
             Self::Hub(client) => {
                 let call = call.to_owned();
@@ -66,7 +68,7 @@ impl Source {
         }
     }
 
-    pub(super) fn export(
+    pub(crate) fn export(
         &mut self,
         export: &Export,
         version: &str,
@@ -77,7 +79,7 @@ impl Source {
         }
     }
 
-    pub(super) fn verify(&mut self, verify: &Verify) -> Result<VerifyAnswer, CliError> {
+    pub(crate) fn verify(&mut self, verify: &Verify) -> Result<VerifyAnswer, CliError> {
         match self {
             Self::Hub(client) => Ok(client.call(verify)?),
             Self::Files { reader, .. } => answers::verify_answer(reader, verify),
@@ -87,8 +89,8 @@ impl Source {
 
 fn files(context: &Context) -> Result<Source, CliError> {
     let path = context.home.state_db();
-    let server = config::settings(context)?.store_url;
-    if server.is_none() && !path.exists() {
+    let opened = under_lock(context, LedgerReader::open, LedgerReader::connect)?;
+    let Some((reader, lock)) = opened else {
         return Err(CliError::new(
             Exit::Failed,
             format!(
@@ -99,6 +101,24 @@ fn files(context: &Context) -> Result<Source, CliError> {
         .with_hint(
             "the first `legation serve` makes it; `legation config path` shows the folder",
         ));
+    };
+    Ok(Source::Files {
+        reader,
+        _lock: lock,
+    })
+}
+
+/// Opens the store for reading while no hub runs; `None` where there is none
+/// yet. What is opened must not outlive the lock.
+pub(crate) fn under_lock<T>(
+    context: &Context,
+    open: fn(&Path) -> Result<T, OpenError>,
+    connect: fn(&DatabaseUrl) -> Result<T, OpenError>,
+) -> Result<Option<(T, HomeLock)>, CliError> {
+    let path = context.home.state_db();
+    let server = config::settings(context)?.store_url;
+    if server.is_none() && !path.exists() {
+        return Ok(None);
     }
     let lock = context
         .home
@@ -112,17 +132,14 @@ fn files(context: &Context) -> Result<Source, CliError> {
         .with_hint("wait until it has started or stopped, then try again"));
     };
     let opened = match server {
-        None => LedgerReader::open(&path),
+        None => open(&path),
         Some(url) => {
             let variable = |name: &str| context.environment.get(name).map(Secret::new);
             let url = DatabaseUrl::parse(url.reveal(), variable)
                 .map_err(|error| CliError::usage(&error).with_hint(error.hint()))?;
-            LedgerReader::connect(&url)
+            connect(&url)
         }
     };
-    let reader = opened.map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
-    Ok(Source::Files {
-        reader,
-        _lock: lock,
-    })
+    let opened = opened.map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
+    Ok(Some((opened, lock)))
 }

@@ -47,6 +47,8 @@ struct Added {
 }
 
 pub(super) fn cmd_add(context: &Context, args: &AddArgs) -> Result<(), CliError> {
+    // Two at once would each write the file without the other's change.
+    let _lock = context.home.edit_lock()?;
     let (before, mut document) = super::document(context)?;
     let mut table = Table::new();
     table.insert("id", value(&args.id));

@@ -3,15 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use legation_config::servers::Source;
 use legation_core::context::{Principal, Via};
-use legation_core::{ClientId, EntityId, EntityLabels, SeatId, ServerName};
-use legation_policy::governance::native_tools;
-use legation_policy::{
-    Arguments, GrantIndex, Inquiry, NativeTool, Origin, PinState, Target, Verb, Verdict,
-};
+use legation_core::{ClientId, EntityId, EntityLabels, SeatId};
+use legation_policy::{Arguments, GrantIndex, Inquiry, Origin, PinState, Policy, Verdict};
 use serde::Serialize;
 
+use super::target::{Described, Targets};
 use crate::table::Table;
 use crate::{CliError, Context, Exit};
 
@@ -45,6 +42,8 @@ struct Answer {
     rung: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason_code: Option<&'static str>,
+    /// What is known of the tool's definition.
+    definition: &'static str,
     layers: Vec<Layer>,
 }
 
@@ -57,7 +56,11 @@ struct Layer {
 }
 
 pub(super) fn cmd_explain(context: &Context, args: &ExplainArgs) -> Result<(), CliError> {
-    let target = target(context, args)?;
+    let targets = Targets::read(context);
+    let mut described = targets.named(&args.call)?;
+    if let Some(entity) = &args.entity {
+        described.target.entity = Some(EntityId::new(entity.as_str()));
+    }
     if !serde_json::from_str::<serde_json::Value>(&args.arguments).is_ok_and(|one| one.is_object())
     {
         return Err(CliError::new(
@@ -72,7 +75,7 @@ pub(super) fn cmd_explain(context: &Context, args: &ExplainArgs) -> Result<(), C
         .into_iter()
         .collect();
     let sources = crate::sources(&context.home, &context.environment, &folders);
-    let policy = super::policy(context, &sources);
+    let policy = Policy::load(&sources, &targets.seen.known(context));
     let arguments = Arguments::new(&args.arguments);
     let explanation = policy.explain(
         &Inquiry {
@@ -91,7 +94,7 @@ pub(super) fn cmd_explain(context: &Context, args: &ExplainArgs) -> Result<(), C
             grants: &GrantIndex::none(),
             now_ms: context.clock.wall().0,
         },
-        &target,
+        &described.target,
     );
     let layers = explanation.steps.iter().map(|step| Layer {
         layer: step.layer.as_str(),
@@ -108,6 +111,7 @@ pub(super) fn cmd_explain(context: &Context, args: &ExplainArgs) -> Result<(), C
         rule: explanation.rule.to_string(),
         rung: explanation.rung.to_string(),
         reason_code: explanation.reason_code.map(|code| code.as_str()),
+        definition: definition(&targets, &described),
         layers: layers.collect(),
     };
     context.output.result(&answer, render)?;
@@ -130,64 +134,25 @@ fn render(answer: &Answer) -> String {
         ]);
     }
     format!(
-        "{}{} by {} at rung {}\n",
+        "{}{} by {} at rung {}\ndefinition: {}\n",
         table.render(),
         answer.outcome,
         answer.rule,
-        answer.rung
+        answer.rung,
+        answer.definition
     )
 }
 
-/// The call as the files describe its server. Pins and agreements lie in the
-/// store; a definition is taken to be approved and nobody to have agreed.
-fn target(context: &Context, args: &ExplainArgs) -> Result<Target, CliError> {
-    let wrong = || {
-        let message = format!("{:?} is not of the form server/tool", args.call);
-        CliError::new(Exit::Usage, message)
-    };
-    let (server, item) = args.call.split_once('/').ok_or_else(wrong)?;
-    let server = ServerName::parse(server).map_err(|error| CliError::usage(&error))?;
-    if item.is_empty() {
-        return Err(wrong());
+/// How the definition stands, in words; the pins' layer decides by it.
+fn definition(targets: &Targets, described: &Described) -> &'static str {
+    let target = &described.target;
+    match target.pin {
+        _ if target.origin == Origin::Builtin => "part of the hub",
+        _ if targets.seen.unasked.is_some() => "not known: the hub cannot be asked",
+        _ if !described.seen => "never seen; what is new is asked about",
+        PinState::Approved => "approved",
+        PinState::New => "new: nobody has looked at it",
+        PinState::Changed => "changed since it was approved: not offered until it is reviewed",
+        PinState::Quarantined => "quarantined: not offered until it is reviewed",
     }
-    let servers = super::super::mcp::configured(context).servers;
-    let spec = servers.iter().find(|spec| spec.name == server);
-    let native = native_tools()
-        .into_iter()
-        .find(|tool| tool.server == server.as_str() && tool.tool == item);
-    let builtin = native_tools()
-        .into_iter()
-        .any(|tool| tool.server == server.as_str());
-    if spec.is_none() && !builtin {
-        return Err(
-            CliError::new(Exit::Usage, format!("there is no server {server}"))
-                .with_hint("`legation mcp list` shows the servers"),
-        );
-    }
-    let origin = match spec.map(|spec| &spec.source) {
-        None => Origin::Builtin,
-        Some(Source::Workspace { folder, .. }) => {
-            Origin::Workspace(folder.display().to_string().into())
-        }
-        Some(Source::Additional { .. }) => Origin::Additional,
-        Some(_) => Origin::User,
-    };
-    let entity = args.entity.as_deref().map(EntityId::new);
-    Ok(Target {
-        verb: Verb::CallTool,
-        item: item.into(),
-        definition: None,
-        read_only_hint: false,
-        trusted: spec.is_none_or(|spec| spec.trusted),
-        origin,
-        entity: entity.or_else(|| spec.and_then(|spec| spec.entity.clone())),
-        pin: PinState::Approved,
-        native: native.map(|tool| NativeTool {
-            changes: tool.native_change,
-            // None of the servers that this build has leaves drafts.
-            drafts: false,
-        }),
-        fingerprint: None,
-        server,
-    })
 }

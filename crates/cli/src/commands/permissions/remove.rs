@@ -26,6 +26,8 @@ struct Removed {
 }
 
 pub(super) fn cmd_remove(context: &Context, args: &RemoveArgs) -> Result<(), CliError> {
+    // Two at once would each write the file without the other's change.
+    let _lock = context.home.edit_lock()?;
     let (before, mut document) = super::document(context)?;
     let unknown = || {
         CliError::new(

@@ -150,3 +150,32 @@ fn a_rule_with_which_the_file_would_not_hold_is_not_written() {
     let unknown = owner.run(&["explain", "files"]).expect_err("no call");
     assert_eq!(unknown.exit, Exit::Usage);
 }
+
+#[test]
+fn many_at_once_lose_nothing() {
+    let owner = Owner::new();
+    let ids: Vec<String> = (0..12).map(|at| format!("no-{at}")).collect();
+    std::thread::scope(|scope| {
+        for id in &ids {
+            let owner = &owner;
+            scope.spawn(move || {
+                let rule = format!("deny files/{id}_*");
+                let example = format!("files/{id}_a");
+                owner
+                    .run(&["add", &rule, "--id", id, "--match", &example])
+                    .expect("added");
+            });
+        }
+    });
+    let text = owner.text();
+    for id in &ids {
+        assert!(text.contains(&format!("id = \"{id}\"")), "{id} is lost");
+    }
+    std::thread::scope(|scope| {
+        for id in &ids {
+            let owner = &owner;
+            scope.spawn(move || owner.run(&["remove", id]).expect("removed"));
+        }
+    });
+    assert!(!owner.text().contains("id = \"no-"), "{}", owner.text());
+}
