@@ -1,5 +1,6 @@
 //! The arguments; a doc comment is the help text.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -38,6 +39,9 @@ pub enum Command {
     Bridge(BridgeArgs),
     /// Show what the hub does, with servers of its own, and leave it running.
     Demo(DemoArgs),
+    /// Stand in for Entra ID and Microsoft Graph on loopback, for development.
+    #[command(disable_help_flag = true)]
+    DevTenant(DevTenantArgs),
     /// Look at the installation and say what is wrong.
     Doctor(commands::doctor::DoctorArgs),
     /// Show whether a hub runs, and how it is.
@@ -139,6 +143,18 @@ pub struct DemoArgs {
     /// End after the last step instead of leaving the hub running.
     #[arg(long)]
     pub once: bool,
+}
+
+/// Arguments of `legation dev-tenant`; the tenant reads them itself.
+#[derive(Debug, Clone, Default, Args)]
+pub struct DevTenantArgs {
+    /// Options of the tenant, or one of its commands; see `legation dev-tenant --help`.
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGUMENT"
+    )]
+    pub arguments: Vec<OsString>,
 }
 
 #[cfg(test)]

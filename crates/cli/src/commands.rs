@@ -31,6 +31,7 @@ pub(crate) fn run(
         Command::Serve(args) => program.serve(context, args),
         Command::Bridge(args) => program.bridge(context, args),
         Command::Demo(args) => program.demo(context, args),
+        Command::DevTenant(args) => program.dev_tenant(context, args),
         Command::ExampleServer => program.example_server(),
         Command::Doctor(args) => doctor::cmd_doctor(context, &args),
         Command::Status(args) => hub::cmd_status(context, &args),

@@ -13,7 +13,7 @@ mod seen;
 mod table;
 mod terminal;
 
-pub use args::{BridgeArgs, Cli, Command, DemoArgs, ServeArgs};
+pub use args::{BridgeArgs, Cli, Command, DemoArgs, DevTenantArgs, ServeArgs};
 pub use commands::audit::{
     ReadLedger, export_answer, of_ledger, query_answer, records, verify_answer,
 };
@@ -48,6 +48,12 @@ pub trait Program {
     /// # Errors
     /// When a step of it failed.
     fn demo(&self, context: &Context, args: DemoArgs) -> Result<(), CliError>;
+
+    /// `legation dev-tenant`: stands in for Entra ID and Microsoft Graph.
+    ///
+    /// # Errors
+    /// When it could not start, or a command against a running one failed.
+    fn dev_tenant(&self, context: &Context, args: DevTenantArgs) -> Result<(), CliError>;
 
     /// `legation example-server`: the built-in example server on stdio.
     ///

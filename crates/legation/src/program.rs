@@ -1,6 +1,8 @@
 //! The commands that need the hub's own parts.
 
-use legation_cli::{BridgeArgs, CliError, Context, DemoArgs, Program, ServeArgs};
+use legation_cli::{
+    BridgeArgs, CliError, Context, DemoArgs, DevTenantArgs, Exit, Program, ServeArgs,
+};
 
 /// The program.
 #[derive(Debug)]
@@ -17,6 +19,15 @@ impl Program for Legation {
 
     fn demo(&self, context: &Context, args: DemoArgs) -> Result<(), CliError> {
         crate::demo::demo(context, &args)
+    }
+
+    fn dev_tenant(&self, context: &Context, args: DevTenantArgs) -> Result<(), CliError> {
+        legation_devtenant::cli::run_within(
+            &["legation", "dev-tenant"],
+            args.arguments,
+            context.clock.clone(),
+        )
+        .map_err(|message| CliError::new(Exit::Failed, message))
     }
 
     fn example_server(&self) -> Result<(), CliError> {

@@ -60,7 +60,7 @@ const WALLS: &[(&str, &[&str])] = &[
 const PRODUCT: &[&str] = &[
     "core", "wire", "policy", "config", "keystore", "redact", "filter", "store", "ledger",
     "models", "entra", "oauth", "gate", "front", "bridge", "host", "inbox", "servers", "engine",
-    "api", "console", "cli", "tui",
+    "api", "console", "cli", "tui", "devtenant",
 ];
 
 /// Crates that may name `rmcp`. Its typed round trip drops members it does not know, so the way of
