@@ -1,5 +1,7 @@
 //! The gate itself: the stages in their order.
 
+mod pushes;
+mod roads;
 mod steps;
 
 use std::collections::HashMap;
@@ -11,7 +13,7 @@ use legation_ledger::{Claim, Ledger, LedgerError, Ticket};
 use legation_policy::{
     About, Arguments, AskKind, Decision, Inquiry, Permitted, Policy, Receipt, Target, Verb,
 };
-use legation_wire::json::Raw;
+use legation_wire::json::{Object, Raw};
 use legation_wire::message::ErrorObject;
 
 use crate::approval::Approvals;
@@ -69,7 +71,10 @@ enum Uses {
 struct Asks<'a> {
     item: &'a Item,
     peer: &'a Arc<dyn Peer>,
+    /// As the server would get them.
     arguments: Option<&'a Raw>,
+    /// As the client wrote them, which is all that it is shown again.
+    written: Option<&'a Raw>,
 }
 
 /// A list, a client and a state of the rules.
@@ -179,15 +184,15 @@ impl Gate {
             let subject = (target.verb, Some(&target.server), &*target.item);
             return Err(self.refuse(context, subject, None, early.into()).await);
         }
-        let mut arguments = request.params.get("arguments").cloned();
-        if let Some(prepared) = self.prepare(context, &target, arguments.as_ref()).await? {
-            request.params.set("arguments", prepared.clone());
-            arguments = Some(prepared);
-        }
+        let written = stage::restore::carried(&request);
+        self.prepare(context, &target, &mut request, written.as_ref())
+            .await?;
+        let arguments = stage::restore::carried(&request);
         let asks = Asks {
             item: &request.item,
             peer: &request.peer,
             arguments: arguments.as_ref(),
+            written: written.as_ref(),
         };
         let cleared = self.clear(context, target, asks).await?;
         let ticket = self.intend(context, &cleared, arguments.as_ref()).await?;
@@ -235,6 +240,12 @@ impl Gate {
         self.clients.load().check(&context.caller.principal)?;
         let mut target = self.servers.task_target(&context.caller, &handle)?;
         let item = Item::Tool(target.item.clone());
+        let mut verb = verb;
+        let mut written = None;
+        if let TaskVerb::Update(responses) = &mut verb {
+            written = Some(responses.to_raw());
+            self.prepare_answers(context, &target, responses).await?;
+        }
         let recorded = match &verb {
             TaskVerb::Get => None,
             TaskVerb::Update(responses) => Some((Verb::TaskUpdate, Some(responses.to_raw()))),
@@ -251,19 +262,14 @@ impl Gate {
                 .servers
                 .task(context.clone(), permitted, handle, verb, peer)
                 .await;
-            return stage::result::handed_on(
-                &self.rules.load(),
-                &self.cleaning.load(),
-                (self.redaction.as_ref(), &context.caller),
-                &receipt,
-                outcome,
-            );
+            return self.told_of_task(context, &receipt, outcome);
         };
         target.verb = act;
         let asks = Asks {
             item: &item,
             peer: &peer,
             arguments: arguments.as_ref(),
+            written: written.as_ref(),
         };
         let cleared = self.clear(context, target, asks).await?;
         let ticket = self.intend(context, &cleared, arguments.as_ref()).await?;
@@ -291,6 +297,7 @@ impl Gate {
             item: &item,
             peer: &peer,
             arguments: Some(&ask.params),
+            written: Some(&ask.params),
         };
         let told = |refusal: Refusal| refusal.to_error();
         let cleared = self.clear(context, target, asks).await.map_err(told)?;
@@ -344,6 +351,7 @@ impl Gate {
                 entries,
             }),
         };
+        let listing = self.without_names(context, kind, listing);
         if filtered.len() >= FILTERED_MAX {
             filtered.clear();
         }
@@ -380,6 +388,8 @@ impl Gate {
             crate::Resolve::Ready(target) => target?,
             crate::Resolve::Wait(target) => target.await?,
         };
+        self.check_address(context, endpoint, &item, &target)
+            .await?;
         let permitted = self.watch(context, target).await?;
         Ok(self.servers.subscribe(&context.caller, &permitted))
     }

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use legation_core::{EntityId, EntityLabels, SharedClock};
 use legation_keystore::Keystore;
 use legation_policy::governance::{Governance, RedactionPlan};
-use legation_redact::{Class, Redactor, RedactorSpec, RosterEntry};
+use legation_redact::{Class, MemoryVault, Redactor, RedactorSpec, RosterEntry};
 use legation_store::Store;
 use legation_wire::json::{Limits, Raw};
 
@@ -55,6 +55,10 @@ pub enum RedactionError {
     /// What came out is no message any more.
     #[error("the redacted text cannot be put together again")]
     Broken,
+    /// An address with something in it that must not leave leads nowhere
+    /// without it.
+    #[error("an address that its server did not list may carry the data it holds")]
+    Address,
 }
 
 // === impl Redaction ===
@@ -148,6 +152,19 @@ impl Redaction {
         parsed(text)
     }
 
+    /// Whether nothing in these texts identifies a person in the entities' data;
+    /// no where nobody can tell.
+    pub(crate) fn is_clean(&self, entities: &[EntityId], texts: &Raw) -> bool {
+        let redactors = self.redactors.load();
+        entities.iter().all(|entity| {
+            let redactor = redactors.get(entity).and_then(Option::as_ref);
+            redactor.is_some_and(|redactor| {
+                let redacted = redactor.redact_json(texts.as_text(), &mut MemoryVault::new());
+                redacted.findings.is_empty() && redacted.residual_risk <= RESIDUAL_MAX
+            })
+        })
+    }
+
     /// A server's result without what identifies a person; the words of the
     /// protocol around it stay.
     ///
@@ -174,6 +191,7 @@ impl RedactionError {
             Self::Vault => "redaction.vault",
             Self::Residual => "redaction.residual_risk",
             Self::Broken => "redaction.broken",
+            Self::Address => "redaction.address",
         }
     }
 
@@ -184,6 +202,7 @@ impl RedactionError {
             Self::Vault => "what redaction tokens stand for could not be kept or read",
             Self::Residual => "what is left of it may still identify a person",
             Self::Broken => "its redacted text cannot be put together again",
+            Self::Address => "an address that its server did not list may carry the data it holds",
         }
     }
 }

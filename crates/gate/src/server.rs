@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use legation_core::{Caller, OpContext, ServerName, TaskHandle};
+use legation_core::{Caller, EntityId, OpContext, ServerName, TaskHandle};
 use legation_policy::{Permitted, Target};
 use legation_wire::json::Object;
 use tokio::sync::broadcast;
@@ -136,6 +136,9 @@ pub trait ServerSet: Send + Sync + fmt::Debug {
 
     /// Whether a server's changes concern an endpoint.
     fn covers(&self, caller: &Caller, endpoint: &Endpoint, server: &ServerName) -> bool;
+
+    /// Whose data a server holds, where its configuration says so.
+    fn entity(&self, caller: &Caller, server: &ServerName) -> Option<EntityId>;
 
     /// Asks the server of a permitted resource to report its changes.
     fn subscribe(&self, caller: &Caller, permitted: &Permitted) -> Subscription;

@@ -5,7 +5,7 @@
 //! handed over as the set `context.holds`.
 
 use aho_corasick::AhoCorasick;
-use legation_core::EntityLabels;
+use legation_core::{EntityId, EntityLabels};
 use serde_json::Value;
 
 use crate::boundary::Boundary;
@@ -325,6 +325,24 @@ impl Known {
 // === impl Matter ===
 
 impl Matter<'_> {
+    /// Takes into account that health information may be sent to a server of
+    /// the one entity it is of, unless it goes on from there to somebody who
+    /// may not have it.
+    #[must_use]
+    pub(crate) fn at(mut self, server: Option<&EntityId>, boundary: &Boundary) -> Self {
+        let home = match (server, self.entities.as_slice()) {
+            (Some(server), [one]) if server == one => boundary.profile().entities.get(one),
+            _ => None,
+        };
+        if self.unredacted_phi.is_none()
+            && home.is_some_and(|home| home.phi_auto_redact)
+            && !self.foreign(boundary)
+        {
+            self.unredacted_phi = Some(false);
+        }
+        self
+    }
+
     /// Every fact that is not a ban's own, for policies that read them.
     pub(crate) fn all_facts(&self, boundary: &Boundary, found: &mut Facts) {
         found.foreign_recipient = self.foreign(boundary);

@@ -186,6 +186,19 @@ impl Policy {
         }
     }
 
+    /// Whose data a server of this entity holds; `None` where nobody can tell.
+    pub fn labels_of(&self, entity: Option<&EntityId>) -> Option<EntityLabels> {
+        let profile = self.governance.profile.get().ok()?;
+        match entity {
+            Some(entity) if entity.as_str() == "all" => Some(profile.everyone()),
+            Some(entity) => profile
+                .entities
+                .contains_key(entity)
+                .then(|| EntityLabels::of(entity.clone())),
+            None => Some(EntityLabels::none()),
+        }
+    }
+
     /// Whether a client may see data of these entities. A client is a model:
     /// what it reads, its provider reads.
     pub fn clearance(&self, client: &ClientId, labels: &EntityLabels) -> Clearance {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
-use legation_core::{Caller, OpContext, ServerName, TaskHandle};
+use legation_core::{Caller, EntityId, OpContext, ServerName, TaskHandle};
 use legation_gate::policy::{Origin, Permitted, Target};
 use legation_gate::{
     Call, CallFailure, Description, Endpoint, HubEvent, Item, ListKind, Listing, Outcome, Peer,
@@ -280,6 +280,10 @@ impl ServerSet for Natives {
 
     fn covers(&self, caller: &Caller, endpoint: &Endpoint, server: &ServerName) -> bool {
         self.others.covers(caller, endpoint, server)
+    }
+
+    fn entity(&self, caller: &Caller, server: &ServerName) -> Option<EntityId> {
+        self.others.entity(caller, server)
     }
 
     fn subscribe(&self, caller: &Caller, permitted: &Permitted) -> Subscription {

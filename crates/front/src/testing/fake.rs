@@ -406,6 +406,9 @@ impl ServerSet for Fake {
         server.as_str() == "fake"
     }
 
+    fn entity(&self, _: &Caller, _: &ServerName) -> Option<legation_core::EntityId> {
+        None
+    }
     fn subscribe(&self, _caller: &Caller, _permitted: &Permitted) -> Subscription {
         Subscription::new(())
     }

@@ -192,7 +192,7 @@ fn tell(shared: &Shared, event: &HubEvent) {
         } => {
             for (_, watcher) in shared.watchers.all() {
                 if watcher.sees(shared, server, audience) {
-                    watcher.resource_updated(server, uri, params);
+                    watcher.resource_updated(shared, (server, uri), params);
                 }
             }
         }
@@ -202,7 +202,10 @@ fn tell(shared: &Shared, event: &HubEvent) {
             audience,
         } => {
             for (_, watcher) in shared.watchers.all() {
-                if watcher.sees(shared, server, audience) {
+                // What a server logs is redacted for nobody.
+                if watcher.sees(shared, server, audience)
+                    && shared.gate.may_hear(&watcher.caller, server)
+                {
                     watcher.logged(params);
                 }
             }
@@ -210,7 +213,7 @@ fn tell(shared: &Shared, event: &HubEvent) {
         HubEvent::TaskChanged { client, task } => {
             for (_, watcher) in shared.watchers.all() {
                 if watcher.caller.principal.client == *client {
-                    watcher.task_changed(task);
+                    watcher.task_changed(shared, task);
                 }
             }
         }
@@ -248,14 +251,20 @@ impl Watcher {
         }
     }
 
-    fn resource_updated(&self, server: &ServerName, uri: &str, params: &Object) {
+    fn resource_updated(
+        &self,
+        shared: &Shared,
+        (server, uri): (&ServerName, &str),
+        params: &Object,
+    ) {
         const METHOD: &str = "notifications/resources/updated";
+        let params = || shared.gate.resource_pushed(&self.caller, server, params);
         match &self.interest {
             Interest::Session(session) if session.subscribes(uri, server) => {
-                self.send(METHOD, Some(params.to_raw()));
+                self.send(METHOD, Some(params().to_raw()));
             }
             Interest::Listen(listen) if listen.wants_resource(uri, server) => {
-                self.send(METHOD, Some(listen.tag(params.clone())));
+                self.send(METHOD, Some(listen.tag(params())));
             }
             Interest::Session(_) | Interest::Listen(_) => {}
         }
@@ -271,14 +280,15 @@ impl Watcher {
         }
     }
 
-    fn task_changed(&self, task: &Object) {
+    fn task_changed(&self, shared: &Shared, task: &Object) {
         let handle = task
             .get("taskId")
             .and_then(|id| id.to_str().map(|id| id.into_owned()));
         let Some(handle) = handle else { return };
+        let task = || shared.gate.task_pushed(&self.caller, task);
         match &self.interest {
             Interest::Session(session) if session.knows_task(&handle) => {
-                let Ok(mut task) = Task::parse(&task.to_raw()) else {
+                let Ok(mut task) = Task::parse(&task().to_raw()) else {
                     return;
                 };
                 // The result is fetched with tasks/result; here is only the state.
@@ -289,7 +299,7 @@ impl Watcher {
                 );
             }
             Interest::Listen(listen) if listen.wants_task(&handle) => {
-                self.send("notifications/tasks", Some(listen.tag(task.clone())));
+                self.send("notifications/tasks", Some(listen.tag(task())));
             }
             Interest::Session(_) | Interest::Listen(_) => {}
         }

@@ -10,8 +10,10 @@ const MEMBER: &str = "decision";
 /// Most characters of arguments that a form shows: clients show it in a dialog.
 const SHOWN_MAX: usize = 600;
 
-/// The elicitation that puts an approval to the person at the client.
-pub(crate) fn request(approval: &Approval) -> Ask {
+/// The elicitation that puts an approval to the person at the client. It shows
+/// the arguments as the client wrote them: what tokens stand for would go
+/// back to a client that may not see it.
+pub(crate) fn request(approval: &Approval, written: &str) -> Ask {
     let words: Vec<Raw> = approval
         .answers()
         .map(|answer| Raw::str(answer.as_str()))
@@ -29,7 +31,7 @@ pub(crate) fn request(approval: &Approval) -> Ask {
         .with("required", Raw::array(&[Raw::str(MEMBER)]));
     let params = Object::new()
         .with("mode", Raw::from_static(r#""form""#))
-        .with("message", Raw::str(&message(approval)))
+        .with("message", Raw::str(&message(approval, written)))
         .with("requestedSchema", schema.to_raw());
     Ask {
         method: "elicitation/create".into(),
@@ -49,7 +51,7 @@ pub(crate) fn read(approval: &Approval, response: &Raw) -> Option<Answer> {
     approval.offers(answer).is_ok().then_some(answer)
 }
 
-fn message(approval: &Approval) -> String {
+fn message(approval: &Approval, written: &str) -> String {
     let bound = &approval.bound;
     let mut text = format!(
         "{} wants {} {}/{}",
@@ -58,9 +60,9 @@ fn message(approval: &Approval) -> String {
         escaped(bound.server.as_str(), 80),
         escaped(&bound.item, 120),
     );
-    if !approval.preview.is_empty() {
+    if !written.is_empty() {
         text.push_str(" with ");
-        text.push_str(&escaped(&approval.preview, SHOWN_MAX));
+        text.push_str(&escaped(written, SHOWN_MAX));
     }
     text.push_str(&format!(
         ". {} (approval {})",

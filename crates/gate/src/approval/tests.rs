@@ -310,7 +310,7 @@ fn a_question_hides_nothing_of_what_it_asks() {
     let bench = bench();
     let (mut asked, _) = bench.ask(bound(1));
     asked.preview = "{\"a\":\"\u{202e}\u{e0041}\u{1b}[2J\u{200b}\"}".into();
-    let text = question(&asked).params.as_text().to_owned();
+    let text = question(&asked, &asked.preview).params.as_text().to_owned();
     for hidden in ['\u{202e}', '\u{e0041}', '\u{1b}', '\u{200b}'] {
         assert!(!text.contains(hidden), "{text}");
     }

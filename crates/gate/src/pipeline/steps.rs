@@ -26,29 +26,6 @@ fn is_as_certified(permitted: &Permitted, proposal: &Proposal) -> bool {
 }
 
 impl Gate {
-    /// The arguments as the server would get them, where they change.
-    pub(super) async fn prepare(
-        &self,
-        context: &OpContext,
-        target: &Target,
-        arguments: Option<&Raw>,
-    ) -> Result<Option<Raw>, Refusal> {
-        let (Some(redaction), Some(arguments)) = (&self.redaction, arguments) else {
-            return Ok(None);
-        };
-        let prepared = stage::restore::prepared(
-            redaction,
-            (&self.rules.load(), &self.asking.conversations),
-            &context.caller,
-            target,
-            arguments,
-        );
-        match prepared {
-            Ok(prepared) => Ok(prepared),
-            Err(refusal) => Err(self.refuse_known(context, refusal).await),
-        }
-    }
-
     /// Decides a call, and has a person asked where one is needed, until it is
     /// permitted or refused.
     pub(super) async fn clear(
@@ -190,6 +167,7 @@ impl Gate {
             item: asks.item,
             peer: asks.peer,
             arguments: asks.arguments.map_or("", Raw::as_text),
+            written: asks.written.map_or("", Raw::as_text),
         };
         if asked.kind == AskKind::Certify {
             return stage::ask::propose(&self.asking.proposals, &question, asked);

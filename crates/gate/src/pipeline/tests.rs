@@ -1,5 +1,6 @@
 mod asking;
 mod redaction;
+mod roads;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -25,9 +26,22 @@ struct OneServer {
     calls: AtomicUsize,
     /// What it answers, where a test says.
     reply: Mutex<Option<Raw>>,
+    /// What it does instead, where a test says.
+    act: Mutex<Option<Act>>,
     /// The arguments it was called with.
     seen: Mutex<Vec<String>>,
+    /// The resources it lists.
+    resources: Mutex<Vec<crate::Entry>>,
     events: broadcast::Sender<HubEvent>,
+}
+
+/// What a server does with a call.
+struct Act(Box<dyn Fn(Call) -> BoxFuture<'static, Outcome> + Send + Sync>);
+
+impl std::fmt::Debug for Act {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Act")
+    }
 }
 
 #[derive(Debug, Default)]
@@ -70,7 +84,7 @@ impl OneServer {
             trusted: true,
             origin: Origin::User,
             entity: match item.name() {
-                "files-record" => Some(EntityId::new("meadow")),
+                name if name.starts_with("files-record") => Some(EntityId::new("meadow")),
                 "files-ledger" => Some(EntityId::new("harbor")),
                 _ => None,
             },
@@ -101,12 +115,18 @@ impl ServerSet for OneServer {
         self.calls.fetch_add(1, Ordering::Relaxed);
         let arguments = call.params.get("arguments").map_or("", Raw::as_text);
         self.seen.lock().expect("whole").push(arguments.to_owned());
+        if let Some(Act(act)) = &*self.act.lock().expect("whole") {
+            return act(call);
+        }
         let reply = self.reply.lock().expect("whole").clone();
         let text = permitted.target().item.to_string();
         async move { Outcome::Complete(reply.unwrap_or_else(|| Raw::from_serialize(&text))) }
             .boxed()
     }
     fn task_target(&self, _: &Caller, handle: &TaskHandle) -> Result<Target, Unresolved> {
+        if let Some(tool) = handle.as_str().strip_prefix("of-") {
+            return Ok(Self::target(&Item::Tool(tool.into())));
+        }
         Err(Unresolved::Unknown {
             what: "task",
             name: handle.as_str().into(),
@@ -117,15 +137,33 @@ impl ServerSet for OneServer {
         _: OpContext,
         _: Permitted,
         _: TaskHandle,
-        _: TaskVerb,
+        verb: TaskVerb,
         _: Arc<dyn Peer>,
     ) -> BoxFuture<'static, Outcome> {
-        std::future::pending().boxed()
+        if let TaskVerb::Update(answers) = verb {
+            let answers = answers.to_raw().as_text().to_owned();
+            self.seen.lock().expect("whole").push(answers);
+        }
+        let reply = self.reply.lock().expect("whole").clone();
+        let reply = reply.unwrap_or_else(Raw::empty_object);
+        std::future::ready(Outcome::Complete(reply)).boxed()
     }
     fn tasks(&self, _: &Caller) -> Vec<TaskHandle> {
         Vec::new()
     }
-    fn listing(&self, _: &Caller, _: &Endpoint, _: ListKind) -> Result<Arc<Listing>, Unresolved> {
+    fn listing(
+        &self,
+        _: &Caller,
+        _: &Endpoint,
+        kind: ListKind,
+    ) -> Result<Arc<Listing>, Unresolved> {
+        if kind == ListKind::Resources {
+            let entries = self.resources.lock().expect("whole").clone();
+            return Ok(Arc::new(Listing {
+                version: 2,
+                entries,
+            }));
+        }
         let entry = |item: &str| crate::Entry {
             server: ServerName::parse("files").expect("a name"),
             item: item.into(),
@@ -150,6 +188,9 @@ impl ServerSet for OneServer {
     }
     fn covers(&self, _: &Caller, _: &Endpoint, _: &ServerName) -> bool {
         true
+    }
+    fn entity(&self, _: &Caller, server: &ServerName) -> Option<EntityId> {
+        (server.as_str() == "records").then(|| EntityId::new("meadow"))
     }
     fn subscribe(&self, _: &Caller, _: &Permitted) -> Subscription {
         Subscription::new(())
@@ -180,7 +221,9 @@ fn bench(rules: Policy) -> Bench {
     let servers = Arc::new(OneServer {
         calls: AtomicUsize::new(0),
         reply: Mutex::default(),
+        act: Mutex::default(),
         seen: Mutex::default(),
+        resources: Mutex::default(),
         events: broadcast::Sender::new(4),
     });
     let key = legation_keystore::Key::from_bytes([8; 32]);

@@ -108,6 +108,8 @@ pub(crate) struct Question<'a> {
     pub(crate) peer: &'a Arc<dyn Peer>,
     /// The arguments as the server would get them.
     pub(crate) arguments: &'a str,
+    /// The arguments as the client wrote them.
+    pub(crate) written: &'a str,
 }
 
 /// What stands behind a call that may be decided again.
@@ -333,10 +335,12 @@ async fn answer(
     if can_ask && new && peer.takes_input_required() {
         // Such a client is away until it comes back with an answer. What others
         // said meanwhile counts then, so that nothing runs that nobody reads.
-        let response = peer.ask(approval::question(approval)).await;
+        let response = peer
+            .ask(approval::question(approval, question.written))
+            .await;
         take(approvals, approval, response.ok().as_ref());
     } else if can_ask && !peer.takes_input_required() {
-        let asked = new.then(|| peer.ask(approval::question(approval)));
+        let asked = new.then(|| peer.ask(approval::question(approval, question.written)));
         wait(approvals, approval, asked).await;
     }
     state(approvals, &approval.id)

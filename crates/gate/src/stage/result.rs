@@ -10,7 +10,7 @@ use legation_core::{Caller, EntityId, ServerName};
 use legation_filter::{Cleaner, FilterMapping, Masked, SecretMasker};
 use legation_policy::registry::ReasonCode;
 use legation_policy::{Clearance, Policy, Receipt, ResultFacts, Target};
-use legation_wire::json::Raw;
+use legation_wire::json::{Object, Raw};
 use legation_wire::message::ErrorObject;
 
 use crate::conversation::holder;
@@ -39,6 +39,17 @@ pub struct Withheld {
     pub reason: &'static str,
 }
 
+/// Members of a task that hold nothing but how it stands.
+const TASK: [&str; 7] = [
+    "taskId",
+    "status",
+    "createdAt",
+    "lastUpdatedAt",
+    "ttlMs",
+    "ttl",
+    "pollIntervalMs",
+];
+
 /// What is redacted for a client that may not see health information.
 #[derive(Debug)]
 struct Redacting<'a> {
@@ -52,14 +63,8 @@ struct Redacting<'a> {
 
 impl Redacting<'_> {
     fn redaction(&self) -> Result<&Redaction, Refusal> {
-        self.redaction.ok_or_else(|| {
-            Refusal::Withheld(Withheld {
-                action: self.action(),
-                code: ReasonCode::UnredactedPhi,
-                rule: "clearance.phi",
-                reason: "this client may not see health information as it is",
-            })
-        })
+        self.redaction
+            .ok_or_else(|| Refusal::Withheld(closed(self.action())))
     }
 
     fn action(&self) -> Box<str> {
@@ -89,12 +94,36 @@ impl Redacting<'_> {
             .map_err(|error| self.withheld(error))
     }
 
+    /// A task, whose words are a server's own where its place in the protocol
+    /// does not say otherwise. Its questions are not redacted, so they stop it.
+    fn task(&self, task: &Object) -> Result<Object, Refusal> {
+        let mut redacted = Object::new();
+        for (member, value) in task.iter() {
+            let value = match member {
+                "inputRequests" => match value.to_object() {
+                    Some(questions) if questions.is_empty() => value.clone(),
+                    _ => return Err(Refusal::Withheld(closed(self.action()))),
+                },
+                "result" => self.result(value)?,
+                "error" => match ErrorObject::from_raw(value) {
+                    Some(error) => self.error(error)?.to_object().to_raw(),
+                    None => self.value(value)?,
+                },
+                member if TASK.contains(&member) => value.clone(),
+                _ => self.value(value)?,
+            };
+            redacted.set(member, value);
+        }
+        Ok(redacted)
+    }
+
     fn error(&self, mut error: ErrorObject) -> Result<ErrorObject, Refusal> {
         let message = self.value(&Raw::str(&error.message))?;
         error.message = message.to_str().unwrap_or_default().as_ref().into();
         if let Some(data) = &error.data {
             error.data = Some(self.value(data)?);
         }
+        error.rest = Object::new();
         Ok(error)
     }
 }
@@ -113,6 +142,11 @@ impl Cleaning {
             mappings: mappings.into_iter().collect(),
             default: FilterMapping::default(),
         }
+    }
+
+    /// An object of a server's own, cleaned.
+    pub(crate) fn object(&self, server: &ServerName, item: &str, object: Object) -> Object {
+        cleaned(&self.of(server, item), object)
     }
 
     fn of(&self, server: &ServerName, item: &str) -> Cleaner<'_> {
@@ -136,12 +170,7 @@ pub(crate) fn handed_on(
         // Neither is redacted, so it goes only to who may read it as it is.
         return match clear(policy, receipt)? {
             None => Ok(outcome),
-            Some(_) => Err(Refusal::Withheld(Withheld {
-                action: action(receipt),
-                code: ReasonCode::UnredactedPhi,
-                rule: "clearance.phi",
-                reason: "this client may not see health information as it is",
-            })),
+            Some(_) => Err(Refusal::Withheld(closed(action(receipt)))),
         };
     }
     let target = receipt.target();
@@ -169,16 +198,9 @@ pub(crate) fn handed_on(
         }
         Outcome::Task(mut task) => {
             if let Some(redacting) = &redacting {
-                for member in ["statusMessage", "result", "error", "_meta"] {
-                    if let Some(value) = task.get(member).cloned() {
-                        task.set(member, redacting.value(&value)?);
-                    }
-                }
+                task = redacting.task(&task)?;
             }
-            if let Some(clean) = cleaner.value(&task.to_raw(), &mut Masked::default()) {
-                task = clean.to_object().unwrap_or(task);
-            }
-            Ok(Outcome::Task(task))
+            Ok(Outcome::Task(cleaned(&cleaner, task)))
         }
         outcome @ (Outcome::InputRequired(_) | Outcome::Failed(_)) => Ok(outcome),
     }
@@ -214,6 +236,23 @@ fn clear(policy: &Policy, receipt: &Receipt) -> Result<Option<Vec<EntityId>>, Re
     }
 }
 
+/// What is said of what does not pass to a client that may not read it as it is.
+fn closed(action: Box<str>) -> Withheld {
+    Withheld {
+        action,
+        code: ReasonCode::UnredactedPhi,
+        rule: "clearance.phi",
+        reason: "this client may not see health information as it is",
+    }
+}
+
+fn cleaned(cleaner: &Cleaner<'_>, object: Object) -> Object {
+    match cleaner.value(&object.to_raw(), &mut Masked::default()) {
+        Some(clean) => clean.to_object().unwrap_or(object),
+        None => object,
+    }
+}
+
 fn clean_error(cleaner: &Cleaner<'_>, mut error: ErrorObject) -> ErrorObject {
     let mut masked = Masked::default();
     let message = cleaner.text(&error.message, &mut masked);
@@ -224,6 +263,9 @@ fn clean_error(cleaner: &Cleaner<'_>, mut error: ErrorObject) -> ErrorObject {
         && let Some(clean) = cleaner.value(data, &mut masked)
     {
         error.data = Some(clean);
+    }
+    if !error.rest.is_empty() {
+        error.rest = cleaned(cleaner, error.rest);
     }
     error
 }

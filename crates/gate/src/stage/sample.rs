@@ -3,7 +3,8 @@
 //! It stands around the road back to the client, so that no host can put such a
 //! question past the rules. For a client that may not read what the call is about
 //! as it is, that road is closed: what a server says on the way of a call is not
-//! redacted, so it does not pass at all.
+//! redacted, so it does not pass at all. The answers that come back along it are
+//! arguments in all but name, and are restored and redacted like them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -44,11 +45,12 @@ pub(crate) fn guard(
     let labels = permitted.labels();
     let client = &permitted.principal().client;
     let closed = !labels.is_empty() && gate.rules().clearance(client, labels) != Clearance::Cleared;
-    if !closed && !peer.capabilities().sampling {
+    let asked = peer.capabilities();
+    let answers = (asked.elicitation_form || asked.elicitation_url) && gate.redacts();
+    if !closed && !asked.sampling && !answers {
         return peer;
     }
-    let mut target = permitted.target().clone();
-    target.verb = Verb::Sample;
+    let target = permitted.target().clone();
     Arc::new(Guarded {
         gate: Arc::clone(gate),
         context: context.clone(),
@@ -109,12 +111,25 @@ impl Peer for Guarded {
             );
             return std::future::ready(Err(refused)).boxed();
         }
-        if &*ask.method != METHOD {
+        let samples = &*ask.method == METHOD;
+        if !samples && !self.gate.redacts() {
             return self.peer.ask(ask);
         }
         let gate = Arc::clone(&self.gate);
         let (context, target) = (self.context.clone(), self.target.clone());
         let peer = Arc::clone(&self.peer);
-        async move { gate.sample(&context, target, peer, ask).await }.boxed()
+        async move {
+            let answer = if samples {
+                let sampled = Target {
+                    verb: Verb::Sample,
+                    ..target.clone()
+                };
+                gate.sample(&context, sampled, peer, ask).await?
+            } else {
+                peer.ask(ask).await?
+            };
+            gate.prepared_answer(&context, &target, answer)
+        }
+        .boxed()
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, join_all};
-use legation_core::{Caller, OpContext, ServerName, TaskHandle};
+use legation_core::{Caller, EntityId, OpContext, ServerName, TaskHandle};
 use legation_gate::policy::{Permitted, Target};
 use legation_gate::{
     Call, CallFailure, Description, Endpoint, HubEvent, Item, ListKind, Listing, Outcome, Peer,
@@ -155,6 +155,11 @@ impl ServerSet for Host {
         let visible =
             roster.find(caller, server).is_some() || roster.named(server.as_str()).next().is_none();
         visible && self.inner.includes(endpoint, server)
+    }
+
+    fn entity(&self, caller: &Caller, server: &ServerName) -> Option<EntityId> {
+        let roster = self.inner.roster.load();
+        roster.find(caller, server)?.spec.entity.clone()
     }
 
     fn subscribe(&self, caller: &Caller, permitted: &Permitted) -> Subscription {

@@ -87,6 +87,9 @@ impl ServerSet for Others {
     fn covers(&self, _: &Caller, _: &Endpoint, _: &ServerName) -> bool {
         false
     }
+    fn entity(&self, _: &Caller, _: &ServerName) -> Option<legation_core::EntityId> {
+        None
+    }
     fn subscribe(&self, _: &Caller, _: &Permitted) -> Subscription {
         Subscription::new(())
     }

@@ -20,4 +20,5 @@ mod leftovers;
 mod natives;
 mod patience;
 mod pins;
+mod roads;
 mod sse;

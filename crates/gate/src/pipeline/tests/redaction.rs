@@ -5,14 +5,41 @@ use legation_policy::governance::{FileText, Template};
 
 use super::*;
 
-const NAME: &str = "Wilhelmina Featherstone";
+pub(super) const NAME: &str = "Wilhelmina Featherstone";
 
 /// The personal template with two entities more, one with health information.
-fn rules() -> Policy {
+pub(super) fn rules() -> Policy {
     rules_with(&[])
 }
 
+/// The same, for a client that may see health information.
+pub(super) fn rules_for_cleared() -> Policy {
+    loaded(&[], true)
+}
+
+/// The first, in which a person is asked about every record.
+pub(super) fn asking_rules() -> Policy {
+    let (mut sources, known) = sources(&[], false);
+    let FileText::Text(rules) = &mut sources.permissions else {
+        panic!("the template has rules");
+    };
+    rules.push_str("\n[[rule]]\nid = \"record-asks\"\nrule = 'ask files/record'\n");
+    Policy::load(&sources, &known)
+}
+
 fn rules_with(rosters: &[&str]) -> Policy {
+    loaded(rosters, false)
+}
+
+fn loaded(rosters: &[&str], cleared: bool) -> Policy {
+    let (sources, known) = sources(rosters, cleared);
+    Policy::load(&sources, &known)
+}
+
+fn sources(
+    rosters: &[&str],
+    cleared: bool,
+) -> (legation_policy::governance::Sources, Vec<KnownTool>) {
     let mut sources = Template::Personal.sources();
     let FileText::Text(profile) = &sources.operator_profile else {
         panic!("the template has a profile");
@@ -23,12 +50,16 @@ fn rules_with(rosters: &[&str]) -> Policy {
         "name": "Meadow", "phi_auto_redact": true, "redaction_fields": ["resident_name"],
         "roster_files": rosters
     });
+    if cleared {
+        profile["client_clearances"]["claude"] =
+            serde_json::json!({ "entities": "all", "phi": true });
+    }
     sources.operator_profile = FileText::Text(profile.to_string());
     let files = ServerName::parse("files").expect("a name");
-    Policy::load(&sources, &[KnownTool::server_only(files, true)])
+    (sources, vec![KnownTool::server_only(files, true)])
 }
 
-fn context(seat: &str) -> OpContext {
+pub(super) fn context(seat: &str) -> OpContext {
     let mut context = super::context("claude");
     context.caller.principal.via = Via::Socket;
     context.caller.seat = SeatId::new(seat);
@@ -43,12 +74,12 @@ fn with(tool: &str, note: &str) -> Request {
 }
 
 impl Bench {
-    fn in_seat(&self, seat: &str, request: Request) -> Result<Outcome, Refusal> {
+    pub(super) fn in_seat(&self, seat: &str, request: Request) -> Result<Outcome, Refusal> {
         run(self.gate.call(&context(seat), request))
     }
 
     /// The result of a call about a resident, and the token in it.
-    fn record(&self, seat: &str) -> Result<(String, String), Refusal> {
+    pub(super) fn record(&self, seat: &str) -> Result<(String, String), Refusal> {
         *self.servers.reply.lock().expect("whole") =
             Some(Raw::from_serialize(&serde_json::json!({
                 "content": [{ "type": "text", "text": "the note" }],
@@ -68,7 +99,7 @@ impl Bench {
         Ok((text, token))
     }
 
-    fn last_seen(&self) -> String {
+    pub(super) fn last_seen(&self) -> String {
         let seen = self.servers.seen.lock().expect("whole");
         seen.last().cloned().unwrap_or_default()
     }

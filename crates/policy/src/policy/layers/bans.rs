@@ -64,7 +64,8 @@ impl Policy {
                 entities: &progress.subject.entities,
                 labels: &progress.labels,
                 unredacted_phi: inquiry.unredacted_phi,
-            },
+            }
+            .at(case.question.entity, boundary),
             boundary,
         );
         let ask = self.cedar_ask(case, progress, &facts, inquiry.certified);

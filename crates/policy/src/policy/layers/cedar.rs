@@ -41,7 +41,8 @@ impl Policy {
                     entities: &progress.subject.entities,
                     labels: &progress.labels,
                     unredacted_phi: inquiry.unredacted_phi,
-                };
+                }
+                .at(case.question.entity, boundary);
                 let mut facts = match &self.bans {
                     Ok(compiled) => compiled.bans.facts(&matter, boundary),
                     Err(_) => Facts::default(),
