@@ -90,10 +90,40 @@ def transport(plan):
     return socket_client(how["path"])
 
 
+async def converse(plan, mode):
+    """Makes the calls that come in on standard input, one a line, answers what is
+    asked as the line says, and prints what came of it."""
+    turn, asked = {}, []
+
+    async def answer(_context, params):
+        asked.append(params.message)
+        return types.ElicitResult(**turn.get("answer", {"action": "cancel"}))
+
+    callback = answer if plan["asked"] else None
+    async with Client(tapped(transport(plan)), mode=mode, elicitation_callback=callback) as client:
+
+        async def call():
+            try:
+                result = await client.call_tool(turn["name"], turn["arguments"])
+                return result.model_dump(by_alias=True, mode="json", exclude_none=True)
+            except Exception as error:  # what the SDK refuses is part of the answer
+                return {"failed": str(error)}
+
+        while line := await asyncio.to_thread(sys.stdin.readline):
+            turn.clear()
+            turn.update(json.loads(line))
+            asked.clear()
+            results = await asyncio.gather(*(call() for _ in range(turn.get("times", 1))))
+            print(json.dumps({"results": results, "asked": asked}), flush=True)
+
+
 async def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         plan = json.load(file)
     mode = "auto" if plan["era"] == "modern" else "legacy"
+    if plan.get("converse"):
+        await converse(plan, mode)
+        return
     async with Client(tapped(transport(plan)), mode=mode) as client:
         said = {"modern": False, "refusals": []}
 

@@ -1,4 +1,5 @@
 // The TypeScript SDK, second generation, in either era.
+import { converse } from './asking.mjs';
 import { SocketTransport, plan, run } from './session.mjs';
 
 const { Client, StreamableHTTPClientTransport } = await import(`${plan.sdk}/dist/index.mjs`);
@@ -16,7 +17,13 @@ const transport = {
 const mode = plan.era === 'modern' ? 'auto' : 'legacy';
 const client = new Client(
   { name: 'typescript2', version: '1.0.0' },
-  { capabilities: {}, versionNegotiation: { mode } },
+  { capabilities: plan.asked ? { elicitation: {} } : {}, versionNegotiation: { mode } },
 );
 const anything = { '~standard': { version: 1, vendor: 'legation', validate: value => ({ value }) } };
-await run(client, transport, (method, params) => client.request({ method, params }, anything));
+if (plan.converse) {
+  await converse(client, transport, answer => {
+    if (plan.asked) client.setRequestHandler('elicitation/create', ({ params }) => answer(params));
+  });
+} else {
+  await run(client, transport, (method, params) => client.request({ method, params }, anything));
+}

@@ -2,6 +2,7 @@
 //! others wrote in front of the hub and judges what they say.
 
 pub mod agents;
+pub mod approvals;
 pub mod conformance;
 pub mod conformance_client;
 pub mod model;

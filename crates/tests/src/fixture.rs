@@ -23,6 +23,8 @@ pub mod tasks;
 pub mod tools;
 
 use std::collections::HashMap;
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -67,14 +69,24 @@ pub struct Fixture {
     pub tasks: Tasks,
     /// Open `subscriptions/listen` streams.
     pub listeners: Listeners,
-    /// A file with definitions of more tools, which answer like `echo`; read
-    /// for every list, so that a test can change what a tool says of itself.
-    pub script: Option<PathBuf>,
+    /// What it reads and writes.
+    pub files: Files,
     /// Counters that tests read through the tool `stats`.
     pub counters: Counters,
     sessions: Mutex<HashMap<String, Arc<Session>>>,
     extra_tool: AtomicBool,
     extra_prompt: AtomicBool,
+}
+
+/// The files of a fixture.
+#[derive(Debug, Default)]
+pub struct Files {
+    /// Definitions of more tools, which answer like `echo`; read for every
+    /// list, so that a test can change what a tool says of itself.
+    pub script: Option<PathBuf>,
+    /// Where tool calls are written down before anything is done about them:
+    /// what a hub that is killed cannot make undone.
+    pub journal: Option<PathBuf>,
 }
 
 /// How often something happened since the start.
@@ -112,17 +124,12 @@ impl Era {
 impl Fixture {
     /// A fixture with empty state.
     #[must_use]
-    pub fn new(
-        era: Era,
-        name: String,
-        features: Vec<String>,
-        script: Option<PathBuf>,
-    ) -> Arc<Self> {
+    pub fn new(era: Era, name: String, features: Vec<String>, files: Files) -> Arc<Self> {
         Arc::new(Self {
             era,
             name,
             features,
-            script,
+            files,
             seal: Seal::new(),
             tasks: Tasks::default(),
             listeners: Listeners::default(),
@@ -143,7 +150,12 @@ impl Fixture {
     #[must_use]
     pub fn scripted(&self) -> Vec<Value> {
         let read = |path: &PathBuf| std::fs::read(path).ok();
-        let text = self.script.as_ref().and_then(read).unwrap_or_default();
+        let text = self
+            .files
+            .script
+            .as_ref()
+            .and_then(read)
+            .unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
@@ -151,7 +163,19 @@ impl Fixture {
     /// to the fixture can be.
     #[must_use]
     pub fn note(&self) -> Option<String> {
-        std::fs::read_to_string(self.script.as_ref()?.with_extension("note")).ok()
+        std::fs::read_to_string(self.files.script.as_ref()?.with_extension("note")).ok()
+    }
+
+    /// Writes a tool call down: its name, a space, its arguments.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn write_down(&self, name: &str, arguments: &Value) -> std::io::Result<()> {
+        let Some(journal) = &self.files.journal else {
+            return Ok(());
+        };
+        let mut file = OpenOptions::new().create(true).append(true).open(journal)?;
+        file.write_all(format!("{name} {arguments}\n").as_bytes())
     }
 
     /// Whether the tool that `test_trigger_tool_change` toggles is listed.

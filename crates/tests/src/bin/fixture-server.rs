@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Parser, ValueEnum};
-use legation_tests::fixture::{self, Era, Fixture};
+use legation_tests::fixture::{self, Era, Files, Fixture};
 
 /// A Model Context Protocol server for tests.
 #[derive(Debug, Parser)]
@@ -30,6 +30,9 @@ struct Args {
     /// A JSON file with an array of more tools, which answer like `echo`.
     #[arg(long)]
     script: Option<PathBuf>,
+    /// A file in which tool calls are written down before anything is done about them.
+    #[arg(long)]
+    journal: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -41,7 +44,11 @@ enum Transport {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     let args = Args::parse();
-    let fixture = Fixture::new(args.era, args.name, args.caps, args.script);
+    let files = Files {
+        script: args.script,
+        journal: args.journal,
+    };
+    let fixture = Fixture::new(args.era, args.name, args.caps, files);
     match args.transport {
         Transport::Stdio => {
             fixture::stdio::serve(fixture, tokio::io::stdin(), tokio::io::stdout())

@@ -1,12 +1,13 @@
 //! The official SDKs and the Inspector through the hub, against five real
 //! servers: what they get must equal what a direct connection gives.
 
+pub mod client;
 mod compare;
 mod normal;
 mod servers;
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::time::timeout;
 
+use self::client::{CLIENTS, Sdk, transport};
 use self::compare::{TASK_ONLY, equal, same_answer, same_list};
 use self::servers::{Upstream, Workspace};
 use super::report::{Report, say};
@@ -26,23 +28,6 @@ use crate::harness::process::{command, program};
 const PATIENCE: Duration = Duration::from_secs(120);
 const ROADS: [&str; 3] = ["bridge", "socket", "http"];
 const INSPECTOR_ROADS: [&str; 2] = ["bridge", "http"];
-
-/// A program that uses an SDK.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sdk {
-    TypeScript1,
-    TypeScript2,
-    Python,
-}
-
-/// Which SDKs speak which eras.
-const CLIENTS: [(Sdk, &str); 5] = [
-    (Sdk::TypeScript1, "legacy"),
-    (Sdk::TypeScript2, "legacy"),
-    (Sdk::TypeScript2, "modern"),
-    (Sdk::Python, "legacy"),
-    (Sdk::Python, "modern"),
-];
 
 /// Everything a run of the matrix shares.
 struct Matrix<'a> {
@@ -328,37 +313,8 @@ impl Matrix<'_> {
     }
 
     /// Runs a driver with a plan.
-    async fn drive(&self, sdk: Sdk, mut plan: Value) -> anyhow::Result<Value> {
-        let drivers = Path::new(env!("CARGO_MANIFEST_DIR")).join("drivers");
-        let (mut command, package) = match sdk {
-            Sdk::TypeScript1 => (
-                self.node(&drivers.join("typescript1.mjs")),
-                self.tools.module("sdk1", "@modelcontextprotocol/sdk"),
-            ),
-            Sdk::TypeScript2 => (
-                self.node(&drivers.join("typescript2.mjs")),
-                self.tools.module("sdk2", "@modelcontextprotocol/client"),
-            ),
-            Sdk::Python => {
-                let mut python = command(
-                    self.tools.python("python"),
-                    &self.tools.environment(self.folder),
-                );
-                python.arg("-B").arg(drivers.join("python_sdk.py"));
-                (python, PathBuf::new())
-            }
-        };
-        plan["sdk"] = json!(package);
-        let file = self.folder.join("plan.json");
-        std::fs::write(&file, plan.to_string())?;
-        command.arg(&file);
-        output(command).await
-    }
-
-    fn node(&self, script: &Path) -> Command {
-        let mut node = self.tools.node(self.folder);
-        node.arg(script);
-        node
+    async fn drive(&self, sdk: Sdk, plan: Value) -> anyhow::Result<Value> {
+        output(sdk.driver(self.tools, self.folder, "plan.json", plan)?).await
     }
 }
 
@@ -369,16 +325,6 @@ const LISTS: [(&str, &str); 4] = [
     ("resources", "uri"),
     ("templates", "uriTemplate"),
 ];
-
-fn transport(hub: &Hub, road: &str) -> anyhow::Result<Value> {
-    Ok(match road {
-        "bridge" => {
-            json!({"kind": "stdio", "command": program("legation")?, "args": ["bridge"], "env": hub.environment()})
-        }
-        "socket" => json!({"kind": "socket", "path": hub.socket()}),
-        _ => json!({"kind": "http", "url": hub.url(), "token": hub.token()?}),
-    })
-}
 
 fn plan(transport: Value, era: &str, upstreams: &[Upstream], flat: bool) -> Value {
     let named = |upstream: &Upstream, name: &str| {

@@ -32,6 +32,8 @@ pub(super) enum Stage {
     ConformanceClient,
     /// The SDKs and the Inspector against real servers behind the hub.
     Sdk,
+    /// The SDKs where a person is asked.
+    Approvals,
     /// Whole turns of real agents.
     Agents,
 }
@@ -58,7 +60,7 @@ pub(super) struct Tally {
 
 impl Stage {
     /// In the order they run.
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::Fmt,
         Self::Clippy,
         Self::Tidy,
@@ -67,6 +69,7 @@ impl Stage {
         Self::Conformance,
         Self::ConformanceClient,
         Self::Sdk,
+        Self::Approvals,
         Self::Agents,
     ];
 
@@ -81,6 +84,7 @@ impl Stage {
             Self::Conformance => "conformance",
             Self::ConformanceClient => "conformance-client",
             Self::Sdk => "sdk",
+            Self::Approvals => "approvals",
             Self::Agents => "agents",
         }
     }
@@ -96,6 +100,7 @@ impl Stage {
             Self::Conformance => "the official suite against the hub as a server",
             Self::ConformanceClient => "the official suite against the hub as a client",
             Self::Sdk => "SDKs and Inspector against real servers behind the hub",
+            Self::Approvals => "SDKs where a person is asked",
             Self::Agents => "whole turns of real agents, offline",
         }
     }
@@ -131,6 +136,7 @@ impl Stage {
                 ];
                 end_to_end("sdk", &needed)
             }
+            Self::Approvals => end_to_end("approvals", &[Tool::Sdk1, Tool::Sdk2, Tool::Python]),
             Self::Agents => end_to_end("agents", &[Tool::Claude, Tool::Codex]),
         }
     }
