@@ -13,7 +13,7 @@ from faker import Faker
 
 import templates_dev
 import templates_hold_out
-import templates_second
+import templates_second_hold_out
 import values
 
 PLACE = re.compile(r"\{(\w+)\}")
@@ -52,17 +52,24 @@ def main():
     templates, locales = {
         "dev": (templates_dev, values.DEV_LOCALES),
         "hold-out": (templates_hold_out, values.HOLD_OUT_LOCALES),
-        "second-hold-out": (templates_second, values.SECOND_HOLD_OUT_LOCALES),
+        "second-hold-out": (templates_second_hold_out, values.SECOND_HOLD_OUT_LOCALES),
     }[which]
     rng = random.Random(seed)
+    # A hold-out has no name that the development set could have.
+    known = set() if which == "dev" else values.known_names(values.DEV_LOCALES)
     fakers = {}
     for number, locale in enumerate(locales):
-        fakers[locale] = Faker(locale)
-        fakers[locale].seed_instance(seed * 1000 + number)
+        # "names/places", where a locale has only one of the two.
+        names, places = Faker(locale.split("/")[0]), Faker(locale.split("/")[-1])
+        names.seed_instance(seed * 1000 + number)
+        places.seed_instance(seed * 1000 + 500 + number)
+        default = Faker("en_US")
+        default.seed_instance(seed * 1000 + 750 + number)
+        fakers[locale] = values.Names(names, known), values.Values(places, default)
     print(json.dumps({"set": which, "seed": seed, "faker": faker.VERSION, "locales": locales}))
     for number in range(count):
         locale = locales[number % len(locales)]
-        person = values.Person(fakers[locale], rng)
+        person = values.Person(*fakers[locale], rng)
         spans = []
         if rng.random() < 0.2:
             document = filled_json(rng.choice(templates.JSON), person, spans)

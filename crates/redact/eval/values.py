@@ -7,26 +7,79 @@ import urllib.parse
 
 from faker import Faker
 
-DEV_LOCALES = ["en_US", "en_GB", "de_DE", "fr_FR", "es_ES", "pt_BR", "da_DK", "cs_CZ", "es_CO", "az_AZ", "hu_HU", "fi_FI", "hr_HR", "pt_PT", "id_ID", "no_NO", "fr_CH", "en_AU", "sk_SK", "de_AT",
-    "en_IE", "et_EE", "lv_LV", "zu_ZA", "de_CH", "vi_VN"]
-HOLD_OUT_LOCALES = ["en_IN", "es_MX", "pl_PL", "tr_TR", "it_IT", "nl_NL", "sv_SE", "ro_RO"]
-SECOND_HOLD_OUT_LOCALES = ["en_CA", "en_NZ", "es_AR", "es_CL", "fr_CA", "nl_BE", "sl_SI", "lt_LT"]
+# Where names and places come from. The locales of the hold-outs are never in the development set.
+DEV_LOCALES = [
+    "en_US", "en_GB", "de_DE", "fr_FR", "es_ES", "pt_BR", "da_DK", "cs_CZ", "es_CO", "az_AZ", "hu_HU", "fi_FI",
+    "hr_HR", "pt_PT", "id_ID", "no_NO", "fr_CH", "en_AU", "sk_SK", "de_AT", "en_IE", "et_EE", "lv_LV", "zu_ZA",
+    "de_CH", "vi_VN", "en_CA", "en_NZ", "es_AR", "es_CL", "fr_CA", "nl_BE", "sl_SI", "lt_LT", "ru_RU", "ko_KR",
+]
+HOLD_OUT_LOCALES = ["pl_PL", "tr_TR", "nl_NL", "es_MX", "fr_DZ", "en_NG/en_PH", "el_GR", "ja_JP"]
+SECOND_HOLD_OUT_LOCALES = ["it_IT", "sv_SE", "ro_RO", "en_IN", "en_KE/en_BD", "uz_UZ/en_MS", "uk_UA", "fa_IR"]
 
 DIGITS = "zero one two three four five six seven eight nine".split()
+
+
+def known_names(locales):
+    """Every word of every name that the generators of these locales can give."""
+    known = set()
+
+    def add(value):
+        if isinstance(value, str):
+            known.update(value.lower().split())
+        elif isinstance(value, (dict, list, tuple, set)):
+            for part in value:
+                add(part)
+
+    for locale in locales:
+        for provider in Faker(locale).factories[0].providers:
+            for attribute in dir(provider):
+                if attribute.startswith(("first_name", "last_name")):
+                    add(getattr(provider, attribute))
+    return known
+
+
+class Names:
+    """Names of one locale, without those that are known elsewhere."""
+
+    def __init__(self, fake: Faker, known):
+        self.fake, self.known = fake, known
+
+    def drawn(self, draw):
+        for _ in range(1000):
+            name = draw()
+            if not any(word in self.known for word in name.lower().split()):
+                return name
+        raise RuntimeError("the locale has no names of its own")
+
+    def first(self):
+        return self.drawn(self.fake.first_name)
+
+    def last(self):
+        return self.drawn(self.fake.last_name)
+
+
+class Values:
+    """What a locale gives, and what it lacks from the generator's default locale."""
+
+    def __init__(self, fake: Faker, default: Faker):
+        self.fake, self.default = fake, default
+
+    def __getattr__(self, kind):
+        return getattr(self.fake if hasattr(self.fake, kind) else self.default, kind)
 
 
 class Person:
     """One patient with relatives and numbers. `kind -> (class, text)` by attribute of `value`."""
 
-    def __init__(self, fake: Faker, rng: random.Random):
+    def __init__(self, names: Names, fake: Values, rng: random.Random):
         self.fake, self.rng = fake, rng
-        self.first, self.last = fake.first_name(), fake.last_name()
+        self.first, self.last = names.first(), names.last()
         self.full = f"{self.first} {self.last}"
-        self.relative = f"{fake.first_name()} {fake.last_name()}"
-        self.relative_first = fake.first_name()
-        self.doctor_last = fake.last_name()
-        self.doctor = f"{fake.first_name()} {self.doctor_last}"
-        self.nurse = f"{fake.first_name()} {fake.last_name()}"
+        self.relative = f"{names.first()} {names.last()}"
+        self.relative_first = names.first()
+        self.doctor_last = names.last()
+        self.doctor = f"{names.first()} {self.doctor_last}"
+        self.nurse = f"{names.first()} {names.last()}"
         self.known = rng.random() < 0.3
 
     def name_form(self, name):

@@ -5,11 +5,14 @@
 //! that guess see it as context.
 
 mod addresses;
+mod bridges;
 mod contact;
 mod dates;
 mod labels;
+mod lines;
 mod names;
 mod numbers;
+mod openings;
 mod places;
 mod unknown;
 
@@ -52,8 +55,13 @@ pub(crate) fn find(folded: &Folded<'_>, known: &[Hit], manner: Manner<'_>) -> Fo
     let mut lexemes = lex(text);
     for lexeme in &mut lexemes {
         // What was not written plainly, `Máxima`, is no word of the language.
-        if lexeme.capital() && !folded.plain(lexeme.start, lexeme.end) {
-            lexeme.word = Word::default();
+        if !folded.plain(lexeme.start, lexeme.end) {
+            lexeme.foreign = true;
+            lexeme.word = if lexeme.capital() {
+                Word::default()
+            } else {
+                lexeme.word.without(crate::words::LANGUAGE)
+            };
         }
     }
     let count = lexemes.len();
@@ -73,8 +81,11 @@ pub(crate) fn find(folded: &Folded<'_>, known: &[Hit], manner: Manner<'_>) -> Fo
     finder.places();
     finder.names();
     finder.unknown();
+    finder.openings();
     finder.neighbours();
     finder.addresses();
+    finder.bridges();
+    finder.lines();
     finder.again();
     let hits = finder.hits();
     Found {
@@ -205,7 +216,7 @@ impl<'a> Finder<'a> {
                     mark.certainty,
                 )),
             }
-            let near = matches!(self.gap(at), " " | "-" | "'" | ". " | ".");
+            let near = matches!(self.gap(at), " " | "  " | "-" | "'" | ". " | ".");
             let same = self.class(at + 1) == Some(mark.class);
             goes_on = self.joined[at] || (near && same && mark.class == Class::Name);
         }

@@ -14,6 +14,8 @@ use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 /// A folded text and the way back to its source.
 #[derive(Debug)]
 pub(crate) struct Folded<'a> {
+    /// What was folded.
+    source: &'a str,
     /// The plain spelling.
     pub(crate) text: Cow<'a, str>,
     /// For each byte of the plain spelling, and for its end, where its source character begins.
@@ -26,6 +28,7 @@ pub(crate) fn fold(source: &str) -> Folded<'_> {
     let plain = source.is_ascii() && memchr_any(source.as_bytes());
     if plain {
         return Folded {
+            source,
             text: Cow::Borrowed(source),
             origin: None,
         };
@@ -52,6 +55,7 @@ pub(crate) fn fold(source: &str) -> Folded<'_> {
     }
     folder.origin.push(source.len());
     Folded {
+        source,
         text: Cow::Owned(folder.text),
         origin: Some(folder.origin),
     }
@@ -82,7 +86,7 @@ impl Folded<'_> {
     /// Whether a range is written in the source as it is here.
     pub(crate) fn plain(&self, start: usize, end: usize) -> bool {
         let (first, behind) = self.source(start, end);
-        behind - first == end - start
+        self.source[first..behind] == self.text[start..end]
     }
 
     /// Where a range of the plain spelling lies in the source. It covers whole characters, with

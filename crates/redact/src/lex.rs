@@ -37,6 +37,8 @@ pub(crate) struct Lexeme {
     pub(crate) case: Case,
     /// Whether all of it is ASCII.
     pub(crate) ascii: bool,
+    /// Whether it is written with letters that the language does not have.
+    pub(crate) foreign: bool,
     /// What the lists say about it.
     pub(crate) word: Word,
 }
@@ -97,6 +99,7 @@ pub(crate) fn lex(text: &str) -> Vec<Lexeme> {
             kind,
             case,
             ascii,
+            foreign: !ascii,
             word,
         });
     }

@@ -67,6 +67,10 @@ pub(crate) const CREDENTIAL: Flag = 1 << 25;
 /// A drug.
 pub(crate) const DRUG: Flag = 1 << 26;
 
+/// What is only said about words of the language.
+pub(crate) const LANGUAGE: Flag =
+    SAFE | FUNCTION | ABBREVIATION | CLINICAL | UNIT | PERSON | RELATION;
+
 const SAFE_WORDS: &str = include_str!("../lists/safe.txt");
 const ABBREVIATIONS: &str = include_str!("../lists/abbreviations.txt");
 const DRUGS: &str = include_str!("../lists/drugs.txt");
@@ -131,6 +135,11 @@ impl Word {
     /// Whether one of these is said about it.
     pub(crate) fn is(self, flags: Flag) -> bool {
         self.0 & flags != 0
+    }
+
+    /// The same word with this not said about it.
+    pub(crate) fn without(self, flags: Flag) -> Self {
+        Self(self.0 & !flags)
     }
 
     /// The same word with this said about it too.

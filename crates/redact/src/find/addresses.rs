@@ -103,7 +103,8 @@ impl Finder<'_> {
             && lexeme.len() <= 4
             && matches!(gap, ", " | " " | "/" | " / " | "., " | "\n")
             && counted
-            && !lexeme.word.is(FUNCTION | MONTH | UNIT)
+            && (!lexeme.word.is(FUNCTION | MONTH | UNIT)
+                || lexeme.case == Case::Title && self.gap(at) == ". ")
     }
 
     /// Whether it is the end of `S/N`, which says that a house has no number.

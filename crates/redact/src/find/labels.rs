@@ -206,9 +206,10 @@ impl Finder<'_> {
             ]
             .iter()
             .any(|known| word.eq_ignore_ascii_case(known));
+            let town = class == Class::Vehicle && word.len() <= 3 && self.gap(at) == "-";
             let code = word.len() <= 5
                 && self.lexemes[at].capital()
-                && word.bytes().all(|byte| byte.is_ascii_uppercase())
+                && (town || word.bytes().all(|byte| byte.is_ascii_uppercase()))
                 && !(self.find_label(at)
                     && self.gap(at) != "-"
                     && (class != Class::Vehicle || word == "VIN"))

@@ -232,7 +232,12 @@ impl Finder<'_> {
                 && one.kind == Kind::Mixed
                 && outward(self.word(at))
                 && inward(self.word(at + 1));
-            if dutch || british {
+            let thirds = gap == " "
+                && (one.kind, two.kind) == (Kind::Mixed, Kind::Mixed)
+                && (one.len(), two.len()) == (3, 3)
+                && alternating(self.word(at), false)
+                && alternating(self.word(at + 1), true);
+            if dutch || british || thirds {
                 self.mark(at, at + 1, Class::Place, Certainty::Likely);
             } else if (dashed && (long || !self.is(at, ABBREVIATION)))
                 || (spaced && self.marked(at + 1))
@@ -250,6 +255,17 @@ fn outward(word: &str) -> bool {
         && word
             .bytes()
             .all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+}
+
+/// The halves of a Canadian postal code: letter, digit, letter; or the other way round.
+fn alternating(word: &str, digit_first: bool) -> bool {
+    word.bytes().enumerate().all(|(at, byte)| {
+        if (at % 2 == 0) == digit_first {
+            byte.is_ascii_digit()
+        } else {
+            byte.is_ascii_uppercase()
+        }
+    })
 }
 
 /// Its second half: `1AA`.

@@ -37,6 +37,7 @@ impl Finder<'_> {
             if self.numberless(at) && at > 1 && matches!(self.before(at - 1), ", " | " ") {
                 self.mark(at - 1, at, Class::Place, Certainty::Likely);
             }
+            self.numero(at);
             if self.is(at, TOWN_FIRST) {
                 self.town(at);
             }
@@ -104,6 +105,7 @@ impl Finder<'_> {
             "building",
             "unit",
             "house",
+            "level",
         ]
         .iter()
         .any(|word| self.word(at).eq_ignore_ascii_case(word));
@@ -112,8 +114,30 @@ impl Finder<'_> {
         } else {
             at + 1
         };
-        let last = if first == at { self.tail(last) } else { last };
+        let last = if first == at {
+            self.under(self.tail(last))
+        } else {
+            last
+        };
         self.mark(first, last, Class::Place, Certainty::Likely);
+    }
+
+    /// The last word of a line that goes on with an address below a flat's: `Flat 9`, `King Mountains`.
+    fn under(&self, flat: usize) -> usize {
+        let mut last = flat;
+        while last + 1 < self.len()
+            && last - flat < 3
+            && self.gap(last) == if last == flat { "\n" } else { " " }
+            && self.lexemes[last + 1].is_word()
+            && self.lexemes[last + 1].case == Case::Title
+        {
+            last += 1;
+        }
+        if last + 1 == self.len() || self.gap(last).starts_with(['\n', ',', '.', ';', ')']) {
+            last
+        } else {
+            flat
+        }
     }
 
     /// `123 Old Mill Road`, `4 High St`.
@@ -314,6 +338,21 @@ impl Finder<'_> {
         );
     }
 
+    /// `N° 51`, `km 314`: only an address counts so.
+    fn numero(&mut self, at: usize) {
+        let number = self
+            .lexemes
+            .get(at + 1)
+            .is_some_and(|next| next.kind == Kind::Number && next.len() <= 5);
+        let sign = self.word(at).eq_ignore_ascii_case("n") && self.gap(at).trim() == "\u{b0}"
+            || self.word(at).eq_ignore_ascii_case("km")
+                && self.gap(at) == " "
+                && !self.lexemes[at.saturating_sub(1)].has_digit();
+        if number && sign {
+            self.mark(at, at + 1, Class::Place, Certainty::Likely);
+        }
+    }
+
     /// `Lake Anna`, `South Bend`: a town's first word and another capital.
     fn town(&mut self, at: usize) {
         // These also stand before words of medicine.
@@ -349,15 +388,14 @@ impl Finder<'_> {
             first -= 1;
         }
         let before = self.before(first);
-        let begins = before.contains(['\n', ',', '|', '('])
-            || before.starts_with(':')
-            || first > 0 && ["at", "from", "to", "of", "near"].contains(&self.word(first - 1));
+        let begins =
+            before.contains(['\n', ',', '|', '(']) || before.starts_with(':') || self.led(first);
         if !begins || self.lexemes[at].len() > 5 || self.lexemes[at].kind != Kind::Number {
             return;
         }
         let mut last = at;
         while last - at < 4
-            && self.gap(last) == " "
+            && (self.gap(last) == " " || self.gap(last) == "." && self.lexemes[last].len() == 1)
             && self.proper(last + 1)
             && self.lexemes[last + 1].capital()
         {
@@ -366,16 +404,28 @@ impl Finder<'_> {
         let ends = self.gap(last).starts_with([',', '\n', '.', ';', ')'])
             || matches!(self.gap(last), " |" | " | " | " / " | " (")
             || last + 1 == self.len();
+        let led = self.led(first)
+            || before.starts_with(": ")
+            || before.contains(['|', '(', '\n'])
+            || before == ", " && self.lexemes[first - 1].capital();
         let clinical = (at + 1..=last).any(|part| {
-            self.is(
-                part,
-                CLINICAL | ABBREVIATION | FUNCTION | crate::words::TITLE,
-            )
+            self.is(part, FUNCTION | crate::words::TITLE)
+                || !led && self.is(part, CLINICAL)
+                || self.is(part, ABBREVIATION) && !(led && self.lexemes[part].case == Case::Title)
         });
         if last - at >= 2 && ends && !clinical {
             let last = self.tail(last);
             self.mark(first, last, Class::Place, Certainty::Guessed);
         }
+    }
+
+    /// Whether a word before says that a place follows.
+    fn led(&self, at: usize) -> bool {
+        at > 0
+            && [
+                "at", "from", "to", "of", "near", "on", "address", "is", "in",
+            ]
+            .contains(&self.word(at - 1))
     }
 
     /// `Hauptstraße 12`, `Kerkstraat 5-a`.

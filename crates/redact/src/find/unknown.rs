@@ -144,7 +144,7 @@ impl Finder<'_> {
     fn explained(&self, at: usize) -> bool {
         let lexeme = &self.lexemes[at];
         let word = self.word(at);
-        if !lexeme.ascii {
+        if lexeme.foreign {
             return false;
         }
         let upper = lexeme.case == Case::Upper;
@@ -199,7 +199,10 @@ impl Finder<'_> {
                 && matches!(self.class(at), Some(Class::Phone | Class::Fax))
                 && !self.marked(at - 1)
                 && self.lexemes[at - 1].kind == Kind::Number
-                && matches!(self.before(at), ")/" | ")." | ")-" | ") " | ")")
+                && matches!(
+                    self.before(at),
+                    ")/" | ")." | ")-" | ") " | ")" | "/ " | "/"
+                )
             {
                 self.mark(at - 1, at, Class::Phone, Certainty::Likely);
             }
@@ -293,10 +296,12 @@ impl Finder<'_> {
     fn coded_town(&self, at: usize) -> bool {
         let next = at + 1;
         let lexeme = &self.lexemes[next];
-        self.class(at) == Some(Class::Place)
+        let second = at > 0 && self.marked(at - 1) && self.lexemes[at - 1].kind == Kind::Number;
+        (self.class(at) == Some(Class::Place)
+            || self.class(at) == Some(Class::Other) && self.lexemes[at].len() <= 6)
             && self.gap(at) == " "
             && self.lexemes[at].kind == Kind::Number
-            && self.lexemes[at].len() >= 3
+            && (self.lexemes[at].len() >= 3 || second)
             && lexeme.case == Case::Title
             && !lexeme.word.is(MONTH | WEEKDAY | UNIT)
             && (next + 1 == self.len()

@@ -102,7 +102,7 @@ pub(super) const CUES: &[(&str, Flag)] = &[
         NUMBER_WORD | SAFE,
     ),
     (
-        "studio room rm bed ward floor bay suite ste apt apartment flat unit cubicle bldg building box lot block house \
+        "studio level room rm bed ward floor bay suite ste apt apartment flat unit cubicle bldg building box lot block house \
       door hall corridor wing cabin locker",
         ROOM | SAFE,
     ),
@@ -114,7 +114,7 @@ pub(super) const CUES: &[(&str, Flag)] = &[
         STATE | SAFE,
     ),
     (
-        "new north south east west port lake san santa saint st fort mount el los las great little upper lower \
+        "la le les ile mont lac baie val new north south east west port lake san santa saint st fort mount el los las great little upper lower \
       old sankt bad store le nueva nuevo vieja viejo nova saint sainte villa ciudad puerto",
         TOWN_FIRST,
     ),
@@ -144,7 +144,7 @@ pub(super) const CUES: &[(&str, Flag)] = &[
         FILLER,
     ),
     (
-        "lives living lived resides residing resided reside address city town village county moved relocated born \
+        "lives living lived resides residing resided reside address city cities towns town village county moved relocated born \
       raised hometown located commutes traveled travelled visiting staying moving native from in near to of \
       outside",
         PLACE_CUE,
