@@ -39,6 +39,8 @@ pub enum Fault {
     AfterCancel,
     /// A result that grows for ever.
     EndlessResult,
+    /// A result of as many bytes as the call's arguments ask for.
+    Large,
     /// Neither SIGTERM nor the end of input stops it.
     IgnoreTerm,
     /// Children of its own, one of them in a session of its own.

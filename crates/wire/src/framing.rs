@@ -4,8 +4,15 @@ use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
+use crate::message::Excerpt;
+
 #[cfg(test)]
 mod tests;
+
+/// From this many bytes on a line gets a buffer of its own.
+const LONG: usize = 64 * 1024;
+/// How much is kept of either end of a line that is over the limit, in bytes.
+const EXCERPT: usize = 1024;
 
 /// Cuts a byte stream into lines. Holds at most `limit` bytes of an unfinished line: what is
 /// longer is dropped up to its newline and reported once, so that the caller may skip it (a
@@ -14,20 +21,31 @@ mod tests;
 pub struct LineDecoder {
     limit: usize,
     partial: BytesMut,
-    /// Bytes dropped of a line that is over the limit, while it lasts.
-    dropped: Option<usize>,
+    /// The line that is over the limit, while it lasts.
+    dropped: Option<Dropped>,
     /// Not bounded: holds what one `push` brought and the caller has not taken yet.
     ready: VecDeque<Result<Bytes, FrameError>>,
 }
 
 /// A line that was left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a line of more than {limit} bytes was left out ({dropped} bytes)")]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a line of {dropped} bytes was left out: no more than {limit} bytes are taken")]
 pub struct FrameError {
     /// Longest line that is accepted, in bytes, without its line ending.
     pub limit: usize,
     /// How long the line was.
     pub dropped: usize,
+    /// Its two ends.
+    pub excerpt: Excerpt,
+}
+
+/// What is known of a line that is being dropped.
+#[derive(Debug)]
+struct Dropped {
+    length: usize,
+    head: Bytes,
+    /// The last bytes, and perhaps some before them.
+    tail: BytesMut,
 }
 
 // === impl LineDecoder ===
@@ -78,19 +96,19 @@ impl LineDecoder {
     /// Whether an over-long line is being dropped right now, and how much of it so far. Lets a
     /// caller give up on a line that never ends.
     pub fn dropping(&self) -> Option<usize> {
-        self.dropped
+        self.dropped.as_ref().map(|dropped| dropped.length)
     }
 
     fn extend(&mut self, part: &[u8]) {
         if let Some(dropped) = &mut self.dropped {
-            *dropped = dropped.saturating_add(part.len());
+            dropped.extend(part);
             return;
         }
-        let length = self.partial.len() + part.len();
         // One byte more, because the carriage return of CRLF does not count.
-        if length > self.limit + 1 {
-            self.dropped = Some(length);
-            self.partial = BytesMut::new();
+        if self.partial.len() + part.len() > self.limit + 1 {
+            let mut dropped = Dropped::new(&std::mem::take(&mut self.partial), part);
+            dropped.extend(part);
+            self.dropped = Some(dropped);
             return;
         }
         self.partial.extend_from_slice(part);
@@ -98,23 +116,55 @@ impl LineDecoder {
 
     fn finish(&mut self) {
         if let Some(dropped) = self.dropped.take() {
-            self.ready.push_back(Err(FrameError {
-                limit: self.limit,
-                dropped,
-            }));
+            self.ready.push_back(Err(dropped.into_error(self.limit)));
             return;
         }
-        let mut line = self.partial.split();
+        // What is split off keeps the whole buffer alive, of which a long line is to be the last.
+        let mut line = match self.partial.len() {
+            ..LONG => self.partial.split(),
+            _ => std::mem::take(&mut self.partial),
+        };
         if line.last() == Some(&b'\r') {
             line.truncate(line.len() - 1);
         }
         if line.len() > self.limit {
-            self.ready.push_back(Err(FrameError {
-                limit: self.limit,
-                dropped: line.len(),
-            }));
+            let dropped = Dropped::new(&line, &[]);
+            self.ready.push_back(Err(dropped.into_error(self.limit)));
         } else if !line.iter().all(u8::is_ascii_whitespace) {
             self.ready.push_back(Ok(line.freeze()));
+        }
+    }
+}
+
+// === impl Dropped ===
+
+impl Dropped {
+    /// A line that begins with `start`, and goes on with `part` perhaps.
+    fn new(start: &[u8], part: &[u8]) -> Self {
+        let first = start.iter().chain(part).take(EXCERPT);
+        Self {
+            length: start.len(),
+            head: first.copied().collect(),
+            tail: start[start.len().saturating_sub(EXCERPT)..].into(),
+        }
+    }
+
+    fn extend(&mut self, part: &[u8]) {
+        self.length = self.length.saturating_add(part.len());
+        self.tail
+            .extend_from_slice(&part[part.len().saturating_sub(EXCERPT)..]);
+        let surplus = self.tail.len().saturating_sub(EXCERPT);
+        drop(self.tail.split_to(surplus));
+    }
+
+    fn into_error(self, limit: usize) -> FrameError {
+        FrameError {
+            limit,
+            dropped: self.length,
+            excerpt: Excerpt {
+                head: self.head,
+                tail: self.tail.freeze(),
+            },
         }
     }
 }

@@ -19,7 +19,7 @@ const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BodyError {
     /// It is longer than allowed.
-    #[error("the body is longer than {max} bytes")]
+    #[error("the body is longer than the {max} bytes that limits.client_message_bytes allows")]
     TooLong {
         /// The limit.
         max: usize,

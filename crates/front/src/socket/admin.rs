@@ -11,7 +11,7 @@ use legation_wire::json::Limits;
 use legation_wire::message::{ErrorObject, Message, Request};
 use tokio::sync::Notify;
 
-use super::lines::{Lines, Reader, write_out};
+use super::lines::{Lines, Reader, left_out_bytes, write_out};
 use crate::access::AdminItem;
 use crate::intake::error_bytes;
 use crate::outbox::{Outbox, Weight};
@@ -46,7 +46,14 @@ async fn read_all(shared: &Shared, reader: &mut Reader, outbox: &Outbox, room: &
     let mut running: SelectAll<BoxStream<'static, Bytes>> = SelectAll::new();
     let mut open = true;
     while open || !running.is_empty() {
-        while let Ok(Some(line)) = reader.line() {
+        while let Some(line) = reader.line().transpose() {
+            let line = match line {
+                Ok(line) => line,
+                Err(line) => {
+                    outbox.push(left_out_bytes(&line), Weight::Answer);
+                    continue;
+                }
+            };
             match Message::parse_one(line, &Limits::CLIENT) {
                 Ok(Message::Request(request)) => running.push(answer(shared, request)),
                 Ok(Message::Notification(_) | Message::Response(_)) => {}

@@ -4,12 +4,15 @@ use std::io;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use legation_wire::codes;
 use legation_wire::framing::{FrameError, LineDecoder, write_line};
+use legation_wire::message::{Cut, ErrorObject};
 use tokio::io::{AsyncWriteExt as _, Interest};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::Notify;
 
+use crate::intake::error_bytes;
 use crate::outbox::{Next, Outbox};
 
 /// Most bytes of one read, and about as many of one write.
@@ -43,6 +46,24 @@ pub(super) fn encode(text: &[u8]) -> Vec<u8> {
     out
 }
 
+/// What is said to a line that was too long to be read: nothing was done. In place of the answer
+/// that it may have been stands the error alone.
+pub(super) fn left_out(line: &FrameError) -> (Cut, ErrorObject) {
+    let text = format!("{line} (limits.client_message_bytes); nothing was done");
+    let error = ErrorObject::new(codes::INVALID_REQUEST, &text);
+    (line.excerpt.read(), error)
+}
+
+/// The same as an answer, for whoever waits for none.
+pub(super) fn left_out_bytes(line: &FrameError) -> Bytes {
+    let (cut, error) = left_out(line);
+    let id = match cut {
+        Cut::Request(id) => Some(id),
+        Cut::Response(_) | Cut::Other => None,
+    };
+    error_bytes(id, error)
+}
+
 /// A short line on its own: as a slice it would keep the whole chunk it came
 /// in for as long as anything of it is remembered.
 fn loose(line: Bytes) -> Bytes {
@@ -69,13 +90,11 @@ impl Lines {
         }
     }
 
-    /// The first line; `None` when there is none or it is too long.
-    pub(super) async fn first(&mut self) -> Option<Bytes> {
+    /// The first line, which may be too long; `None` when there is none.
+    pub(super) async fn first(&mut self) -> Option<Result<Bytes, FrameError>> {
         loop {
-            match self.reader.line() {
-                Ok(Some(line)) => return Some(line),
-                Ok(None) => {}
-                Err(_) => return None,
+            if let Some(line) = self.reader.line().transpose() {
+                return Some(line);
             }
             if !self.reader.fill().await.ok()? {
                 return None;

@@ -8,14 +8,14 @@ use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use legation_core::CancelReason;
-use legation_wire::codes;
+use legation_wire::framing::FrameError;
 use legation_wire::json::Limits;
-use legation_wire::message::{ErrorObject, Message};
+use legation_wire::message::{Cut, Message, Response};
 use tokio::sync::Notify;
 
 use super::greeting::Greeted;
-use super::lines::{Lines, Reader, is_gone, write_out};
-use crate::intake::{self, Intake, error_bytes};
+use super::lines::{Lines, Reader, is_gone, left_out, left_out_bytes, write_out};
+use crate::intake::{self, Intake};
 use crate::outbox::{Outbox, Weight};
 use crate::session::{Carrier, Session};
 use crate::sessions;
@@ -93,10 +93,7 @@ impl Client<'_> {
                 match reader.line() {
                     Ok(Some(line)) => self.take(line, &outbox),
                     Ok(None) => break,
-                    Err(error) => {
-                        let error = ErrorObject::new(codes::INVALID_REQUEST, &error.to_string());
-                        outbox.push(error_bytes(None, error), Weight::Answer);
-                    }
+                    Err(line) => self.left_out(&line, &outbox),
                 }
             }
             let reads = outbox.has_room() && self.running.len() < RUNNING_MAX;
@@ -123,6 +120,18 @@ impl Client<'_> {
             Intake::Nothing => {}
             Intake::Reply(reply) => push(outbox, Some(reply)),
             Intake::Run(run) => self.running.push(run),
+        }
+    }
+
+    /// A line that was too long to be read. Whoever waits for an answer is told, and so is whoever
+    /// waits for the answer that it was.
+    fn left_out(&self, line: &FrameError, outbox: &Outbox) {
+        match left_out(line) {
+            (Cut::Response(id), error) => self.session.answered(Response {
+                id: Some(id),
+                body: Err(error),
+            }),
+            (Cut::Request(_) | Cut::Other, _) => push(outbox, Some(left_out_bytes(line))),
         }
     }
 

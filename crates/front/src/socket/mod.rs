@@ -19,7 +19,7 @@ use legation_core::hello::{HelloAnswer, Mode, Rejection, Welcome};
 use tokio::net::{UnixListener, UnixStream};
 
 pub use self::bind::{SocketError, bind};
-use self::lines::{Lines, encode};
+use self::lines::{Lines, encode, left_out_bytes};
 use crate::front::Front;
 use crate::shared::{Gauge, Shared, count};
 
@@ -82,7 +82,15 @@ async fn serve(shared: Arc<Shared>, stream: UnixStream) {
         line = tokio::time::timeout(GREETING_LIMIT, lines.first()) => line,
         _ = shared.cancel.cancelled() => return,
     };
-    let Ok(Some(line)) = greeting else { return };
+    let line = match greeting {
+        Ok(Some(Ok(line))) => line,
+        Ok(Some(Err(line))) => {
+            let answer = encode(&left_out_bytes(&line));
+            drop(lines.write(&answer, shared.settings.write_timeout).await);
+            return;
+        }
+        Ok(None) | Err(_) => return,
+    };
     if let Some(greeted) = greeting::plain(&shared, &line) {
         lines.reader.put_back(line);
         return mcp::serve(&shared, lines, greeted).await;

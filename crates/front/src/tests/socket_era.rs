@@ -322,12 +322,25 @@ async fn broken_lines_are_answered_and_the_stream_goes_on() {
             "{line}"
         );
     }
-    client.send(&"x".repeat((4 << 20) + 10)).await;
-    assert_eq!(
-        code(&client.line().await.expect("an answer")),
-        Some(-32600),
-        "too long"
-    );
+    let long = "x".repeat((4 << 20) + 10);
+    for (line, expected) in [
+        (long.clone(), None),
+        (
+            format!(r#"{{"jsonrpc":"2.0","id":5,"method":"ping","params":{{"x":"{long}"}}}}"#),
+            Some(5),
+        ),
+        (
+            format!(r#"{{"method":"ping","params":{{"x":"{long}"}},"jsonrpc":"2.0","id":6}}"#),
+            Some(6),
+        ),
+    ] {
+        client.send(&line).await;
+        let answer = client.line().await.expect("an answer");
+        assert_eq!((code(&answer), id(&answer)), (Some(-32600), expected));
+        for said in ["4194304 bytes", "limits.client_message_bytes"] {
+            assert!(answer.as_text().contains(said), "{answer}");
+        }
+    }
     client
         .send(r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#)
         .await;

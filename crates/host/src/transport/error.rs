@@ -3,6 +3,9 @@
 use std::time::Duration;
 
 use legation_core::process::SpawnError;
+use legation_wire::codes;
+use legation_wire::json::{Object, Raw};
+use legation_wire::message::ErrorObject;
 use legation_wire::upstream::LinkError;
 
 /// A server that could not be connected.
@@ -107,6 +110,20 @@ pub enum HttpError {
     },
 }
 
+/// What to do about an answer over the limit.
+const LARGER: &str = "ask the server for less at once, or raise limits.upstream_message_bytes in legation.toml and restart the hub";
+
+/// The end of a call whose answer was over the limit; `found` is its size, if it was read to its
+/// end.
+pub(super) fn too_large(limit: usize, found: Option<usize>) -> ErrorObject {
+    let found = found.map_or_else(String::new, |found| format!(" ({found} bytes)"));
+    let text = format!(
+        "the server's answer{found} is larger than the {limit} bytes that limits.upstream_message_bytes allows and was left out; the call itself was made"
+    );
+    let hint = Object::new().with("hint", Raw::str(LARGER));
+    ErrorObject::new(codes::BAD_UPSTREAM, &text).with_data(hint.to_raw())
+}
+
 // === impl StartError ===
 
 impl StartError {
@@ -139,7 +156,7 @@ impl HttpError {
             Self::Encoded | Self::ContentType { .. } => {
                 "check that the URL is the server's MCP endpoint"
             }
-            Self::TooLarge { .. } => "raise the limit on message size, or ask for less",
+            Self::TooLarge { .. } => LARGER,
         }
     }
 

@@ -9,9 +9,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use legation_core::TaskSet;
 use legation_wire::codes;
+use legation_wire::framing::FrameError;
 use legation_wire::json::Limits;
 use legation_wire::listen::ListenFilter;
-use legation_wire::message::{ErrorObject, Id, Message, MessageError, Parsed, Response};
+use legation_wire::message::{Cut, ErrorObject, Id, Message, MessageError, Parsed, Response};
 use legation_wire::revision::Revision;
 use legation_wire::upstream::{CallKey, Link, LinkConfig, Ready};
 use tokio::runtime::Handle;
@@ -20,7 +21,7 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::call::{CallEvent, Slot};
-use super::error::StartError;
+use super::error::{StartError, too_large};
 use super::events::{Event, Queue};
 use super::http::Http;
 use super::stdio::Writer;
@@ -196,9 +197,26 @@ impl Shared {
         self.drive(|link| link.garbled(error.id.as_ref(), &error.to_string()));
     }
 
+    /// Takes note of a line that was too long to be read: a call it answers ends.
+    pub(super) fn overlong(self: &Arc<Self>, line: &FrameError) {
+        let error = too_large(line.limit, Some(line.dropped));
+        let answered = match line.excerpt.read() {
+            Cut::Response(id) => self.drive(|link| link.unread(&id, error)),
+            Cut::Request(_) | Cut::Other => false,
+        };
+        if !answered {
+            self.stray(|| line.to_string());
+        }
+    }
+
     /// Ends a call whose exchange brought no answer.
     pub(super) fn fail_call(self: &Arc<Self>, key: CallKey, code: i64, why: &str) {
-        let body = Err(ErrorObject::new(code, why));
+        self.fail_call_with(key, ErrorObject::new(code, why));
+    }
+
+    /// As [`fail_call`](Self::fail_call), with an error that is whole.
+    pub(super) fn fail_call_with(self: &Arc<Self>, key: CallKey, error: ErrorObject) {
+        let body = Err(error);
         let message = Message::Response(Response { id: None, body });
         self.drive(|link| link.http_failed(Some(key), 0, Some(message)));
     }

@@ -31,6 +31,10 @@ use super::shared::{After, Carrier, Shared};
 const CHUNK: usize = 64 * 1024;
 /// How long a server whose output has ended may take to end as well.
 const EOF_GRACE: Duration = Duration::from_secs(2);
+/// A line that goes on this many times past the limit is not waited for.
+const ENDLESS: usize = 16;
+/// Nor one of which nothing more comes for so long.
+const STALL: Duration = Duration::from_secs(10);
 /// How long the rest of stderr is waited for once the process is gone.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
@@ -190,7 +194,17 @@ async fn read(
     let mut chunk = BytesMut::with_capacity(CHUNK);
     loop {
         chunk.clear();
-        match stdout.read_buf(&mut chunk).await {
+        // A line that is left out hides everything behind it until it ends.
+        let patience = lines.dropping().map(|_| STALL);
+        let read = async { stdout.read_buf(&mut chunk).await };
+        let read = match patience {
+            Some(patience) => match tokio::time::timeout(patience, read).await {
+                Ok(read) => read,
+                Err(_) => return End::Fault(too_long(limit)),
+            },
+            None => read.await,
+        };
+        match read {
             Ok(0) => break,
             Ok(_) => {}
             Err(error) => return End::Fault(format!("the server's output broke: {error}")),
@@ -207,11 +221,11 @@ async fn read(
                     shared.feed(line, None);
                 }
                 Ok(None) => break,
-                Err(error) => return End::Fault(too_long(error.limit)),
+                Err(line) => shared.overlong(&line),
             }
         }
-        // Found out before the line ends, for it may never.
-        if lines.dropping().is_some() {
+        let endless = limit.saturating_mul(ENDLESS);
+        if lines.dropping().is_some_and(|dropped| dropped > endless) {
             return End::Fault(too_long(limit));
         }
     }
@@ -225,5 +239,7 @@ async fn read(
 }
 
 fn too_long(limit: usize) -> String {
-    format!("the server sent a line of more than {limit} bytes and was stopped")
+    format!(
+        "the server sent a line without end, of which no more than {limit} bytes are taken (limits.upstream_message_bytes), and was stopped"
+    )
 }

@@ -45,6 +45,11 @@ pub async fn serve(fault: Fault) -> anyhow::Result<()> {
                 late = Some(reply);
                 continue;
             }
+            let bytes = message["params"]["arguments"]["bytes"].as_u64();
+            let reply = match bytes.map(usize::try_from) {
+                Some(bytes) if fault == Fault::Large => reply.replace("acted", &"x".repeat(bytes?)),
+                _ => reply,
+            };
             act(fault, &mut output, reply).await?;
         } else if fault == Fault::UnknownIds {
             twice(&mut output, reply).await?;

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use anyhow::Context;
 use legation_tests::e2e::report::say;
 use legation_tests::fixture::Era;
 use legation_tests::harness::hub::{Hub, HubOptions};
@@ -136,6 +137,50 @@ async fn remote_servers_that_misbehave() -> anyhow::Result<()> {
     })
     .await?;
     behaves(&hub, &HTTP).await
+}
+
+/// The most memory the hub ever had, in bytes.
+fn most_memory(hub: &Hub) -> anyhow::Result<usize> {
+    let pid = hub.pid().context("the hub runs")?;
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    Ok(kib.context("a number of kB")?.parse::<usize>()? * 1024)
+}
+
+/// A result is held whole, because it is judged and filtered as a whole: once as it came, and once as
+/// it leaves. One over the limit costs its own call an error and nobody anything else.
+#[tokio::test]
+async fn large_results_pass_in_two_copies_and_larger_ones_are_refused() -> anyhow::Result<()> {
+    const MIB: usize = 1 << 20;
+    let servers = json!({
+        "large": {"command": program("hostile-server")?, "args": ["--fault", "large"]},
+    });
+    let hub = Hub::start(HubOptions {
+        servers,
+        settings: format!("[limits]\nupstream_message_bytes = {}\n", 48 * MIB),
+        ..HubOptions::default()
+    })
+    .await?;
+    let peer = hub.http(PeerEra::Modern, everything(), friendly()).await?;
+    hub.wait_for_tool(&peer, "large-act").await?;
+    let before = most_memory(&hub)?;
+    let answer = peer.call("large-act", json!({"bytes": 40 * MIB})).await?;
+    assert_eq!(answer.first_text().len(), 40 * MIB);
+    let more = most_memory(&hub)? - before;
+    say(&format!("40 MiB passed with {} MiB more", more / MIB));
+    assert!(more < 90 * MIB, "{more} bytes more");
+    let (refused, small) = tokio::join!(
+        peer.call("large-act", json!({"bytes": 200 * MIB})),
+        peer.call("large-act", json!({"bytes": 5})),
+    );
+    let refused = refused?;
+    for said in ["50331648 bytes", "limits.upstream_message_bytes"] {
+        assert!(refused.text.contains(said), "{}", refused.text);
+    }
+    assert_eq!(small?.first_text(), "xxxxx");
+    assert!(most_memory(&hub)? - before < 90 * MIB);
+    Ok(())
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! JSON-RPC 2.0 messages whose payloads stay raw.
 
 mod error;
+mod excerpt;
 mod id;
 mod read;
 
@@ -12,6 +13,7 @@ use std::fmt;
 use bytes::Bytes;
 
 pub use self::error::{MessageError, MessageFault};
+pub use self::excerpt::{Cut, Excerpt};
 pub use self::id::Id;
 use crate::json::{Limits, Object, Raw};
 

@@ -2,7 +2,7 @@ use bytes::Bytes;
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
-use super::{ErrorObject, Id, Message, MessageFault, Parsed};
+use super::{Cut, ErrorObject, Excerpt, Id, Message, MessageFault, Parsed};
 use crate::json::{Limits, Raw};
 
 /// Reads a text and writes it again, or says why not and under which id to answer.
@@ -154,6 +154,75 @@ fn ids_are_strings_and_64_bit_integers() {
         MessageFault::Id
     );
     assert_ne!(Id::from(1), Id::from("1"));
+}
+
+/// What an excerpt of 100 bytes from either end says of a text.
+fn cut(text: &str) -> Cut {
+    let bytes = Bytes::copy_from_slice(text.as_bytes());
+    let end = bytes.len().min(100);
+    Excerpt {
+        head: bytes.slice(..end),
+        tail: bytes.slice(bytes.len() - end..),
+    }
+    .read()
+}
+
+#[test]
+fn what_was_too_long_shows_its_id_at_either_end() {
+    let payload = format!(r#"{{"a":["}}","\"id\":9,{}"]}}"#, "x".repeat(500));
+    let request = |id: Id| Cut::Request(id);
+    let response = |id: Id| Cut::Response(id);
+    for (text, expected) in [
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"a","params":P}"#,
+            request(1.into()),
+        ),
+        (
+            r#" { "id" : "x\"y" , "method":"a","params":P}"#,
+            request("x\"y".into()),
+        ),
+        (
+            r#"{"method":"a","params":P,"jsonrpc":"2.0","id":-7}"#,
+            request(Id::from(-7)),
+        ),
+        (
+            r#"{"params":P,"id":"q","method":"a"} "#,
+            request("q".into()),
+        ),
+        (r#"{"jsonrpc":"2.0","id":3,"result":P}"#, response(3.into())),
+        (
+            r#"{"result":P,"jsonrpc":"2.0","id":"a\\"}"#,
+            response("a\\".into()),
+        ),
+        (r#"{"result":P , "id" : 4 }"#, response(4.into())),
+        (r#"{"error":P,"id":5,"jsonrpc":"2.0"}"#, response(5.into())),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"params":P,"method":"a"}"#,
+            request(1.into()),
+        ),
+        // A notification, ids that are none, two of them, a payload's own, and no JSON.
+        (r#"{"jsonrpc":"2.0","method":"a","params":P}"#, Cut::Other),
+        (
+            r#"{"jsonrpc":"2.0","id":null,"method":"a","params":P}"#,
+            Cut::Other,
+        ),
+        (r#"{"id":1,"method":"a","params":P,"id":2}"#, Cut::Other),
+        (r#"{"method":"a","params":{"id":1,"x":P}}"#, Cut::Other),
+        (r#"{"method":"a","params":{"x":P,"id":1}}"#, Cut::Other),
+        (r#"{"id":1,"x":P}"#, Cut::Other),
+        (r#"[{"id":1,"method":"a","params":P}]"#, Cut::Other),
+        ("P", Cut::Other),
+        ("", Cut::Other),
+    ] {
+        assert_eq!(cut(&text.replace('P', &payload)), expected, "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn excerpts_of_anything_are_read(head in "[{}\\[\\]\",:id1 \\\\]{0,40}", tail in "[{}\\[\\]\",:id1 \\\\]{0,40}") {
+        let _read = Excerpt { head: head.into(), tail: tail.into() }.read();
+    }
 }
 
 #[test]

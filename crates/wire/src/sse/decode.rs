@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use super::Event;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
+/// From this many bytes on a line becomes an event's data instead of being copied into it.
+const LONG: usize = 64 * 1024;
 
 /// Decodes an event stream. Bounded: an event whose lines together exceed `limit` bytes fails
 /// the stream, because what follows it cannot be trusted to be wanted.
@@ -128,7 +130,19 @@ impl SseDecoder {
                 Some(colon) => (&text[..colon], &text[colon + 1..]),
                 None => (text, &text[text.len()..]),
             };
-            self.field(name, value.strip_prefix(b" ").unwrap_or(value));
+            let value = value.strip_prefix(b" ").unwrap_or(value);
+            if line.len() >= LONG {
+                if name == b"data" && !self.has_data {
+                    self.has_data = true;
+                    let before = line.len() - value.len();
+                    self.data = line;
+                    self.data.drain(..before);
+                } else {
+                    self.field(name, value);
+                }
+                return;
+            }
+            self.field(name, value);
         }
         self.line = line;
         self.line.clear();

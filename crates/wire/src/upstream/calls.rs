@@ -196,12 +196,20 @@ impl Link {
         self.stray(StrayKind::Garbage {
             problem: problem.into(),
         });
-        let Some(Id::Int(id)) = id else { return };
-        if let Some(Pending::Call(call)) = self.pending.get(id) {
-            let key = call.key;
+        if let Some(id) = id {
             let text = format!("the server's answer is no JSON-RPC message: {problem}");
-            self.finish_call(key, Err(ErrorObject::new(codes::BAD_UPSTREAM, &text)));
+            self.unread(id, ErrorObject::new(codes::BAD_UPSTREAM, &text));
         }
+    }
+
+    /// An answer that was not read, for the reason given. False when no call waits for it.
+    pub fn unread(&mut self, id: &Id, error: ErrorObject) -> bool {
+        let Id::Int(id) = id else { return false };
+        let Some(Pending::Call(call)) = self.pending.get(id) else {
+            return false;
+        };
+        self.finish_call(call.key, Err(error));
+        true
     }
 
     /// The answer to a call, or what stands in for it.

@@ -13,7 +13,7 @@ use legation_wire::upstream::CallKey;
 use super::answer::{Answer, EventStream, Refusal};
 use super::{Http, RETRY_MIN};
 use crate::transport::call::{CallEvent, Slot};
-use crate::transport::error::HttpError;
+use crate::transport::error::{HttpError, too_large};
 use crate::transport::shared::Shared;
 
 /// The pause before a broken stream is resumed, unless the server names one.
@@ -156,9 +156,10 @@ fn broken(shared: &Arc<Shared>, key: CallKey, error: &HttpError) {
         return;
     }
     let code = match error {
-        HttpError::ContentType { .. } | HttpError::Encoded | HttpError::TooLarge { .. } => {
-            codes::BAD_UPSTREAM
+        HttpError::TooLarge { limit } => {
+            return shared.fail_call_with(key, too_large(*limit, None));
         }
+        HttpError::ContentType { .. } | HttpError::Encoded => codes::BAD_UPSTREAM,
         _ => codes::SERVER_UNAVAILABLE,
     };
     shared.fail_call(key, code, &why);

@@ -355,8 +355,8 @@ fn hostile_answers_fail_their_call_and_nothing_else() {
         for (tool, text) in [
             ("zipped", "Content-Encoding"),
             ("page", "content type \"text/html\""),
-            ("huge", "larger than 1048576 bytes"),
-            ("huge-event", "larger than 1048576 bytes"),
+            ("huge", "larger than the 1048576 bytes"),
+            ("huge-event", "larger than the 1048576 bytes"),
             ("elsewhere", "redirects to http://127.0.0.2:1/steal,"),
             ("circle", "cannot be followed"),
             ("stranger", "different request"),

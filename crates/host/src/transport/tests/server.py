@@ -60,6 +60,12 @@ def call(id, params):
     elif tool == "endless":
         while True:
             raw("x" * 65536)
+    elif tool == "overlong":
+        text = '{"content":["' + "y" * arguments["bytes"] + '"]}'
+        if arguments["id"] == "first":
+            raw('{"jsonrpc":"2.0","id":%d,"result":%s}\n' % (id, text))
+        else:
+            raw('{"result":%s,"jsonrpc":"2.0","id":%d}\n' % (text, id))
     elif tool == "large":
         result(id, {"content": "y" * 3_000_000})
     elif tool == "exit":

@@ -146,12 +146,34 @@ fn a_line_that_never_ends_ends_the_server() {
         let end = finish(started.connection.call(order("endless", "{}")))
             .await
             .pop();
-        let why = "the server sent a line of more than 4194304 bytes and was stopped";
+        let why = "the server sent a line without end, of which no more than 4194304 bytes are taken (limits.upstream_message_bytes), and was stopped";
         assert_eq!(end, Some(CallEvent::Lost(why.to_owned())));
         assert_eq!(closed(&mut started.events).await, why);
         gone(started.pid).await;
         let late = finish(started.connection.call(order("echo", "{}"))).await;
         assert_eq!(late, [CallEvent::Lost(why.to_owned())]);
+    });
+}
+
+#[test]
+fn an_answer_over_the_limit_ends_its_call_alone() {
+    run(async {
+        let (started, _log) = start("legacy").await;
+        let waiting = started.connection.call(order("never", "{}"));
+        for id in ["first", "last"] {
+            let arguments = format!(r#"{{"bytes":5000000,"id":"{id}"}}"#);
+            let end = finish(started.connection.call(order("overlong", &arguments))).await;
+            let [CallEvent::Done(Err(error))] = &*end else {
+                panic!("{id}: {end:?}");
+            };
+            assert_eq!(error.code, legation_wire::codes::BAD_UPSTREAM);
+            for said in ["4194304 bytes", "limits.upstream_message_bytes"] {
+                assert!(error.message.contains(said), "{id}: {}", error.message);
+            }
+        }
+        let echoed = result(&started.connection, "echo", r#"{"a":1}"#).await;
+        assert!(echoed.as_text().contains(r#""echo": {"a": 1}"#), "{echoed}");
+        drop(waiting);
     });
 }
 
