@@ -1,6 +1,7 @@
 //! What end-to-end tests are made of: a hub in a temporary home, clients of
 //! both eras over every transport, and a count of what was left behind.
 
+pub mod asked;
 pub mod governance;
 pub mod http;
 pub mod hub;

@@ -2,7 +2,7 @@
 //! the client, in either era, or with `legation approve` where the client
 //! cannot ask.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -15,23 +15,16 @@ use tokio::time::timeout;
 use super::report::{Report, say};
 use super::sdk::client::{CLIENTS, Sdk, transport};
 use super::tools::Tools;
-use crate::fixture::Era;
-use crate::harness::hub::{Hub, HubOptions};
-use crate::harness::peer::{PeerEra, friendly};
-use crate::harness::servers::stdio_entry;
+use crate::harness::asked::{ASKED, AskedHub};
+use crate::harness::hub::HubOptions;
 
 const PATIENCE: Duration = Duration::from_secs(120);
 const ROADS: [&str; 2] = ["bridge", "http"];
-/// The tool that a rule asks about, as clients and as its server know it.
-const TOOL: (&str, &str) = ("asked-echo", "echo");
 /// Uses of one approval at once.
 const CROWD: usize = 1_000;
 
-/// A hub with a server that is asked about.
-struct Asking {
-    hub: Hub,
-    journal: PathBuf,
-}
+/// The hub that all of them use.
+struct Asking(AskedHub);
 
 /// A client's program, which makes the calls that it is told.
 struct Client {
@@ -58,7 +51,13 @@ enum Answer {
 /// Runs them all.
 pub async fn run(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
-    let asking = Asking::start(tools, folder.path()).await?;
+    let asking = Asking(
+        AskedHub::start(HubOptions {
+            path_first: Some(tools.node_bin()),
+            ..HubOptions::default()
+        })
+        .await?,
+    );
     for (sdk, era) in CLIENTS {
         for road in ROADS {
             for asked in [true, false] {
@@ -69,7 +68,7 @@ pub async fn run(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
                 }
                 say(&format!("  {name}"));
                 let plan = json!({
-                    "era": era, "transport": transport(&asking.hub, road)?,
+                    "era": era, "transport": transport(&asking.0.hub, road)?,
                     "converse": true, "asked": asked,
                 });
                 let client = Client::start(tools, folder.path(), sdk, plan).await?;
@@ -81,7 +80,7 @@ pub async fn run(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
                 report.check(
                     &name,
                     outcome.map_err(|error| {
-                        format!("{error:#}; the hub said {:?}", asking.hub.said())
+                        format!("{error:#}; the hub said {:?}", asking.0.hub.said())
                     }),
                 );
             }
@@ -93,26 +92,6 @@ pub async fn run(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
 // === impl Asking ===
 
 impl Asking {
-    async fn start(tools: &Tools, folder: &Path) -> anyhow::Result<Self> {
-        let journal = folder.join("journal");
-        std::fs::write(&journal, "")?;
-        let mut entry = stdio_entry(Era::Both, "shared")?;
-        let arguments = entry["args"].as_array_mut().context("no arguments")?;
-        arguments.extend([json!("--journal"), json!(journal)]);
-        let rule = "[[rule]]\nid = \"asked\"\nrule = 'ask asked/echo because \"somebody answers\"'";
-        let hub = Hub::start(HubOptions {
-            servers: json!({ "asked": entry }),
-            template: Some("personal"),
-            governance: vec![("permissions.toml", rule.into())],
-            path_first: Some(tools.node_bin()),
-            ..HubOptions::default()
-        })
-        .await?;
-        let peer = hub.http(PeerEra::Legacy, json!({}), friendly()).await?;
-        hub.wait_for_tool(&peer, TOOL.0).await?;
-        Ok(Self { hub, journal })
-    }
-
     /// A client with elicitation: every answer a person can give there.
     async fn answered_in_the_client(&self, mut client: Client, name: &str) -> anyhow::Result<()> {
         let accept =
@@ -126,7 +105,7 @@ impl Asking {
                 "accepted, round {round}: {said}"
             );
         }
-        ensure!(self.executed(&yes)? == 2, "accepted calls were not made");
+        ensure!(self.0.executed(&yes)? == 2, "accepted calls were not made");
         for action in ["decline", "cancel"] {
             let arguments = json!({"name": name, "says": action});
             let closes = json!({"action": action});
@@ -135,13 +114,13 @@ impl Asking {
                 bail!("{action} is no answer, and led to {said}");
             };
             ensure!(said.asked == 1, "{action}: asked {} times", said.asked);
-            self.tell(&["approve", &id]).await?;
+            self.0.tell(&["approve", &id]).await?;
             let said = client.call(&arguments, &closes).await?;
             ensure!(
                 said.only()? == Answer::Done && said.asked == 0,
                 "approved after {action}: {said}"
             );
-            ensure!(self.executed(&arguments)? == 1, "made other than once");
+            ensure!(self.0.executed(&arguments)? == 1, "made other than once");
         }
         let no = json!({"name": name, "says": "deny"});
         for asked in [1, 0] {
@@ -151,7 +130,7 @@ impl Asking {
                 "denied: {said}"
             );
         }
-        ensure!(self.executed(&no)? == 0, "a denied call was made");
+        ensure!(self.0.executed(&no)? == 0, "a denied call was made");
         Ok(())
     }
 
@@ -164,44 +143,27 @@ impl Asking {
             client.pending(&arguments).await? == id,
             "the same call waits twice"
         );
-        self.tell(&["approve", &id]).await?;
+        self.0.tell(&["approve", &id]).await?;
         let said = client.call(&arguments, &Value::Null).await?;
         ensure!(said.only()? == Answer::Done, "approved: {said}");
         let again = client.pending(&arguments).await?;
         ensure!(again != id, "an approval outlives its use");
-        self.tell(&["deny", &again]).await?;
+        self.0.tell(&["deny", &again]).await?;
         let said = client.call(&arguments, &Value::Null).await?;
         ensure!(said.only()? == Answer::Denied, "denied: {said}");
-        ensure!(self.executed(&arguments)? == 1, "made other than once");
+        ensure!(self.0.executed(&arguments)? == 1, "made other than once");
         let shared = json!({"name": name, "says": "shared"});
         let id = client.pending(&shared).await?;
-        self.tell(&["approve", &id]).await?;
+        self.0.tell(&["approve", &id]).await?;
         let said = client.turn(&shared, &Value::Null, CROWD).await?;
         let done = said.results.iter().filter(|result| is_done(result)).count();
         ensure!(
-            done == 1 && said.results.len() == CROWD && self.executed(&shared)? == 1,
+            done == 1 && said.results.len() == CROWD && self.0.executed(&shared)? == 1,
             "one approval was used {done} times by {}, the server called {} times",
             said.results.len(),
-            self.executed(&shared)?
+            self.0.executed(&shared)?
         );
         Ok(())
-    }
-
-    /// Runs a command of the owner's.
-    async fn tell(&self, arguments: &[&str]) -> anyhow::Result<()> {
-        let (code, out, complaint) = self.hub.run(arguments).await?;
-        ensure!(
-            code == 0,
-            "{arguments:?} ended with {code}: {out}{complaint}"
-        );
-        Ok(())
-    }
-
-    /// How often the server was called with these arguments.
-    fn executed(&self, arguments: &Value) -> anyhow::Result<usize> {
-        let line = format!("{} {arguments}", TOOL.1);
-        let journal = std::fs::read_to_string(&self.journal)?;
-        Ok(journal.lines().filter(|found| *found == line).count())
     }
 }
 
@@ -245,7 +207,7 @@ impl Client {
         answer: &Value,
         times: usize,
     ) -> anyhow::Result<Said> {
-        let mut turn = json!({"name": TOOL.0, "arguments": arguments, "times": times});
+        let mut turn = json!({"name": ASKED, "arguments": arguments, "times": times});
         if !answer.is_null() {
             turn["answer"] = answer.clone();
         }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod answers;
 mod approvals;
 mod audit;
 mod bad_input;
