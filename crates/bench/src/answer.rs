@@ -79,12 +79,13 @@ struct Arguments<'a> {
 // === impl Server ===
 
 impl Server {
-    /// A server with `echo`, `kib` and `extra` more tools.
+    /// A server with `echo`, `kib`, `change` and `extra` more tools. All but `change` say
+    /// that they only read.
     #[must_use]
     pub fn new(era: Era, extra: usize) -> Self {
         let schema = r#"{"type":"object","properties":{"text":{"type":"string","description":"What to say"}},"required":["text"]}"#;
         let mut tools = format!(
-            r#"{{"name":"echo","description":"Returns its text","inputSchema":{schema}{READS}}},{{"name":"kib","description":"Returns 1 KiB that begins with its text","inputSchema":{schema}{READS}}}"#
+            r#"{{"name":"echo","description":"Returns its text","inputSchema":{schema}{READS}}},{{"name":"kib","description":"Returns 1 KiB that begins with its text","inputSchema":{schema}{READS}}},{{"name":"change","description":"Returns its text, and does not say that it only reads","inputSchema":{schema}}}"#
         );
         for number in 0..extra {
             let more = format!(

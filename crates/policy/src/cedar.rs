@@ -13,8 +13,9 @@ use std::str::FromStr as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cedar_policy::{
-    Authorizer, Context, Entities, Entity, EntityId as Eid, EntityTypeName, EntityUid, Policy,
-    PolicyId, PolicySet, Request, RestrictedExpression, Schema, ValidationMode, Validator,
+    ActionConstraint, Authorizer, Context, Entities, Entity, EntityId as Eid, EntityTypeName,
+    EntityUid, Policy, PolicyId, PolicySet, Request, RestrictedExpression, Schema, ValidationMode,
+    Validator,
 };
 use legation_core::{ClientId, EntityLabels};
 
@@ -55,7 +56,16 @@ pub(crate) struct Cedar {
     shapes: HashMap<Box<str>, Shape>,
     /// Whether the arguments themselves are handed over.
     inputs: bool,
-    pub(crate) reads_arguments: bool,
+    readers: Readers,
+}
+
+/// The tools about which a policy reads arguments.
+#[derive(Debug)]
+enum Readers {
+    /// Some policy about every tool does.
+    All,
+    /// Only policies about the actions of these do.
+    Of(HashSet<Box<str>>),
 }
 
 /// What is asked.
@@ -148,11 +158,7 @@ impl Cedar {
         let actions = schema
             .action_entities()
             .map_err(|error| refuse(error.to_string()))?;
-        let reads_arguments = policies.policies().any(|policy| {
-            OF_ARGUMENTS
-                .iter()
-                .any(|name| policy.to_string().contains(name))
-        });
+        let readers = readers(&policies, &shapes);
         Ok(Self {
             policies,
             schema,
@@ -161,7 +167,7 @@ impl Cedar {
             clients: Mutex::default(),
             shapes,
             inputs: true,
-            reads_arguments,
+            readers,
         })
     }
 
@@ -175,7 +181,15 @@ impl Cedar {
             clients: Mutex::default(),
             shapes: self.shapes.clone(),
             inputs: false,
-            reads_arguments: false,
+            readers: Readers::Of(HashSet::new()),
+        }
+    }
+
+    /// Whether an argument can change what the policies say of a tool.
+    pub(crate) fn read_arguments(&self, name: &str) -> bool {
+        match &self.readers {
+            Readers::All => true,
+            Readers::Of(tools) => tools.contains(name),
         }
     }
 
@@ -303,6 +317,32 @@ impl Cedar {
         clients.insert(ask.client.clone(), Arc::clone(&entities));
         Ok(entities)
     }
+}
+
+/// A policy that reads arguments concerns every tool, unless it names actions
+/// of single ones only.
+fn readers(policies: &PolicySet, shapes: &HashMap<Box<str>, Shape>) -> Readers {
+    let mut tools = HashSet::new();
+    for policy in policies.policies() {
+        let text = policy.to_string();
+        if !OF_ARGUMENTS.iter().any(|name| text.contains(name)) {
+            continue;
+        }
+        let actions = match policy.action_constraint() {
+            ActionConstraint::Any => return Readers::All,
+            ActionConstraint::In(actions) => actions,
+            ActionConstraint::Eq(action) => vec![action],
+        };
+        for action in actions {
+            let id = action.id().unescaped();
+            let name = id.rsplit_once('@').map_or(id, |(name, _)| name);
+            if !shapes.contains_key(name) {
+                return Readers::All;
+            }
+            tools.insert(name.into());
+        }
+    }
+    Readers::Of(tools)
 }
 
 fn uid(kind: &str, id: &str) -> EntityUid {

@@ -5,6 +5,8 @@
 //! ledger are on, and afterwards the ledger must hold two records for each call that was made.
 
 mod calls;
+mod changes;
+mod decisions;
 mod footprint;
 pub(crate) mod hub;
 pub(crate) mod programs;
@@ -38,7 +40,8 @@ pub(crate) struct Args {
     /// Fail where a target is missed.
     #[arg(long)]
     strict: bool,
-    /// Only the sections whose name contains this: calls, footprint, starts, listing, peers, redaction.
+    /// Only the sections whose name contains this: calls, decisions, footprint,
+    /// starts, listing, peers, redaction.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
     /// Use the programs of this folder instead of building them.
@@ -77,12 +80,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         }
     };
     let mut table = Table::default();
-    if args
-        .only
-        .as_deref()
-        .is_some_and(|only| "redaction".contains(only))
-    {
+    // What needs no hub is not made to wait until one is built.
+    let only = |name: &str| args.only.as_deref().is_some_and(|only| name.contains(only));
+    if only("redaction") {
         redaction::measure(args.quick, &mut table).context("redaction")?;
+        return shown(args, &table);
+    }
+    if only("decisions") {
+        decisions::measure(args.quick, &mut table).context("decisions")?;
         return shown(args, &table);
     }
     let programs = match &args.programs {
@@ -92,6 +97,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let wanted = |name: &str| args.only.as_deref().is_none_or(|only| name.contains(only));
     if wanted("calls") {
         calls::measure(&programs, effort, &mut table).context("calls")?;
+    }
+    if wanted("decisions") {
+        decisions::measure(args.quick, &mut table).context("decisions")?;
     }
     if wanted("footprint") {
         footprint::memory(&programs, &mut table).context("footprint")?;

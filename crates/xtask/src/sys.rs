@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
+use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
+
 /// The repository's root folder.
 pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -42,6 +45,23 @@ pub(crate) fn cargo() -> Command {
     let mut command = command(env("CARGO").unwrap_or_else(|| "cargo".to_owned()));
     command.current_dir(root());
     command
+}
+
+/// What a program printed, one JSON object a line; other lines are left out.
+pub(crate) fn json_lines(command: &mut Command) -> Result<Vec<Value>> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.output();
+    let output = output.with_context(|| format!("{program} cannot be started"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("{program} failed: {said}");
+    }
+    let text = String::from_utf8(output.stdout);
+    let text = text.with_context(|| format!("{program} printed no text"))?;
+    let lines = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok());
+    Ok(lines.collect())
 }
 
 /// The monotonic clock.

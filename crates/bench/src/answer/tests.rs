@@ -89,7 +89,7 @@ fn extra_tools_are_listed() {
         .iter()
         .filter_map(|tool| tool["name"].as_str())
         .collect();
-    assert_eq!(names, ["echo", "kib", "tool_00000"]);
+    assert_eq!(names, ["echo", "kib", "change", "tool_00000"]);
 }
 
 #[test]

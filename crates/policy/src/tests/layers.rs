@@ -415,3 +415,58 @@ fn results_are_judged_by_bans_and_contracts() {
         Err("ban.output.private-keys".to_owned())
     );
 }
+
+#[test]
+fn a_policy_about_one_tool_leaves_the_others_to_memory() {
+    let large = "when { context.input has n && context.input.n > 3 };";
+    for (text, read, write) in [
+        ("", false, false),
+        (
+            "forbid(principal, action in Action::\"files/read\", resource) LARGE",
+            true,
+            false,
+        ),
+        (
+            "forbid(principal, action == Action::\"files/read@draft\", resource) LARGE",
+            true,
+            false,
+        ),
+        (
+            "forbid(principal, action in [Action::\"files/read\", Action::\"files/write\"], resource) LARGE",
+            true,
+            true,
+        ),
+        (
+            "forbid(principal, action, resource) when { context.foreign_recipient };",
+            true,
+            true,
+        ),
+        (
+            "forbid(principal, action in Action::\"execute\", resource) when { context.foreign_recipient };",
+            true,
+            true,
+        ),
+    ] {
+        let text = format!(
+            "permit(principal, action, resource); {}",
+            text.replace("LARGE", large)
+        );
+        let mut sources = Template::Personal.sources();
+        sources.cedar = FileText::Text(text.clone());
+        let mut tools = known(&["files/read", "files/write"]);
+        for tool in &mut tools {
+            let schema = r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#;
+            tool.schema = Some(schema.into());
+        }
+        let policy = Policy::load(&sources, &tools);
+        assert_eq!(policy.problems(), [], "{text}");
+        let cedar = policy.cedar().expect("the policies are read");
+        assert_eq!(cedar.read_arguments("files/read"), read, "{text}");
+        assert_eq!(cedar.read_arguments("files/write"), write, "{text}");
+        assert_eq!(
+            cedar.read_arguments("mail/send"),
+            read && write && !text.contains('['),
+            "{text}"
+        );
+    }
+}

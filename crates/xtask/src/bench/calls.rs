@@ -4,19 +4,20 @@ use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
 use super::Effort;
+use super::changes;
 use super::hub::Home;
 use super::programs::{Load, Programs, Report, Running, median};
 use super::table::{Row, Table, Target};
 use crate::sys;
 
 /// Concurrent clients of the throughput rounds.
-const CROWD: usize = 32;
+pub(super) const CROWD: usize = 32;
 
 /// Records that the verifier must do in a second, on its one thread.
 const VERIFIED: f64 = 300_000.0;
 
 /// What carries the calls to the server behind the hub.
-const UPSTREAMS: [&str; 2] = ["http", "stdio"];
+pub(super) const UPSTREAMS: [&str; 2] = ["http", "stdio"];
 
 /// The results of one combination's rounds.
 #[derive(Debug, Default)]
@@ -35,18 +36,19 @@ pub(super) fn measure(programs: &Programs, effort: Effort, table: &mut Table) ->
         let hub = home.serve()?;
         home.connected(UPSTREAMS.len())?;
         let mut calls = 0;
+        let of = |tool| Combination {
+            programs,
+            effort,
+            era,
+            tool,
+            echo: &echo,
+            home: &home,
+            hub: &hub,
+        };
         for tool in ["echo", "kib"] {
-            let one = Combination {
-                programs,
-                effort,
-                era,
-                tool,
-                echo: &echo,
-                home: &home,
-                hub: &hub,
-            };
-            calls += one.measure(table)?;
+            calls += of(tool).measure(table)?;
         }
+        calls += changes::measure(&of("change"), table)?;
         socket(programs, effort, era, &home, &mut calls, table)?;
         let ledger = home.stop_and_verify(hub)?;
         sys::say(&format!("{era}: {calls} calls, {} records", ledger.records));
@@ -80,13 +82,13 @@ fn servers(programs: &Programs, echo: &Running, era: &str) -> Value {
 
 /// What one series of rounds needs.
 #[derive(Debug, Clone, Copy)]
-struct Combination<'a> {
+pub(super) struct Combination<'a> {
     programs: &'a Programs,
-    effort: Effort,
-    era: &'a str,
+    pub(super) effort: Effort,
+    pub(super) era: &'a str,
     tool: &'a str,
     echo: &'a Running,
-    home: &'a Home,
+    pub(super) home: &'a Home,
     hub: &'a Running,
 }
 
@@ -168,7 +170,7 @@ impl Combination<'_> {
         }
     }
 
-    fn direct(&self, connections: usize) -> Result<Report> {
+    pub(super) fn direct(&self, connections: usize) -> Result<Report> {
         let load = Load {
             url: Some(self.echo.url("/mcp")),
             era: self.era,
@@ -180,7 +182,7 @@ impl Combination<'_> {
         self.programs.load(&load, self.effort)
     }
 
-    fn governed(&self, upstream: &str, connections: usize) -> Result<Report> {
+    pub(super) fn governed(&self, upstream: &str, connections: usize) -> Result<Report> {
         let token = self.home.token();
         let load = Load {
             url: Some(self.hub.url("/mcp")),

@@ -129,8 +129,8 @@ pub(super) fn starts(programs: &Programs, effort: Effort, table: &mut Table) -> 
 pub(super) fn listing(programs: &Programs, effort: Effort, table: &mut Table) -> Result<()> {
     sys::say("listing");
     let (servers, tools) = LONG_LIST;
-    // Each server has `echo` and `kib` besides.
-    let home = Home::new(programs, &many(programs, servers, tools / servers - 2))?;
+    // Each server has `echo`, `kib` and `change` besides.
+    let home = Home::new(programs, &many(programs, servers, tools / servers - 3))?;
     let mut hub = home.serve()?;
     home.connected(servers)?;
     for era in ["legacy", "modern"] {

@@ -4,7 +4,6 @@
 //! on. What the engine missed of them is counted and never shown.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
@@ -48,10 +47,10 @@ pub(super) fn measure(quick: bool, table: &mut Table) -> Result<()> {
             "--",
         ])
         .arg(&notes);
-    rows("redaction", &lines(&mut score)?, true, table);
+    rows("redaction", &sys::json_lines(&mut score)?, true, table);
     let mut presidio = sys::command(&python);
     presidio.arg(folder.join("presidio_score.py")).arg(&notes);
-    rows("presidio", &lines(&mut presidio)?, false, table);
+    rows("presidio", &sys::json_lines(&mut presidio)?, false, table);
     Ok(())
 }
 
@@ -63,29 +62,6 @@ fn succeed(command: &mut Command, what: &str) -> Result<()> {
         bail!("{what} failed with {status}");
     }
     Ok(())
-}
-
-/// What a scoring program printed, one JSON object a line.
-fn lines(command: &mut Command) -> Result<Vec<Value>> {
-    let program = PathBuf::from(command.get_program());
-    let output = command.output().context("the scoring cannot be started")?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("{} failed: {said}", name(&program));
-    }
-    let text = String::from_utf8(output.stdout).context("the scoring printed no text")?;
-    let lines = text
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok());
-    Ok(lines.collect())
-}
-
-fn name(program: &Path) -> String {
-    program
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
 }
 
 /// The rows of one engine; only ours has targets.

@@ -26,7 +26,11 @@ impl Policy {
             },
             Err(broken) => return Says::Deny(unavailable(broken)),
         };
-        let facts = match (case.inquiry, &self.boundary, cedar.reads_arguments) {
+        let facts = match (
+            case.inquiry,
+            &self.boundary,
+            cedar.read_arguments(case.name),
+        ) {
             (None, _, true) => return passes("it depends on what it is called with"),
             (Some(inquiry), Ok(boundary), true) => {
                 progress.varies = true;
