@@ -100,6 +100,11 @@ pub struct ServeArgs {
     #[arg(long)]
     pub no_auth: bool,
 
+    /// Do what permission rules want asked without asking. Lifts no refusal, and
+    /// the organisation's policy can forbid it.
+    #[arg(long)]
+    pub allow_all: bool,
+
     /// More MCP servers for this run: JSON, or @FILE.
     #[arg(long, value_name = "JSON|@FILE")]
     pub additional_mcp_config: Vec<String>,

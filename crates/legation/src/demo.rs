@@ -34,6 +34,7 @@ pub(crate) fn demo(context: &Context, args: &DemoArgs) -> Result<(), CliError> {
             .map(|(key, value)| ((*key).to_owned(), value.clone()))
             .collect(),
         no_auth: false,
+        allow_all: false,
         additional: Vec::new(),
         detached: false,
     };

@@ -39,6 +39,7 @@ pub(crate) fn serve(context: &Context, args: &ServeArgs) -> Result<(), CliError>
             .map(|(key, value)| ((*key).to_owned(), value.clone()))
             .collect(),
         no_auth: args.no_auth,
+        allow_all: args.allow_all,
         additional: args.additional_mcp_config.clone(),
         detached: args.detached,
     };
@@ -50,6 +51,9 @@ pub(crate) fn serve(context: &Context, args: &ServeArgs) -> Result<(), CliError>
             context.output.say(
                 "WARNING: --no-auth: every program on this machine can use your servers over HTTP",
             );
+        }
+        if args.allow_all {
+            context.output.say(hub.warning_of_allow_all());
         }
         // Scripts wait for this line, so it is printed under --json too.
         if let Some(address) = hub.address() {

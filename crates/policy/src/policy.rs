@@ -46,6 +46,8 @@ pub struct Policy {
     broken_folders: Vec<(std::path::PathBuf, Broken)>,
     problems: Vec<Problem>,
     version: u64,
+    /// Whether what rules want asked is done without asking.
+    unasked: bool,
     cache: Cache,
 }
 
@@ -240,6 +242,16 @@ impl Policy {
     /// The owner's own policies, if they can be read.
     pub(crate) fn cedar(&self) -> Option<&Cedar> {
         self.cedar.as_ref().ok()
+    }
+
+    /// The same rules, but what permission rules want asked is done without
+    /// asking, unless the organisation forbids such modes
+    /// ([`Policy::allows_bypass`]). Denies, bans, the ladder, sampling,
+    /// definitions that nobody looked at and certificates stay as they are.
+    #[must_use]
+    pub fn without_asking(mut self) -> Self {
+        self.unasked = self.allows_bypass();
+        self
     }
 
     /// Whether a mode that asks less may be switched on. It never beats a

@@ -136,7 +136,13 @@ fn status(hub: &Inner) -> StatusAnswer {
         connected: summary.connected,
         rules: match rules.permission_rules() {
             Err(broken) => format!("none, everything is refused: {broken}"),
-            Ok(rules) => format!("{} rules", rules.count()),
+            Ok(found) if hub.allow_all && rules.allows_bypass() => {
+                format!(
+                    "{} rules, what they ask about is done without asking",
+                    found.count()
+                )
+            }
+            Ok(found) => format!("{} rules", found.count()),
         },
         problems: hub.problems(),
     }

@@ -36,6 +36,8 @@ pub(crate) struct HubOptions {
     /// The settings that flags gave, for reading the layers again.
     pub(crate) flags: Vec<(String, String)>,
     pub(crate) no_auth: bool,
+    /// Whether what rules want asked is done without asking.
+    pub(crate) allow_all: bool,
     pub(crate) additional: Vec<String>,
     /// Whether a bridge started it: `idle_exit_ms` applies, and it serves
     /// bridges even where the HTTP address is taken.
@@ -134,6 +136,15 @@ impl Hub {
     /// Where it answers HTTP, if it does.
     pub(crate) fn address(&self) -> Option<SocketAddr> {
         self.address
+    }
+
+    /// What `--allow-all` comes to here.
+    pub(crate) fn warning_of_allow_all(&self) -> &'static str {
+        if self.inner.gate.rules().allows_bypass() {
+            "WARNING: --allow-all: what your rules want asked is done without asking"
+        } else {
+            reload::ALLOW_ALL_OFF
+        }
     }
 
     /// Waits until somebody told it to stop; returns who.

@@ -18,6 +18,10 @@ use legation_wire::json::Raw;
 
 use super::hub::Inner;
 
+/// What is said of a mode that the organisation forbids.
+pub(super) const ALLOW_ALL_OFF: &str =
+    "--allow-all is off: the organisation's policy forbids modes that ask less";
+
 /// Reads every file again and puts it in force.
 pub(crate) async fn everything(hub: &Arc<Inner>) {
     let mut problems = Vec::new();
@@ -41,7 +45,13 @@ pub(crate) async fn everything(hub: &Arc<Inner>) {
         loaded.problems.extend(workspace.problems);
     }
     let known = known_tools(hub, &loaded.servers);
-    let (rules, wrong) = policy(&hub.home, &hub.environment, &folders, &known);
+    let (mut rules, wrong) = policy(&hub.home, &hub.environment, &folders, &known);
+    if hub.allow_all {
+        if !rules.allows_bypass() {
+            problems.push(ALLOW_ALL_OFF.to_owned());
+        }
+        rules = rules.without_asking();
+    }
     hub.set_defined(&loaded.servers, known);
     problems.extend(wrong);
     hub.gate.set_rules(rules);

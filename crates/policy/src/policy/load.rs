@@ -66,6 +66,7 @@ pub(super) fn policy(sources: &Sources, tools: &[KnownTool]) -> Policy {
         broken_folders,
         version: version_of(sources),
         problems: loader.problems,
+        unasked: false,
         cache: Cache::default(),
     }
 }

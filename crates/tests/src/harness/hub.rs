@@ -30,6 +30,8 @@ pub struct HubOptions {
     pub servers: Value,
     /// Serve without authentication (loopback tests only).
     pub no_auth: bool,
+    /// More arguments of `serve`.
+    pub arguments: Vec<&'static str>,
     /// The content of `legation.toml`.
     pub settings: String,
     /// The governance template to begin with; absent for a first start.
@@ -84,6 +86,7 @@ impl Hub {
         governance::write(folder.path(), &mark, &options).await?;
         let mut command = Self::command_in(folder.path(), &mark, &options)?;
         command.args(["serve", "--listen", "127.0.0.1:0"]);
+        command.args(&options.arguments);
         if options.no_auth {
             command.arg("--no-auth");
         }

@@ -58,9 +58,30 @@ const WALLS: &[(&str, &[&str])] = &[
 
 /// Every crate that is part of the shipped binary.
 const PRODUCT: &[&str] = &[
-    "core", "wire", "policy", "config", "keystore", "redact", "filter", "store", "ledger",
-    "models", "entra", "oauth", "gate", "front", "bridge", "host", "inbox", "servers", "engine",
-    "api", "console", "cli", "tui", "devtenant",
+    "core",
+    "wire",
+    "policy",
+    "config",
+    "keystore",
+    "redact",
+    "filter",
+    "store",
+    "ledger",
+    "models",
+    "entra",
+    "oauth",
+    "gate",
+    "front",
+    "bridge",
+    "host",
+    "inbox",
+    "servers",
+    "engine",
+    "api",
+    "console",
+    "cli",
+    "tui",
+    "devtenant",
 ];
 
 /// Crates that may name `rmcp`. Its typed round trip drops members it does not know, so the way of

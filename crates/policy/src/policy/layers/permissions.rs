@@ -142,7 +142,7 @@ impl Policy {
             // A person certified exactly this; nothing is left to ask but
             // whether the definition was looked at.
             progress.wants.clear();
-        } else if case.inquiry.is_some() {
+        } else if case.inquiry.is_some() && !(self.unasked && case.question.verb != Verb::Sample) {
             self.want_answers(case, progress);
         }
         match allowed {
