@@ -13,9 +13,9 @@ use crate::fixture::Era;
 
 /// The tool that is asked about, as clients know it.
 pub const ASKED: &str = "asked-echo";
-/// A tool of another server, which nobody is asked about and which is written
-/// down as well.
-pub const FREE: &str = "free-echo";
+/// A tool of another server, which nobody is asked about, which may change
+/// something, and whose calls are written down as well.
+pub const FREE: &str = "free-wait";
 
 /// The hub and the record beside it.
 #[derive(Debug)]
@@ -76,11 +76,12 @@ impl AskedHub {
         Ok(out)
     }
 
-    /// How often a server was called with these arguments.
+    /// How often a server was called with these arguments, by any tool.
     pub fn executed(&self, arguments: &Value) -> anyhow::Result<usize> {
-        let line = format!("echo {arguments}");
+        let wanted = arguments.to_string();
         let journal = std::fs::read_to_string(&self.journal)?;
-        Ok(journal.lines().filter(|found| *found == line).count())
+        let calls = journal.lines().filter_map(|line| line.split_once(' '));
+        Ok(calls.filter(|(_, found)| *found == wanted).count())
     }
 
     /// The records of calls that used an approval.

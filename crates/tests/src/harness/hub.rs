@@ -46,6 +46,8 @@ pub struct HubOptions {
     pub clients: Vec<String>,
     /// More environment.
     pub environment: HashMap<String, String>,
+    /// A command that becomes the hub: the hub's own is appended to it.
+    pub under: Vec<String>,
 }
 
 /// A running hub; killed when dropped.
@@ -84,7 +86,7 @@ impl Hub {
         let settings = format!("listen = \"127.0.0.1:0\"\n{}", options.settings);
         std::fs::write(home.join("legation.toml"), settings)?;
         governance::write(folder.path(), &mark, &options).await?;
-        let mut command = Self::command_in(folder.path(), &mark, &options)?;
+        let mut command = Self::hub_in(folder.path(), &mark, &options)?;
         command.args(["serve", "--listen", "127.0.0.1:0"]);
         command.args(&options.arguments);
         if options.no_auth {
@@ -139,6 +141,16 @@ impl Hub {
         variables.insert(MARK.to_owned(), mark.to_owned());
         variables.extend(options.environment.clone());
         variables
+    }
+
+    /// The program that becomes the hub.
+    fn hub_in(folder: &Path, mark: &str, options: &HubOptions) -> anyhow::Result<Command> {
+        let Some((first, arguments)) = options.under.split_first() else {
+            return Self::command_in(folder, mark, options);
+        };
+        let mut command = command(first, &Self::environment_in(folder, mark, options));
+        command.args(arguments).arg(program("legation")?);
+        Ok(command)
     }
 
     pub(super) fn command_in(
@@ -337,6 +349,11 @@ impl Hub {
             .await
             .context("the hub does not stop")??;
         Ok(status.code().unwrap_or(-1))
+    }
+
+    /// What the next start runs under; see [`HubOptions::under`].
+    pub fn put_under(&mut self, under: &[&str]) {
+        self.options.under = under.iter().map(|&word| word.to_owned()).collect();
     }
 
     /// Starts it again in the same home, on another port.

@@ -13,6 +13,7 @@ mod commands;
 mod crowd;
 mod definitions;
 mod demo;
+mod disk;
 mod fidelity;
 mod fixture;
 mod governance;
