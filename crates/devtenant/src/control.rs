@@ -3,6 +3,7 @@
 //! It has a path and a token of its own, so that no client of Entra or Graph comes upon it.
 
 mod faults;
+mod human;
 
 use http::Method;
 use serde_json::{Value, json};
@@ -72,6 +73,16 @@ impl Command<'_> {
             "skew" | "propagation" | "lifetime" => self.time(name),
             "license" | "account" | "mfa" => self.switch(name),
             "unconsent" => self.unconsent(),
+            "say" => self.say(),
+            "edit" => self.edit(),
+            "chats" => self.chats(),
+            "mail" => self.mail(),
+            "mailbox" => self.mailbox(),
+            "meeting" => self.meeting(),
+            "expire-delta" => {
+                self.world.delta_epoch += 1;
+                Ok(Value::Null)
+            }
             "expire-secrets" => self.expire_secrets(),
             "report" => Ok(match self.text("what")? {
                 "permissions" => self.shared.report().permissions_json(),

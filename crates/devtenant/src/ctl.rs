@@ -161,7 +161,6 @@ enum Command {
 impl Command {
     /// The name of the command in the control API, and its arguments.
     fn request(&self) -> Result<(&'static str, Value)> {
-        let on = |switch: Switch| switch == Switch::On;
         Ok(match self {
             Self::Decide {
                 user_code,
@@ -215,6 +214,15 @@ impl Command {
                 "meeting",
                 json!({"user": user, "subject": subject, "start": start, "end": end}),
             ),
+            Self::Tenants => ("tenants", json!({})),
+            other => return other.order(),
+        })
+    }
+
+    /// The commands that order faults, change settings and read reports.
+    fn order(&self) -> Result<(&'static str, Value)> {
+        let on = |switch: Switch| switch == Switch::On;
+        Ok(match self {
             Self::Fault { fault } => (
                 "fault",
                 serde_json::from_str(fault).context("the fault is not JSON")?,
@@ -240,7 +248,7 @@ impl Command {
                     What::Early => "early",
                 }}),
             ),
-            Self::Tenants => ("tenants", json!({})),
+            other => bail!("{other:?} is no order"),
         })
     }
 }

@@ -1,12 +1,22 @@
 //! Microsoft Graph.
 
+mod agent_user;
 mod auth;
+mod batch;
+pub(crate) mod calendar;
+mod chats;
 mod directory;
 pub(crate) mod error;
 pub(crate) mod interrupt;
+pub(crate) mod mail;
+pub(crate) mod messages;
 pub(crate) mod notices;
+mod odata;
 pub(crate) mod permissions;
+mod presence;
 mod route;
+mod sign_ins;
+mod subscriptions;
 mod users;
 
 use serde_json::Value;

@@ -39,6 +39,9 @@ pub(crate) struct World {
     /// Grows with every change of a message, mail or event: the order that delta queries ask for.
     #[serde(default)]
     pub(crate) sequence: u64,
+    /// Delta links from before this was raised are void.
+    #[serde(default)]
+    pub(crate) delta_epoch: u64,
     /// Change notifications that wait to be sent; not kept over a restart, as Graph's are not
     /// kept for ever either.
     #[serde(skip)]

@@ -52,6 +52,53 @@ const DELEGATED: &[(&str, bool)] = &[
     ("User.RevokeSessions.All", true),
 ];
 
+/// Application permissions.
+const APPLICATION: &[&str] = &[
+    "AgentIdUser.ReadWrite.All",
+    "AgentIdUser.ReadWrite.IdentityParentedBy",
+    "AgentIdentity.Create.All",
+    "AgentIdentity.CreateAsManager",
+    "AgentIdentity.Read.All",
+    "AgentIdentity.ReadWrite.All",
+    "AgentIdentityBlueprint.Create",
+    "AgentIdentityBlueprint.ReadWrite.All",
+    "AgentIdentityBlueprintPrincipal.Create",
+    "AppRoleAssignment.ReadWrite.All",
+    "Application.Read.All",
+    "AuditLog.Read.All",
+    "Calendars.Read",
+    "Calendars.ReadWrite",
+    "Chat.Read.All",
+    "Chat.ReadBasic.All",
+    "ChatMember.Read.All",
+    "DelegatedPermissionGrant.ReadWrite.All",
+    "Directory.Read.All",
+    "Mail.Read",
+    "Mail.ReadWrite",
+    "Mail.Send",
+    "Presence.Read.All",
+    "Presence.ReadWrite.All",
+    "User.Read.All",
+    "User.RevokeSessions.All",
+];
+
+/// What no agent identity can be granted, in the families that this tenant serves.
+const BLOCKED_FOR_AGENTS: [&str; 10] = [
+    "Application.ReadWrite.All",
+    "Application.ReadWrite.OwnedBy",
+    "AppRoleAssignment.ReadWrite.All",
+    "Calendars.Read",
+    "Chat.Read.All",
+    "Chat.ReadWrite.All",
+    "DelegatedPermissionGrant.ReadWrite.All",
+    "Directory.ReadWrite.All",
+    "User.ReadWrite.All",
+    "RoleManagement.ReadWrite.Directory",
+];
+
+/// Blocked as delegated permissions too.
+const BLOCKED_DELEGATED: [&str; 2] = ["User.ReadWrite.All", "Directory.ReadWrite.All"];
+
 /// Directory operations refuse in another code than Teams and mail.
 const DIRECTORY: [&str; 9] = [
     "/users",
@@ -75,6 +122,21 @@ pub(crate) fn needs_administrator(name: &str) -> bool {
     DELEGATED
         .iter()
         .any(|(known, administrator)| *known == name && *administrator)
+}
+
+/// The application permissions that exist.
+pub(crate) fn application() -> &'static [&'static str] {
+    APPLICATION
+}
+
+/// Whether an agent identity can never be granted this application permission.
+pub(crate) fn is_blocked_for_agents(name: &str) -> bool {
+    BLOCKED_FOR_AGENTS.contains(&name)
+}
+
+/// Whether an agent identity can never be granted this delegated permission.
+pub(crate) fn is_blocked_delegated(name: &str) -> bool {
+    BLOCKED_DELEGATED.contains(&name)
 }
 
 /// Code and message of a refusal for lack of permission.

@@ -6,7 +6,7 @@
 use http::Method;
 
 use super::error::Failure;
-use super::{Call, Outcome, directory, users};
+use super::{Call, Outcome, batch, chats, directory, presence, sign_ins, subscriptions, users};
 
 /// Finds the operation and runs it.
 pub(super) fn route(call: Call<'_>) -> Outcome {
@@ -15,6 +15,11 @@ pub(super) fn route(call: Call<'_>) -> Outcome {
     let method = call.ask.method.clone();
     match (&method, parts.as_slice()) {
         (_, ["me" | "users", ..]) => users::route(call, &parts),
+        (_, ["chats", rest @ ..]) => chats::route(call, rest),
+        (_, ["subscriptions", rest @ ..]) => subscriptions::route(call, rest),
+        (&Method::POST, ["$batch"]) => batch::batch(call),
+        (&Method::GET, ["auditLogs", "signIns"]) => sign_ins::list(&call),
+        (&Method::POST, ["communications", "getPresencesByUserId"]) => presence::several(&call),
         (
             _,
             [

@@ -1,35 +1,214 @@
-//! People.
+//! People and agents' users.
 
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{Call, Outcome, route};
+use super::error::Failure;
+use super::{Call, Outcome, agent_user, calendar, chats, mail, odata, presence, route};
 use crate::state::directory::{User, UserKind};
 use crate::web::Answer;
 
+const READ_SELF: [&str; 4] = [
+    "User.Read",
+    "User.ReadBasic.All",
+    "User.ReadWrite",
+    "User.Read.All",
+];
+const READ_OTHERS: [&str; 3] = ["User.ReadBasic.All", "User.Read.All", "Directory.Read.All"];
+const READ_AS_APP: [&str; 2] = ["User.Read.All", "Directory.Read.All"];
+
 /// Everything under `/me` and `/users`.
 pub(super) fn route(call: Call<'_>, parts: &[&str]) -> Outcome {
-    let get = call.ask.method == Method::GET;
-    match parts {
-        ["me"] if get => me(&call),
+    let method = call.ask.method.clone();
+    // What follows the user's name is the same under both.
+    let (name, rest) = match parts {
+        ["me", rest @ ..] => ("me", rest),
+        ["users", name, rest @ ..]
+            if !matches!(*name, "microsoft.graph.agentUser" | "delta" | "$count") =>
+        {
+            (*name, rest)
+        }
+        _ => return collection(call, parts),
+    };
+    match (&method, rest) {
+        (&Method::GET, []) => read(&call, name),
+        (&Method::PATCH, []) => agent_user::update(call, name),
+        (&Method::DELETE, []) if name != "me" => agent_user::delete(call, name),
+        (&Method::POST, ["revokeSignInSessions"]) => revoke(call, name),
+        (&Method::GET, ["licenseDetails"]) => licences(&call, name),
+        (&Method::GET, ["sponsors"]) => agent_user::sponsors(&call, name),
+        (_, ["presence", ..]) => presence::route(call, name, &rest[1..]),
+        (_, ["chats", ..]) => chats::of_user(call, name, rest),
+        (_, ["messages" | "mailFolders" | "sendMail", ..]) => mail::route(call, name, rest),
+        (_, ["calendar" | "calendars" | "calendarView" | "events", ..]) => {
+            calendar::route(call, name, rest)
+        }
         _ => Err(route::unknown(&call, parts)),
     }
 }
 
-fn me(call: &Call<'_>) -> Outcome {
-    let user = call.me()?;
-    call.permit(
-        "GET /me",
-        &["User.Read", "User.ReadWrite", "User.Read.All"],
-        &[],
-    )?;
-    let mut shown = shown(&user);
-    shown["@odata.context"] = call.context("users/$entity").into();
-    Ok(Answer::json(200, &shown))
+fn collection(call: Call<'_>, parts: &[&str]) -> Outcome {
+    let method = call.ask.method.clone();
+    match (&method, parts) {
+        (&Method::GET, ["users"]) => list(&call),
+        (&Method::GET, ["users", "microsoft.graph.agentUser"]) => list(&call),
+        (&Method::POST, ["users" | "users", ..]) if parts.len() <= 2 => {
+            agent_user::create(call, parts)
+        }
+        _ => Err(route::unknown(&call, parts)),
+    }
 }
 
-/// The members that Graph shows when none are selected.
-pub(super) fn shown(user: &User) -> Value {
+fn read(call: &Call<'_>, name: &str) -> Outcome {
+    call.options(&["select", "expand"])?;
+    let user = call.named_user(name)?;
+    let own = call.caller.user.as_ref() == Some(&user.id);
+    if own {
+        call.permit("GET /me", &READ_SELF, &READ_AS_APP)?;
+    } else {
+        call.permit("GET /users/{id}", &READ_OTHERS, &READ_AS_APP)?;
+    }
+    Ok(call.entity(200, "users/$entity", shown(call, &user)))
+}
+
+fn list(call: &Call<'_>) -> Outcome {
+    call.permit("GET /users", &READ_OTHERS, &READ_AS_APP)?;
+    call.options(&["select", "top", "filter", "skiptoken", "count", "orderby"])?;
+    let now = call.now_ms();
+    let mut users: Vec<&User> = call
+        .tenant()?
+        .users
+        .iter()
+        .filter(|user| user.seen_from_ms <= now)
+        .collect();
+    if call.ask.path.ends_with("agentUser") {
+        users.retain(|user| !user.is_human());
+    }
+    if let Some(filter) = call.option("filter") {
+        let Some(tests) = odata::comparisons(filter).or_else(|| starts_with(filter)) else {
+            return Err(Failure::new(
+                400,
+                "Request_UnsupportedQuery",
+                format!("Unsupported or invalid query filter clause: '{filter}'."),
+            ));
+        };
+        for (property, operator, operand) in &tests {
+            if !["eq", "starts"].contains(&operator.as_str()) {
+                return Err(Failure::new(
+                    400,
+                    "Request_UnsupportedQuery",
+                    format!("Unsupported Query for property '{property}'."),
+                ));
+            }
+            users.retain(|user| {
+                let value = match property.as_str() {
+                    "userPrincipalName" | "mail" => &user.upn,
+                    "displayName" => &user.name,
+                    "mailNickname" => &user.nickname,
+                    "id" => user.id.as_str(),
+                    _ => "",
+                };
+                let (value, operand) = (value.to_lowercase(), operand.to_lowercase());
+                if operator == "eq" {
+                    value == operand
+                } else {
+                    value.starts_with(&operand)
+                }
+            });
+        }
+    }
+    if let Some(orderby) = call.option("orderby") {
+        match odata::order(orderby) {
+            ("displayName", desc) => {
+                users.sort_by(|a, b| a.name.cmp(&b.name));
+                if desc {
+                    users.reverse();
+                }
+            }
+            (property, _) => {
+                return Err(Failure::new(
+                    400,
+                    "Request_UnsupportedQuery",
+                    format!("Sorting not supported for property '{property}'."),
+                ));
+            }
+        }
+    }
+    let size = call.top(100, 999)?;
+    let shown = users.iter().map(|user| shown(call, user)).collect();
+    call.list("users", shown, size)
+}
+
+/// `startswith(property,'text')`.
+fn starts_with(filter: &str) -> Option<Vec<(String, String, String)>> {
+    let inner = filter
+        .trim()
+        .strip_prefix("startswith(")
+        .or_else(|| filter.trim().strip_prefix("startsWith("))?
+        .strip_suffix(')')?;
+    let (property, operand) = inner.split_once(',')?;
+    Some(vec![(
+        property.trim().to_owned(),
+        "starts".to_owned(),
+        operand.trim().trim_matches('\'').to_owned(),
+    )])
+}
+
+/// Ends every session: refresh tokens are void, access tokens are challenged.
+fn revoke(mut call: Call<'_>, name: &str) -> Outcome {
+    let user = call.named_user(name)?;
+    call.permit(
+        "POST /me/revokeSignInSessions",
+        &["User.RevokeSessions.All", "User.ReadWrite.All"],
+        &["User.RevokeSessions.All", "User.ReadWrite.All"],
+    )?;
+    let (now, real) = (call.now_ms() + 1, call.shared.now().0 + 1);
+    let context = call.context("Edm.Boolean");
+    if let Some(user) = call.tenant_mut()?.user_mut(user.id.as_str()) {
+        user.tokens_from_ms = now;
+        user.sessions_from_ms = real;
+    }
+    Ok(Answer::json(
+        200,
+        &json!({"@odata.context": context, "value": true}),
+    ))
+}
+
+fn licences(call: &Call<'_>, name: &str) -> Outcome {
+    let user = call.named_user(name)?;
+    call.permit(
+        "GET /me/licenseDetails",
+        &["User.Read", "User.Read.All", "Directory.Read.All"],
+        &["User.Read.All", "Directory.Read.All"],
+    )?;
+    let licences = if user.licensed {
+        vec![json!({
+            "id": "mUfNtXYyd0yLqWmqXcxLqA",
+            "skuId": "6fd2c87f-b296-42f0-b197-1e91e994b900",
+            "skuPartNumber": "ENTERPRISEPACK",
+            "servicePlans": [
+                {
+                    "servicePlanId": "57ff2da0-773e-42df-b2af-ffb7a2317929",
+                    "servicePlanName": "TEAMS1",
+                    "provisioningStatus": "Success",
+                    "appliesTo": "User",
+                },
+                {
+                    "servicePlanId": "efb87545-963c-4e0d-99df-69c6916d9eb0",
+                    "servicePlanName": "EXCHANGE_S_ENTERPRISE",
+                    "provisioningStatus": "Success",
+                    "appliesTo": "User",
+                },
+            ],
+        })]
+    } else {
+        Vec::new()
+    };
+    call.list("users/licenseDetails", licences, 100)
+}
+
+/// The members that Graph shows when none are selected, and those that can be.
+pub(super) fn shown(call: &Call<'_>, user: &User) -> Value {
     let (given, surname) = user.name.split_once(' ').unwrap_or((&user.name, ""));
     let mut out = json!({
         "businessPhones": [],
@@ -44,6 +223,16 @@ pub(super) fn shown(user: &User) -> Value {
         "userPrincipalName": user.upn,
         "id": user.id.as_str(),
     });
+    if call.option("select").is_some() {
+        out["accountEnabled"] = user.enabled.into();
+        out["mailNickname"] = user.nickname.as_str().into();
+        out["userType"] = match user.kind {
+            UserKind::Guest => "Guest",
+            UserKind::Member | UserKind::Agent { .. } => "Member",
+        }
+        .into();
+        out["createdDateTime"] = legation_core::Wall(user.created_ms).to_string().into();
+    }
     if let UserKind::Agent { parent } = &user.kind {
         out["@odata.type"] = "#microsoft.graph.agentUser".into();
         out["identityParentId"] = parent.as_str().into();

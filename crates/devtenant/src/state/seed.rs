@@ -86,19 +86,7 @@ fn tenant(people: &People, now: i64, certificate: &str) -> Tenant {
     let mut api = App::new("Legation API", now).offering("access_as_user");
     let api_secret = random::opaque();
     api.secrets.push(secret(&api_secret, now));
-    let mut blueprint = App::new("Legation agent blueprint", now).offering("access_agent");
-    blueprint.blueprint = true;
-    blueprint.owners = vec![human.id.clone()];
-    blueprint.sponsors = vec![human.id.clone()];
-    let blueprint_secret = random::opaque();
-    blueprint.secrets.push(secret(&blueprint_secret, now));
-    blueprint.keys.push(KeyCredential {
-        key_id: random::guid(),
-        name: Some("CN=blueprint".to_owned()),
-        certificate: certificate.to_owned(),
-        start_ms: now,
-        end_ms: now + YEAR_MS,
-    });
+    let (blueprint, blueprint_secret) = self::blueprint(&human, now, certificate);
 
     let graph = well_known(GRAPH, "Microsoft Graph", now);
     let exchange = well_known(TOKEN_EXCHANGE, "AAD Token Exchange", now);
@@ -168,6 +156,24 @@ fn tenant(people: &People, now: i64, certificate: &str) -> Tenant {
         propagation_ms: 0,
         handed_out,
     }
+}
+
+/// A blueprint that proves itself by a secret or by the certificate, and the secret.
+fn blueprint(human: &User, now: i64, certificate: &str) -> (App, String) {
+    let mut blueprint = App::new("Legation agent blueprint", now).offering("access_agent");
+    blueprint.blueprint = true;
+    blueprint.owners = vec![human.id.clone()];
+    blueprint.sponsors = vec![human.id.clone()];
+    let blueprint_secret = random::opaque();
+    blueprint.secrets.push(secret(&blueprint_secret, now));
+    blueprint.keys.push(KeyCredential {
+        key_id: random::guid(),
+        name: Some("CN=blueprint".to_owned()),
+        certificate: certificate.to_owned(),
+        start_ms: now,
+        end_ms: now + YEAR_MS,
+    });
+    (blueprint, blueprint_secret)
 }
 
 /// A new agent identity: its object id is also what it calls itself.

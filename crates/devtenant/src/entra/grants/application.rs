@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{Request, broken, log};
+use crate::entra::client::Client;
 use crate::entra::error::Refusal;
-use crate::entra::scope::Resource;
+use crate::entra::scope::{Resource, Wanted};
 use crate::entra::token::{Issue, Subject, sign_in};
-use crate::state::World;
+use crate::state::{Tenant, World};
 
 /// The client credentials grant, hops one and two of an agent included.
 pub(super) fn client_credentials(
@@ -37,25 +38,7 @@ pub(super) fn client_credentials(
         ));
     }
     let wanted = request.wanted(tenant, text)?;
-    let fmi_path = request.form.filled("fmi_path");
-    if fmi_path.is_some() {
-        if !client.is_blueprint || wanted.resource != Resource::TokenExchange {
-            return Err(Refusal::new(
-                82_002,
-                "The parameter 'fmi_path' is only for a blueprint that asks for a token exchange.",
-            ));
-        }
-        let child = fmi_path
-            .and_then(|agent| tenant.principal(agent))
-            .and_then(|agent| agent.blueprint())
-            .is_some_and(|blueprint| *blueprint == client.app_id);
-        if !child {
-            return Err(Refusal::new(
-                700_213,
-                "No agent identity of this blueprint is at the given 'fmi_path'.",
-            ));
-        }
-    }
+    let fmi_path = agent_of(request, tenant, &client, &wanted)?;
     let principal = client
         .principal
         .as_ref()
@@ -95,4 +78,33 @@ pub(super) fn client_credentials(
         "ext_expires_in": issued.expires_s,
         "access_token": issued.token,
     }))
+}
+
+/// The agent that a blueprint asks for: one of its own, and for a token exchange only.
+fn agent_of<'r>(
+    request: &'r Request<'_>,
+    tenant: &Tenant,
+    client: &Client,
+    wanted: &Wanted,
+) -> Result<Option<&'r str>, Refusal> {
+    let Some(agent) = request.form.filled("fmi_path") else {
+        return Ok(None);
+    };
+    if !client.is_blueprint || wanted.resource != Resource::TokenExchange {
+        return Err(Refusal::new(
+            82_002,
+            "The parameter 'fmi_path' is only for a blueprint that asks for a token exchange.",
+        ));
+    }
+    let own = tenant
+        .principal(agent)
+        .and_then(|agent| agent.blueprint())
+        .is_some_and(|blueprint| *blueprint == client.app_id);
+    if own {
+        return Ok(Some(agent));
+    }
+    Err(Refusal::new(
+        700_213,
+        "No agent identity of this blueprint is at the given 'fmi_path'.",
+    ))
 }

@@ -1,0 +1,80 @@
+//! What the human does: writes, sends, meets, and looks.
+
+use legation_core::Wall;
+use serde_json::{Value, json};
+
+use super::{Command, Done};
+use crate::graph::{calendar, mail, messages};
+use crate::state::directory::ObjectId;
+
+// === impl Command ===
+
+impl Command<'_> {
+    fn now_ms(&self) -> Result<i64, String> {
+        Ok(self.tenant()?.now(self.shared.now()).0)
+    }
+
+    pub(super) fn say(self) -> Done {
+        let user = ObjectId::new(self.user_id("user")?);
+        let (chat, text) = (
+            self.text("chat_id")?.to_owned(),
+            self.text("text")?.to_owned(),
+        );
+        let now = self.now_ms()?;
+        let id = messages::say(self.world, &self.tenant, &chat, &user, &text, now)?;
+        Ok(json!({"id": id}))
+    }
+
+    pub(super) fn edit(self) -> Done {
+        let (chat, id) = (
+            self.text("chat_id")?.to_owned(),
+            self.text("message_id")?.to_owned(),
+        );
+        let text = self.text("text")?.to_owned();
+        let now = self.now_ms()?;
+        messages::change(self.world, &self.tenant, &chat, &id, &text, now)?;
+        Ok(Value::Null)
+    }
+
+    pub(super) fn chats(self) -> Done {
+        serde_json::to_value(&self.tenant()?.chats).map_err(|error| error.to_string())
+    }
+
+    pub(super) fn mail(self) -> Done {
+        let to = ObjectId::new(self.user_id("to")?);
+        let letter = mail::Letter {
+            from: match self.body["from"].as_str() {
+                Some(from) => from.to_owned(),
+                None => self.tenant()?.handed_out.human.to_string(),
+            },
+            subject: self.text("subject")?.to_owned(),
+            body: self.text("body")?.to_owned(),
+            html: self.body["html"].as_bool().unwrap_or(false),
+        };
+        let now = self.now_ms()?;
+        let id = mail::deliver(self.world, &self.tenant, &to, &letter, now)
+            .ok_or("the user has no mailbox")?;
+        Ok(json!({"id": id}))
+    }
+
+    pub(super) fn mailbox(self) -> Done {
+        let user = self.user_id("user")?;
+        let mailbox = self.tenant()?.mail.get(user.as_str());
+        serde_json::to_value(mailbox).map_err(|error| error.to_string())
+    }
+
+    pub(super) fn meeting(self) -> Done {
+        let user = ObjectId::new(self.user_id("user")?);
+        let time = |name: &str| {
+            Wall::parse(self.text(name)?)
+                .map(|at| at.0)
+                .ok_or_else(|| format!("`{name}` is not a time"))
+        };
+        let times = (time("start")?, time("end")?);
+        let subject = self.text("subject")?.to_owned();
+        let now = self.now_ms()?;
+        let id = calendar::set(self.world, &self.tenant, &user, &subject, times, now)
+            .ok_or("the user is gone")?;
+        Ok(json!({"id": id}))
+    }
+}

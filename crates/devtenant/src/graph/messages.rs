@@ -1,0 +1,326 @@
+//! Messages of a chat.
+
+mod content;
+mod listing;
+
+use http::Method;
+use legation_core::Wall;
+use serde_json::{Value, json};
+
+use self::content::Content;
+use super::error::Failure;
+use super::{Call, Outcome, chats, subscriptions};
+use crate::state::World;
+use crate::state::chat::{Hosted, Message};
+use crate::state::directory::ObjectId;
+use crate::web::{Answer, base64_any};
+
+const READ: [&str; 2] = ["Chat.Read", "Chat.ReadWrite"];
+const SEND: [&str; 2] = ["ChatMessage.Send", "Chat.ReadWrite"];
+
+/// Everything under `/chats/{id}/messages`.
+pub(super) fn route(call: Call<'_>, chat: &str, rest: &[&str]) -> Outcome {
+    let method = call.ask.method.clone();
+    match (&method, rest) {
+        (&Method::GET, []) => listing::list(&call, chat),
+        (&Method::POST, []) => send(call, chat),
+        (&Method::GET, ["delta"]) => {
+            // In the metadata, and not an API: nothing documents it for one chat.
+            call.permit("GET /chats/{id}/messages/delta", &[], &[])?;
+            Err(chats::unknown(&call))
+        }
+        (&Method::GET, [id]) => read(&call, chat, id),
+        (&Method::PATCH, [id]) => edit(call, chat, id),
+        (&Method::POST, [id, "softDelete"]) => set_deleted(call, chat, id, true),
+        (&Method::POST, [id, "undoSoftDelete"]) => set_deleted(call, chat, id, false),
+        (&Method::GET, [id, "hostedContents"]) => hosted_list(&call, chat, id),
+        (&Method::GET, [id, "hostedContents", hosted, "$value"]) => {
+            hosted_value(&call, chat, id, hosted)
+        }
+        _ => Err(chats::unknown(&call)),
+    }
+}
+
+// === impl Call ===
+
+impl Call<'_> {
+    fn message(&self, chat: &str, id: &str) -> Result<&Message, Failure> {
+        self.own_chat(chat)?
+            .messages
+            .iter()
+            .find(|message| message.id == id)
+            .ok_or_else(|| Failure::new(404, "NotFound", "NotFound: no such message in the chat."))
+    }
+}
+
+fn send(mut call: Call<'_>, chat: &str) -> Outcome {
+    call.permit(
+        "POST /chats/{id}/messages",
+        &SEND,
+        &["Teamwork.Migrate.All"],
+    )?;
+    let me = call.me()?;
+    call.own_chat(chat)?;
+    call.licensed(&me)?;
+    let content = Content::parse(&call.body()?)?;
+    let tenant = call.caller.tenant.clone();
+    let now = call.now_ms();
+    let id = post(call.world, &tenant, chat, &me.id, content, now)
+        .ok_or_else(|| Failure::new(404, "NotFound", "The chat is gone."))?;
+    let shown = shown(&call, chat, call.message(chat, &id)?)?;
+    Ok(call.entity(201, "chats('{id}')/messages/$entity", shown))
+}
+
+/// Puts a message into a chat; its id.
+fn post(
+    world: &mut World,
+    tenant: &str,
+    chat_id: &str,
+    from: &ObjectId,
+    content: Content,
+    now: i64,
+) -> Option<String> {
+    let tenant = world.tenant_mut(tenant)?;
+    let chat = tenant.chats.iter_mut().find(|chat| chat.id == chat_id)?;
+    // Ids are times, and no two are the same.
+    let last = chat.messages.last().map_or(0, |message| message.created_ms);
+    let at = now.max(last + 1);
+    let message = Message {
+        id: at.to_string(),
+        from: from.clone(),
+        created_ms: at,
+        modified_ms: at,
+        edited_ms: None,
+        deleted_ms: None,
+        body: content.body,
+        subject: content.subject,
+        importance: content.importance,
+        attachments: content.attachments,
+        mentions: content.mentions,
+        hosted: content.hosted,
+    };
+    let id = message.id.clone();
+    chat.messages.push(message);
+    chat.updated_ms = at;
+    let tenant = tenant.id.clone();
+    announce(world, &tenant, chat_id, &id, "created", now);
+    Some(id)
+}
+
+/// Writes in a chat as one of its members: what the human does.
+pub(crate) fn say(
+    world: &mut World,
+    tenant: &str,
+    chat: &str,
+    from: &ObjectId,
+    text: &str,
+    now: i64,
+) -> Result<String, String> {
+    let member = world
+        .tenant(tenant)
+        .and_then(|tenant| tenant.chats.iter().find(|known| known.id == chat))
+        .ok_or_else(|| format!("there is no chat {chat}"))?
+        .has(from);
+    if !member {
+        return Err(format!("{from} is not in the chat"));
+    }
+    let body = json!({"body": {"contentType": "text", "content": text}});
+    let content = Content::parse(&body).map_err(|failure| failure.message)?;
+    post(world, tenant, chat, from, content, now).ok_or_else(|| "the chat is gone".to_owned())
+}
+
+/// Changes a message's text, or deletes it when there is none.
+pub(crate) fn change(
+    world: &mut World,
+    tenant: &str,
+    chat_id: &str,
+    id: &str,
+    text: &str,
+    now: i64,
+) -> Result<(), String> {
+    let message = world
+        .tenant_mut(tenant)
+        .and_then(|tenant| tenant.chats.iter_mut().find(|known| known.id == chat_id))
+        .and_then(|chat| chat.messages.iter_mut().find(|message| message.id == id))
+        .ok_or("there is no such message")?;
+    message.modified_ms = now.max(message.modified_ms + 1);
+    if text.is_empty() {
+        message.deleted_ms = Some(now);
+    } else {
+        message.edited_ms = Some(message.modified_ms);
+        message.body = json!({"contentType": "text", "content": text});
+    }
+    announce(world, tenant, chat_id, id, "updated", now);
+    Ok(())
+}
+
+fn announce(world: &mut World, tenant: &str, chat: &str, id: &str, change: &str, now: i64) {
+    let object = json!({
+        "@odata.type": "#Microsoft.Graph.chatMessage",
+        "@odata.id": format!("chats('{chat}')/messages('{id}')"),
+        "id": id,
+    });
+    let resources = [
+        format!("/chats/{chat}/messages"),
+        "/chats/getAllMessages".to_owned(),
+    ];
+    let members: Vec<ObjectId> = world
+        .tenant(tenant)
+        .and_then(|tenant| tenant.chats.iter().find(|known| known.id == chat))
+        .map(|chat| chat.members.iter().map(|m| m.user.clone()).collect())
+        .unwrap_or_default();
+    subscriptions::changed(world, tenant, &resources, &members, change, &object, now);
+}
+
+fn read(call: &Call<'_>, chat: &str, id: &str) -> Outcome {
+    call.permit("GET /chats/{id}/messages/{id}", &READ, &["Chat.Read.All"])?;
+    call.options(&[])?;
+    let shown = shown(call, chat, call.message(chat, id)?)?;
+    Ok(call.entity(200, "chats('{id}')/messages/$entity", shown))
+}
+
+fn edit(mut call: Call<'_>, chat: &str, id: &str) -> Outcome {
+    call.permit("PATCH /chats/{id}/messages/{id}", &["Chat.ReadWrite"], &[])?;
+    let me = call.me()?;
+    let message = call.message(chat, id)?;
+    if message.from != me.id {
+        return Err(Failure::new(
+            403,
+            "Forbidden",
+            "Only the sender of a message can edit it.",
+        ));
+    }
+    if message.deleted_ms.is_some() {
+        return Err(Failure::bad_request("A deleted message cannot be edited."));
+    }
+    let mut wanted = call.body()?;
+    if wanted.get("body").is_none() {
+        wanted["body"] = message.body.clone();
+    }
+    let content = Content::parse(&wanted)?;
+    let now = call.now_ms();
+    let stored = call
+        .chat_mut(chat)?
+        .messages
+        .iter_mut()
+        .find(|message| message.id == id)
+        .ok_or_else(Failure::no_item)?;
+    stored.modified_ms = now.max(stored.modified_ms + 1);
+    stored.edited_ms = Some(stored.modified_ms);
+    stored.body = content.body;
+    stored.attachments = content.attachments;
+    stored.mentions = content.mentions;
+    stored.hosted.extend(content.hosted);
+    let tenant = call.caller.tenant.clone();
+    announce(call.world, &tenant, chat, id, "updated", now);
+    Ok(chats::no_content())
+}
+
+fn set_deleted(mut call: Call<'_>, chat: &str, id: &str, deleted: bool) -> Outcome {
+    let operation = "POST /users/{id}/chats/{id}/messages/{id}/softDelete";
+    call.permit(operation, &["Chat.ReadWrite"], &[])?;
+    let me = call.me()?;
+    if call.message(chat, id)?.from != me.id {
+        return Err(Failure::new(
+            403,
+            "Forbidden",
+            "Only the sender of a message can delete it.",
+        ));
+    }
+    let now = call.now_ms();
+    if let Some(stored) = call
+        .chat_mut(chat)?
+        .messages
+        .iter_mut()
+        .find(|message| message.id == id)
+    {
+        stored.modified_ms = now.max(stored.modified_ms + 1);
+        stored.deleted_ms = deleted.then_some(stored.modified_ms);
+    }
+    let tenant = call.caller.tenant.clone();
+    let change = if deleted { "deleted" } else { "updated" };
+    announce(call.world, &tenant, chat, id, change, now);
+    Ok(chats::no_content())
+}
+
+fn hosted_list(call: &Call<'_>, chat: &str, id: &str) -> Outcome {
+    call.permit("GET /chats/{id}/messages/{id}/hostedContents", &READ, &[])?;
+    let shown = call
+        .message(chat, id)?
+        .hosted
+        .iter()
+        .map(|hosted| json!({"id": hosted.id, "contentBytes": null, "contentType": null}))
+        .collect();
+    call.list("chats('{id}')/messages('{id}')/hostedContents", shown, 50)
+}
+
+fn hosted_value(call: &Call<'_>, chat: &str, id: &str, wanted: &str) -> Outcome {
+    let operation = "GET /chats/{id}/messages/{id}/hostedContents/{id}/$value";
+    call.permit(operation, &READ, &["Chat.Read.All"])?;
+    let found: Option<&Hosted> = call
+        .message(chat, id)?
+        .hosted
+        .iter()
+        .find(|hosted| hosted.id == wanted);
+    let hosted =
+        found.ok_or_else(|| Failure::new(404, "NotFound", "NotFound: no such hosted content."))?;
+    let bytes = base64_any(&hosted.content).unwrap_or_default();
+    Ok(Answer::text(200, &hosted.content_type, bytes))
+}
+
+/// A message as Graph shows it.
+fn shown(call: &Call<'_>, chat: &str, message: &Message) -> Result<Value, Failure> {
+    let tenant = call.tenant()?;
+    let time = |ms: i64| Wall(ms).to_string();
+    let deleted = message.deleted_ms.is_some();
+    let mut body = message.body.clone();
+    if deleted {
+        body["content"] = "".into();
+    } else if let Some(content) = body["content"].as_str() {
+        // A picture is named by where it can be read.
+        let base = format!(
+            "{}/v1.0/chats/{chat}/messages/{}/hostedContents/",
+            call.ask.origin, message.id
+        );
+        let mut content = content.to_owned();
+        for hosted in &message.hosted {
+            let short = format!("../hostedContents/{}/$value", hosted.id);
+            content = content.replace(&short, &format!("{base}{}/$value", hosted.id));
+        }
+        body["content"] = content.into();
+    }
+    let sender = tenant.user(message.from.as_str());
+    Ok(json!({
+        "id": message.id,
+        "replyToId": null,
+        "etag": message.modified_ms.to_string(),
+        "messageType": "message",
+        "createdDateTime": time(message.created_ms),
+        "lastModifiedDateTime": time(message.modified_ms),
+        "lastEditedDateTime": message.edited_ms.map(time),
+        "deletedDateTime": message.deleted_ms.map(time),
+        "subject": message.subject,
+        "summary": null,
+        "chatId": chat,
+        "importance": message.importance,
+        "locale": "en-us",
+        "webUrl": null,
+        "channelIdentity": null,
+        "policyViolation": null,
+        "eventDetail": null,
+        "from": {
+            "application": null,
+            "device": null,
+            "user": {
+                "@odata.type": "#microsoft.graph.teamworkUserIdentity",
+                "id": message.from.as_str(),
+                "displayName": sender.map(|user| user.name.as_str()),
+                "userIdentityType": "aadUser",
+            },
+        },
+        "body": body,
+        "attachments": if deleted { Vec::new() } else { message.attachments.clone() },
+        "mentions": if deleted { Vec::new() } else { message.mentions.clone() },
+        "reactions": [],
+    }))
+}
