@@ -1,6 +1,6 @@
 """Writes notes with the places of their identifiers, one JSON object a line.
 
-    python3 generate.py dev|hold-out|second-hold-out SEED COUNT > notes.jsonl
+    python3 generate.py dev|hold-out SEED COUNT > notes.jsonl
 """
 
 import json
@@ -13,7 +13,6 @@ from faker import Faker
 
 import templates_dev
 import templates_hold_out
-import templates_second_hold_out
 import values
 
 PLACE = re.compile(r"\{(\w+)\}")
@@ -52,7 +51,6 @@ def main():
     templates, locales = {
         "dev": (templates_dev, values.DEV_LOCALES),
         "hold-out": (templates_hold_out, values.HOLD_OUT_LOCALES),
-        "second-hold-out": (templates_second_hold_out, values.SECOND_HOLD_OUT_LOCALES),
     }[which]
     rng = random.Random(seed)
     # A hold-out has no name that the development set could have.

@@ -7,14 +7,14 @@ import urllib.parse
 
 from faker import Faker
 
-# Where names and places come from. The locales of the hold-outs are never in the development set.
+# Where names and places come from. The locales of the hold-out are never in the development set.
 DEV_LOCALES = [
     "en_US", "en_GB", "de_DE", "fr_FR", "es_ES", "pt_BR", "da_DK", "cs_CZ", "es_CO", "az_AZ", "hu_HU", "fi_FI",
     "hr_HR", "pt_PT", "id_ID", "no_NO", "fr_CH", "en_AU", "sk_SK", "de_AT", "en_IE", "et_EE", "lv_LV", "zu_ZA",
     "de_CH", "vi_VN", "en_CA", "en_NZ", "es_AR", "es_CL", "fr_CA", "nl_BE", "sl_SI", "lt_LT", "ru_RU", "ko_KR",
+    "pl_PL", "tr_TR", "nl_NL", "es_MX", "fr_DZ", "en_NG/en_PH", "el_GR", "ja_JP",
 ]
-HOLD_OUT_LOCALES = ["pl_PL", "tr_TR", "nl_NL", "es_MX", "fr_DZ", "en_NG/en_PH", "el_GR", "ja_JP"]
-SECOND_HOLD_OUT_LOCALES = ["it_IT", "sv_SE", "ro_RO", "en_IN", "en_KE/en_BD", "uz_UZ/en_MS", "uk_UA", "fa_IR"]
+HOLD_OUT_LOCALES = ["it_IT", "sv_SE", "ro_RO", "en_IN", "en_KE/en_BD", "uz_UZ/en_MS", "uk_UA", "fa_IR"]
 
 DIGITS = "zero one two three four five six seven eight nine".split()
 
@@ -31,7 +31,7 @@ def known_names(locales):
                 add(part)
 
     for locale in locales:
-        for provider in Faker(locale).factories[0].providers:
+        for provider in Faker(locale.split("/")[0]).factories[0].providers:
             for attribute in dir(provider):
                 if attribute.startswith(("first_name", "last_name")):
                     add(getattr(provider, attribute))

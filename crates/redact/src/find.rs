@@ -8,12 +8,16 @@ mod addresses;
 mod bridges;
 mod contact;
 mod dates;
+mod houses;
 mod labels;
 mod lines;
 mod names;
+mod neighbours;
 mod numbers;
 mod openings;
+mod pairs;
 mod places;
+mod streets;
 mod unknown;
 
 use crate::class::{Certainty, Class};

@@ -83,6 +83,8 @@ pub(crate) fn lex(text: &str) -> Vec<Lexeme> {
         };
         let case = match (first_upper, upper, lower) {
             (true, 0 | 1, _) => Case::Title,
+            // `McDonald`, `NandiGan`; `HbA` and `PaO` are no names.
+            (true, 2, 4..) => Case::Title,
             (true, _, 0) => Case::Upper,
             (false, 0, _) if ascii || lower > 0 => Case::Lower,
             _ if !ascii && first_upper => Case::Title,

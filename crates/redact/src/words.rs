@@ -67,9 +67,16 @@ pub(crate) const CREDENTIAL: Flag = 1 << 25;
 /// A drug.
 pub(crate) const DRUG: Flag = 1 << 26;
 
+/// What is no name, however it stands.
+pub(crate) const NEVER: Flag =
+    FUNCTION | CREDENTIAL | TITLE | WEEKDAY | MONTH | PERSON | RELATION | INSTITUTION | DRUG;
+
 /// What is only said about words of the language.
 pub(crate) const LANGUAGE: Flag =
     SAFE | FUNCTION | ABBREVIATION | CLINICAL | UNIT | PERSON | RELATION;
+
+/// "wishes", "denies": only a person stands before it.
+pub(crate) const PERSONAL: Flag = 1 << 27;
 
 const SAFE_WORDS: &str = include_str!("../lists/safe.txt");
 const ABBREVIATIONS: &str = include_str!("../lists/abbreviations.txt");

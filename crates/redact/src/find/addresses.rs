@@ -4,8 +4,8 @@ use super::Finder;
 use crate::class::{Certainty, Class};
 use crate::lex::Case;
 use crate::words::{
-    ABBREVIATION, CREDENTIAL, DRUG, FUNCTION, INSTITUTION, MONTH, PARTICLE, PERSON, RELATION, SAFE,
-    STREET, TITLE, UNIT, WEEKDAY,
+    ABBREVIATION, DRUG, FUNCTION, MONTH, NEVER, PARTICLE, PERSON, RELATION, SAFE, STREET, TITLE,
+    UNIT, WEEKDAY,
 };
 
 /// More words than this are no address.
@@ -115,7 +115,7 @@ impl Finder<'_> {
     /// Whether a word, beyond a gap, may belong to an address.
     fn part(&self, at: usize, gap: &str, left: bool) -> bool {
         let lexeme = &self.lexemes[at];
-        let near = matches!(gap, " " | "-" | "/" | "'" | "." | "");
+        let near = matches!(gap, " " | "-" | "/" | "'" | "." | "" | "\u{b0} " | "\u{b0}");
         let listed = matches!(
             gap,
             ", " | "," | ". " | " - " | " / " | " # " | " #" | " (" | ") " | "' " | "), " | "., "
@@ -146,15 +146,7 @@ impl Finder<'_> {
         if self.counts(at, gap) || lexeme.len() == 1 && lexeme.capital() && self.gap(at) == "/" {
             return true;
         }
-        let stop = FUNCTION
-            | CREDENTIAL
-            | TITLE
-            | MONTH
-            | WEEKDAY
-            | PERSON
-            | RELATION
-            | INSTITUTION
-            | DRUG;
+        let stop = NEVER;
         let opens =
             left && self.opens(at) && !self.is(at + 1, STREET | PARTICLE) && self.is(at, SAFE);
         let label = self.gap(at).starts_with([':', '=']) || self.find_label(at);

@@ -7,8 +7,8 @@ use super::Finder;
 use crate::class::{Certainty, Class};
 use crate::lex::Case;
 use crate::words::{
-    CREDENTIAL, DATE_CUE, DRUG, FUNCTION, GIVEN, INSTITUTION, MONTH, PARTICLE, PERSON, PERSON_VERB,
-    RELATION, SAFE, SURNAME, TITLE, UNIT, WEEKDAY,
+    CREDENTIAL, DATE_CUE, DRUG, FUNCTION, INSTITUTION, MONTH, PARTICLE, PERSON, PERSON_VERB,
+    RELATION, SAFE, TITLE, TOWN_FIRST, UNIT, WEEKDAY,
 };
 
 /// More words than this between two parts are a text of their own.
@@ -21,6 +21,7 @@ impl Finder<'_> {
         for at in 0..self.len() {
             if self.anchor(at) {
                 self.kind_of_place(at);
+                self.article(at);
                 self.counted(at);
                 self.bridge(at);
                 self.region(at);
@@ -58,7 +59,7 @@ impl Finder<'_> {
             if first < at
                 && town
                 && written
-                && self.lexemes[first].capital()
+                && (self.lexemes[first].capital() || self.lexemes[first].len() == 1)
                 && self.lexemes[at].capital()
             {
                 let class = parts
@@ -79,7 +80,7 @@ impl Finder<'_> {
     }
 
     /// Whether a gap may lie inside an address.
-    fn inner(&self, at: usize) -> bool {
+    pub(super) fn inner(&self, at: usize) -> bool {
         let gap = self.gap(at);
         let lines = gap.matches('\n').count();
         let plain = gap.len() <= 4 && !gap.contains([':', ';', '|', '"', '=', '?', '!', '*', '_']);
@@ -91,7 +92,7 @@ impl Finder<'_> {
     }
 
     /// Whether a number counts or measures something.
-    fn measures(&self, at: usize) -> bool {
+    pub(super) fn measures(&self, at: usize) -> bool {
         let gap = self.gap(at);
         self.is(at + 1, UNIT) && matches!(gap, " " | "-" | "")
             || gap.starts_with(['%', ':'])
@@ -140,7 +141,21 @@ impl Finder<'_> {
         let place = |at: usize| self.class(at) == Some(Class::Place);
         let numbered = (at + 1..next).any(|part| self.lexemes[part].has_digit());
         let strange = |at: usize| self.lexemes[at].foreign;
-        let sure = place(at) && place(next)
+        let house = (next + 1..self.len().min(next + 4))
+            .take_while(|&part| self.marked(part))
+            .any(|part| self.lexemes[part].has_digit());
+        let particles = (at + 1..next).all(|part| {
+            let word = &self.lexemes[part];
+            self.gap(part) == " "
+                && word.case == Case::Lower
+                && (word.word.is(PARTICLE) || word.len() <= 3)
+                && !word.word.is(FUNCTION & !PARTICLE)
+        }) && self.gap(at) == " "
+            && self.lexemes[at].capital()
+            && self.lexemes[next].capital();
+        let sure = particles
+            || house && steps == 1 && self.gap(at) == " " && self.gap(next - 1) == " "
+            || place(at) && place(next)
             || (place(at) || place(next)) && (steps <= 2 || numbered)
             || strange(at) && strange(next)
             || numbered && (strange(at) || strange(next));
@@ -151,6 +166,40 @@ impl Finder<'_> {
             self.mark(at + 1, next - 1, Class::Place, Certainty::Guessed);
             self.joined[at] = true;
             self.joined[next - 1] = true;
+        }
+    }
+
+    /// "San Ana los altos": an article and a word that the language has too.
+    fn article(&mut self, at: usize) {
+        let (article, word) = (at + 1, at + 2);
+        let trailing = self.is(article, PARTICLE)
+            && !self.is(article, FUNCTION)
+            && self.lexemes[article].len() > 2
+            && self.lexemes[article].case == Case::Lower;
+        if trailing && self.gap(at) == " " && !self.marked(article) && self.closes(article) {
+            self.mark(article, article, Class::Name, Certainty::Guessed);
+            self.joined[at] = true;
+            return;
+        }
+        let small = |at: usize| {
+            self.lexemes
+                .get(at)
+                .is_some_and(|part| part.is_word() && part.case == Case::Lower)
+        };
+        if word < self.len()
+            && self.gap(at) == " "
+            && self.gap(article) == " "
+            && !self.marked(article)
+            && self.lexemes[at].capital()
+            && small(article)
+            && small(word)
+            && self.is(article, PARTICLE)
+            && self.lexemes[article].len() > 1
+            && !self.is(article, FUNCTION)
+            && (self.closes(word) || at > 0 && self.is(at - 1, TOWN_FIRST))
+        {
+            self.mark(article, word, Class::Place, Certainty::Guessed);
+            self.joined[at] = true;
         }
     }
 
@@ -174,7 +223,9 @@ impl Finder<'_> {
                     | CREDENTIAL);
         let shortened = lexeme.case == Case::Lower
             && lexeme.len() <= 4
-            && matches!(self.gap(next), "., " | ".," | ".\n")
+            && (matches!(self.gap(next), "., " | ".,")
+                || self.gap(next).starts_with(".\n")
+                || self.gap(next).starts_with(".."))
             && !lexeme.word.is(FUNCTION | PERSON | RELATION | CREDENTIAL);
         if self.gap(at) == " " && !self.marked(next) && lexeme.is_word() && (by || shortened) {
             self.mark(next, next, Class::Place, Certainty::Guessed);
@@ -182,96 +233,8 @@ impl Finder<'_> {
         }
     }
 
-    /// Marks the numbers behind a part, with the short words that say what they count.
-    fn counted(&mut self, at: usize) {
-        let mut end = at;
-        let strange = self.strange(at);
-        let place = self.class(at) == Some(Class::Place);
-        loop {
-            let next = end + 1;
-            if next >= self.len() || self.marked(next) || !self.inner(end) {
-                return;
-            }
-            let gap = self.gap(end);
-            let number = |at: usize| {
-                self.lexemes
-                    .get(at)
-                    .is_some_and(|lexeme| lexeme.has_digit() && lexeme.len() <= 6)
-                    && !self.measures(at)
-            };
-            let lexeme = &self.lexemes[next];
-            if number(next) {
-                let closed = self.closes(next) || self.counted_on(next);
-                let long = lexeme.len() != 2;
-                let near = gap != " " || closed || strange;
-                let listed = gap == ", "
-                    && (long
-                        || self.gap(next).starts_with('\n')
-                        || self.lexemes.get(next + 1).is_some_and(|behind| {
-                            self.gap(next) == ", " && (behind.capital() || behind.has_digit())
-                        }));
-                if !(strange && near || place || closed && (listed || end > at)) {
-                    return;
-                }
-                end = next;
-            } else if lexeme.is_word()
-                && lexeme.len() <= 5
-                && !lexeme.word.is(FUNCTION | MONTH | UNIT | PERSON_VERB) | (lexeme.len() == 1)
-                && number(next + 1)
-                && matches!(self.gap(next), ". " | "." | " " | " # " | "° " | "-")
-                && (gap != " " || strange || place)
-                && (self.gap(next).starts_with(['.', '\u{b0}']) || lexeme.capital() || strange)
-                && (strange || place)
-            {
-                end = next + 1;
-            } else {
-                return;
-            }
-            self.mark(at + 1, end, Class::Place, Certainty::Guessed);
-            self.joined[at] = true;
-        }
-    }
-
-    /// Whether a shortened word and another number follow: `548 Of. 8707`.
-    fn counted_on(&self, at: usize) -> bool {
-        self.gap(at) == " "
-            && self
-                .lexemes
-                .get(at + 1)
-                .is_some_and(|next| next.is_word() && next.case == Case::Title && next.len() <= 5)
-            && self.gap(at + 1) == ". "
-            && self
-                .lexemes
-                .get(at + 2)
-                .is_some_and(|next| next.has_digit())
-    }
-
-    /// Whether a part, or one that it goes on from, is written as the language writes nothing.
-    fn strange(&self, at: usize) -> bool {
-        let mut part = at;
-        for _ in 0..4 {
-            let lexeme = &self.lexemes[part];
-            let guessed = self.marks[part].is_some_and(|m| m.certainty == Certainty::Guessed);
-            let unknown = guessed && !lexeme.word.is(SAFE | GIVEN | SURNAME);
-            if lexeme.foreign
-                || unknown
-                || lexeme.is_word() && lexeme.case == Case::Lower && guessed && lexeme.len() > 2
-            {
-                return true;
-            }
-            if part == 0
-                || !self.marked(part - 1)
-                || !matches!(self.gap(part - 1), " " | ". " | ", " | "-")
-            {
-                return false;
-            }
-            part -= 1;
-        }
-        false
-    }
-
     /// Whether a clause or line ends behind a word.
-    fn closes(&self, at: usize) -> bool {
+    pub(super) fn closes(&self, at: usize) -> bool {
         let gap = self.gap(at);
         at + 1 == self.len()
             || gap.starts_with([',', '\n', '.', ';', ')', '|'])
@@ -295,93 +258,17 @@ impl Finder<'_> {
         if letters
             && (!lexeme.word.is(CREDENTIAL) || struck && numbered || coded)
             && !self.find_label(next)
-            && (struck
+            && (gap == " "
+                && self.closes(next)
+                && lexeme.len() == 2
+                && self.lexemes[at].case == Case::Title
+                && !lexeme.word.is(UNIT)
+                || struck
                 || gap == ", "
                     && (self.class(at) == Some(Class::Place) && self.closes(next) || coded))
         {
             self.mark(next, next, Class::Place, Certainty::Guessed);
             self.joined[at] = true;
-        }
-    }
-
-    /// `8725 rang Lussier`, `PO Box 3`, `TP. Huế`: what begins an address.
-    fn ahead(&mut self, at: usize) {
-        let Some(before) = at.checked_sub(1) else {
-            return;
-        };
-        if self.marked(before) || !self.inner(before) {
-            return;
-        }
-        let lexeme = &self.lexemes[before];
-        let gap = self.gap(before);
-        let place = self.class(at) == Some(Class::Place);
-        let stop = FUNCTION | TITLE | PERSON | RELATION | UNIT | MONTH | WEEKDAY | PERSON_VERB;
-        let number = |at: usize| {
-            self.lexemes
-                .get(at)
-                .is_some_and(|part| part.has_digit() && part.len() <= 6)
-        };
-        if lexeme.is_word()
-            && gap == " "
-            && before > 0
-            && number(before - 1)
-            && self.gap(before - 1) == " "
-            && !lexeme.word.is(stop)
-            && self.lexemes[at].capital()
-            && lexeme.case == Case::Lower
-        {
-            let mut first = before - 1;
-            while first > 0 && matches!(self.gap(first - 1), "/" | "-") && number(first - 1) {
-                first -= 1;
-            }
-            self.mark(first, before, Class::Place, Certainty::Guessed);
-            self.joined[before] = true;
-            return;
-        }
-        // "Pot na Labar": a word, a short one, and a place.
-        if place
-            && gap == " "
-            && lexeme.case == Case::Lower
-            && lexeme.len() <= 3
-            && !lexeme.word.is(FUNCTION & !PARTICLE | UNIT)
-            && before > 0
-            && self.gap(before - 1) == " "
-            && self.lexemes[before - 1].case == Case::Title
-            && !self.is(before - 1, stop)
-        {
-            self.mark(before - 1, before, Class::Place, Certainty::Guessed);
-            self.joined[before] = true;
-            return;
-        }
-        let strange = self.lexemes[at].foreign;
-        let initial = lexeme.len() == 1 && lexeme.capital() && gap == "." && (strange || place);
-        let house = lexeme.has_digit()
-            && lexeme.len() <= 6
-            && (gap == " " && (strange || place) || gap == "/" || gap == "-" && (place || strange));
-        let box_letters = lexeme.is_word()
-            && lexeme.case == Case::Upper
-            && !lexeme.word.is(CREDENTIAL | UNIT)
-            && !self.find_label(before)
-            && lexeme.len() <= 3
-            && (gap == " " && place && self.is(at, crate::words::ROOM)
-                || matches!(gap, ". " | ".") && (place || strange));
-        let short = lexeme.is_word()
-            && lexeme.case == Case::Title
-            && lexeme.len() <= 5
-            && matches!(gap, ". " | "." | "' ")
-            && place
-            && !lexeme.word.is(stop)
-            && !self.lexemes[at].word.is(SAFE);
-        // "Saint- Tessier", "L' Robert", "Guy -sur-Mer".
-        let cut = lexeme.is_word()
-            && lexeme.case == Case::Title
-            && matches!(gap, "- " | "' " | " -" | "--")
-            && (lexeme.len() == 1
-                || lexeme.word.is(crate::words::TOWN_FIRST)
-                || gap == " -" && place);
-        if house && !self.measures(before) || box_letters || short || cut || initial {
-            self.mark(before, before, Class::Place, Certainty::Guessed);
-            self.joined[before] = true;
         }
     }
 }

@@ -248,7 +248,17 @@ impl Finder<'_> {
                         .iter()
                         .any(|known| self.word(first - back).eq_ignore_ascii_case(known))
             });
-        (years && (of_age || after[0].eq_ignore_ascii_case("yo")))
+        // "93 years, from": so long lasts nothing else but smoking and distances.
+        let old = years
+            && first > 0
+            && ![
+                "for", "over", "about", "than", "past", "last", "next", "in", "pack",
+            ]
+            .contains(&self.word(first - 1))
+            && !after
+                .get(1)
+                .is_some_and(|word| matches!(*word, "ago" | "later" | "before" | "since"));
+        old || (years && (of_age || after[0].eq_ignore_ascii_case("yo")))
             || before
             || (sex && after.first().is_some_and(|w| w.len() <= 6))
     }

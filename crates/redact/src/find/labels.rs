@@ -263,6 +263,9 @@ impl Finder<'_> {
                             && (class == Class::Vehicle
                                 || next.len() == 1 && class != Class::Phone && class != Class::Fax)
                 }
+                gap if class == Class::Vehicle && gap.trim_matches([' ', '.']).is_empty() => {
+                    next.has_digit() || next.len() <= 3 && next.foreign
+                }
                 _ => false,
             };
             if !goes_on {

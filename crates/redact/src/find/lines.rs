@@ -4,8 +4,7 @@ use super::Finder;
 use crate::class::{Certainty, Class};
 use crate::lex::Case;
 use crate::words::{
-    ABBREVIATION, CLINICAL, CREDENTIAL, DRUG, FUNCTION, GIVEN, INSTITUTION, MONTH, PARTICLE,
-    PERSON, PLACE_CUE, RELATION, STREET, SURNAME, TITLE, WEEKDAY,
+    ABBREVIATION, CLINICAL, DRUG, GIVEN, NEVER, PARTICLE, PLACE_CUE, STREET, SURNAME,
 };
 
 /// A line: its first word, its first behind a label, and the one behind its last.
@@ -47,15 +46,13 @@ impl Finder<'_> {
         let mut body = 0;
         for at in 0..self.len() {
             let gap = self.gap(at);
-            let cell = gap.contains('|') || gap == " / ";
+            let cell = divided(gap) || gap == ",";
             if at + 1 == self.len() || cell || gap.contains('\n') {
                 lines.push(Line {
                     first,
                     body,
                     end: at + 1,
-                    cell: cell
-                        || first > 0
-                            && (self.before(first).contains('|') || self.before(first) == " / "),
+                    cell: gap != "," && (cell || first > 0 && divided(self.before(first))),
                 });
                 (first, body) = (at + 1, at + 1);
             } else if body == first && gap.starts_with(": ") && at - first < 4 {
@@ -81,16 +78,7 @@ impl Finder<'_> {
 
     /// Whether a line has nothing but what names are made of.
     fn named_line(&self, line: Line) -> bool {
-        let stop = TITLE
-            | PERSON
-            | RELATION
-            | MONTH
-            | WEEKDAY
-            | CREDENTIAL
-            | DRUG
-            | INSTITUTION
-            | FUNCTION
-            | CLINICAL;
+        let stop = NEVER | CLINICAL;
         let length = line.end - line.body;
         (1..=LONGEST).contains(&length)
             && !self.gap(line.end - 1).starts_with(':')
@@ -114,4 +102,9 @@ impl Finder<'_> {
                 near && (self.marked(at) || title && !lexeme.word.is(ABBREVIATION | DRUG) || inner)
             })
     }
+}
+
+/// Whether a gap parts two cells of one line.
+fn divided(gap: &str) -> bool {
+    gap.contains('|') || gap == " / "
 }

@@ -4,8 +4,8 @@ use super::Finder;
 use crate::class::{Certainty, Class};
 use crate::lex::Case;
 use crate::words::{
-    ABBREVIATION, CLINICAL, CREDENTIAL, DRUG, FUNCTION, GIVEN, INSTITUTION, MONTH, PARTICLE,
-    PERSON, PERSON_VERB, RELATION, SAFE, SURNAME, TITLE, WEEKDAY,
+    ABBREVIATION, CLINICAL, CREDENTIAL, FUNCTION, GIVEN, INSTITUTION, MONTH, NEVER, PARTICLE,
+    PERSON, PERSON_VERB, PERSONAL, RELATION, SAFE, SURNAME, TITLE, WEEKDAY,
 };
 
 impl Finder<'_> {
@@ -43,15 +43,7 @@ impl Finder<'_> {
         if lexeme.word.is(ABBREVIATION) && !lexeme.word.is(GIVEN | SURNAME) {
             return false;
         }
-        let stop = FUNCTION
-            | CREDENTIAL
-            | TITLE
-            | WEEKDAY
-            | MONTH
-            | PERSON
-            | RELATION
-            | INSTITUTION
-            | DRUG;
+        let stop = NEVER;
         let shouted = lexeme.case == Case::Upper
             && lexeme.len() > 3
             && !lexeme.word.is(CLINICAL | ABBREVIATION);
@@ -92,6 +84,17 @@ impl Finder<'_> {
                 .get(first + 1)
                 .is_some_and(|next| next.capital());
         let lower = lexeme.is_word() && self.named(first) && !lexeme.word.is(FUNCTION);
+        // "Dr. die Pelser": the surname's particle in small letters.
+        if lexeme.case == Case::Lower
+            && lexeme.len() <= 4
+            && self.gap(first) == " "
+            && self.goes_on(first + 1)
+            && self.lexemes[first + 1].case == Case::Title
+        {
+            self.take(first + 1, Certainty::Likely);
+            self.mark(first, first + 1, Class::Name, Certainty::Likely);
+            return;
+        }
         if !titled_too
             && (written
                 || lower
@@ -228,15 +231,7 @@ impl Finder<'_> {
 
     /// "Tone wishes", "Hall denies": whether only a person does what the next word says.
     fn acting(&self, at: usize) -> bool {
-        let stop = FUNCTION
-            | CREDENTIAL
-            | TITLE
-            | WEEKDAY
-            | MONTH
-            | PERSON
-            | RELATION
-            | INSTITUTION
-            | DRUG;
+        let stop = NEVER;
         let lexeme = &self.lexemes[at];
         lexeme.is_word()
             && lexeme.case == Case::Title
@@ -247,52 +242,7 @@ impl Finder<'_> {
 
     /// Whether a word says what only a person does.
     fn strong_verb(&self, at: usize) -> bool {
-        const VERBS: &[&str] = &[
-            "wishes",
-            "wants",
-            "reports",
-            "reported",
-            "denies",
-            "denied",
-            "states",
-            "stated",
-            "says",
-            "said",
-            "lives",
-            "tolerated",
-            "slept",
-            "ambulated",
-            "feels",
-            "complains",
-            "refuses",
-            "refused",
-            "agrees",
-            "agreed",
-            "uses",
-            "asked",
-            "asks",
-            "told",
-            "called",
-            "verbalized",
-            "presents",
-            "presented",
-            "understands",
-            "signed",
-            "authorised",
-            "authorized",
-            "authorises",
-            "authorizes",
-            "insists",
-            "insisted",
-            "phoned",
-            "tells",
-            "thinks",
-            "hopes",
-            "knows",
-            "will",
-            "who",
-        ];
-        self.lexemes.get(at).is_some() && VERBS.contains(&self.word(at))
+        self.is(at, PERSONAL) && self.lexemes[at].case == Case::Lower
     }
 
     /// Marks the words of the names and places that were found wherever else they are written

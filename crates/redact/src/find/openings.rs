@@ -7,13 +7,8 @@ use super::Finder;
 use crate::class::{Certainty, Class};
 use crate::lex::Case;
 use crate::words::{
-    ABBREVIATION, CLINICAL, CREDENTIAL, DRUG, FUNCTION, Flag, GIVEN, INSTITUTION, MONTH, PERSON,
-    PERSON_VERB, RELATION, SAFE, SURNAME, TITLE, WEEKDAY,
+    ABBREVIATION, CLINICAL, DRUG, FUNCTION, GIVEN, NEVER, PERSON_VERB, RELATION, SURNAME,
 };
-
-/// What no name is, however it stands.
-const NEVER: Flag =
-    FUNCTION | CREDENTIAL | TITLE | WEEKDAY | MONTH | PERSON | RELATION | INSTITUTION | DRUG;
 
 /// What is done by somebody who is named before it.
 const REVIEWS: &[&str] = &[
@@ -45,8 +40,10 @@ impl Finder<'_> {
         for at in 0..self.len() {
             self.initialled(at);
             self.small_pair(at);
+            self.apostrophe(at);
             self.shouted_pair(at);
             self.before_name(at);
+            self.closing(at);
             if self.marked(at) || !self.title_word(at) {
                 continue;
             }
@@ -59,7 +56,7 @@ impl Finder<'_> {
     }
 
     /// Whether a word is written as a name is and may be one.
-    fn title_word(&self, at: usize) -> bool {
+    pub(super) fn title_word(&self, at: usize) -> bool {
         self.lexemes.get(at).is_some_and(|lexeme| {
             lexeme.is_word()
                 && lexeme.case == Case::Title
@@ -68,12 +65,12 @@ impl Finder<'_> {
         })
     }
 
-    fn listed(&self, at: usize) -> bool {
+    pub(super) fn listed(&self, at: usize) -> bool {
         self.is(at, GIVEN | SURNAME)
     }
 
     /// Whether what stands behind a word ends a name: no further word of the same line goes on.
-    fn name_ends(&self, at: usize) -> bool {
+    pub(super) fn name_ends(&self, at: usize) -> bool {
         let gap = self.gap(at);
         at + 1 == self.len()
             || gap.starts_with([',', '.', ';', ')', '\n', '|', '/', '('])
@@ -95,7 +92,8 @@ impl Finder<'_> {
     /// `Patient Cannon`, `Son Gal`.
     fn spoken_of(&self, at: usize) -> bool {
         const PEOPLE: &[&str] = &[
-            "patient", "pt", "resident", "client", "mother", "father", "escort", "driver", "carer",
+            "hi", "hello", "hey", "dear", "absent", "present", "patient", "pt", "resident",
+            "client", "mother", "father", "escort", "driver", "carer",
         ];
         let Some(before) = at.checked_sub(1) else {
             return false;
@@ -138,6 +136,16 @@ impl Finder<'_> {
             "also",
         ];
         let next = at + 1;
+        if self.gap(at) == ", " && self.lexemes.get(next).is_some() && self.word(next) == "who" {
+            return true;
+        }
+        if self.gap(at) == " ("
+            && self.lexemes.get(next).is_some_and(|word| word.capital())
+            && self.opens(at)
+            && (self.marked(next) || self.listed(at))
+        {
+            return true;
+        }
         if self.gap(at) != " "
             || self
                 .lexemes
@@ -156,13 +164,26 @@ impl Finder<'_> {
             && self.lexemes.get(next + 1).is_some_and(|verb| {
                 verb.is_word() && verb.case == Case::Lower && !self.is(next + 1, FUNCTION)
             });
+        let third = word.len() >= 4
+            && word.ends_with('s')
+            && !word.ends_with("ss")
+            && !word.ends_with("us");
         let verb = self.is(next, PERSON_VERB)
             || word.len() > 4 && word.ends_with("ed")
+            || third
             || ACTS.contains(&word);
+        let told = matches!(word, "notified" | "informed" | "told" | "asked" | "aware");
+        // "Night shift: Miller restless".
+        let labelled =
+            at > 0 && self.gap(at - 1) == ": " && self.listed(at) && !self.is(at, CLINICAL);
+        let opens = self.opens(at) || at > 0 && self.lexemes[at - 1].has_digit();
         let passive = matches!(word, "was" | "is") && PASSIVES.contains(&after);
         strong
             || passive && self.listed(at)
-            || self.listed(at) && self.opens(at) && (to || verb && !self.is(at, CLINICAL))
+            || labelled
+            || self.listed(at)
+                && opens
+                && (to || told || verb && (!self.is(at, CLINICAL) || self.is(at, GIVEN)))
     }
 
     /// `Visited Kink today`: the word before opens the sentence and is no name.
@@ -174,6 +195,9 @@ impl Finder<'_> {
         let verb = word.ends_with("ed")
             || word.ends_with("ing")
             || self.is(before, FUNCTION) && word.len() > 1
+            || ["ist", "ician", "itian", "ists"]
+                .iter()
+                .any(|ending| word.ends_with(ending))
             || ["Met", "Saw", "Told", "Spoke", "Seen", "Rang"].contains(&word);
         self.opens(before)
             && self.gap(before) == " "
@@ -184,109 +208,29 @@ impl Finder<'_> {
             && !self.gap(at).starts_with(':')
     }
 
-    /// `Surgeon: A. Barman`, `Flor J. Prats`.
-    fn initialled(&mut self, at: usize) {
-        let lexeme = &self.lexemes[at];
-        let next = at + 1;
-        let dotted = self.gap(at) == ". " || self.gap(at) == ".";
-        if lexeme.len() != 1 || !lexeme.capital() || !lexeme.is_word() || !dotted {
-            return;
-        }
-        let labelled =
-            at > 0 && self.is(at - 1, PERSON) && matches!(self.gap(at - 1).trim(), ":" | "");
-        let named = at > 0 && self.before(at) == " " && self.class(at - 1) == Some(Class::Name);
-        let surname = self
-            .lexemes
-            .get(next)
-            .is_some_and(|word| word.is_word() && word.case != Case::Lower && word.len() > 1)
-            && !self.is(next, NEVER & !FUNCTION);
-        let begins = self.opens(at) || at > 0 && self.is(at - 1, RELATION | PERSON);
-        let alone = begins && self.name_ends(next) && !self.is(next, FUNCTION);
-        if surname && (labelled || named || alone) {
-            self.mark(at, next, Class::Name, Certainty::Guessed);
-        }
-    }
-
-    /// `noah cook`, `brenda marques`: a name in small letters.
-    fn small_pair(&mut self, at: usize) {
-        let next = at + 1;
-        let small = |at: usize| {
-            self.lexemes
-                .get(at)
-                .is_some_and(|word| word.is_word() && word.case == Case::Lower && word.len() > 1)
-        };
-        if !small(at) || !small(next) || self.gap(at) != " " || self.marked(next) && self.marked(at)
-        {
-            return;
-        }
-        let ends = self.name_ends(next) || self.is(next + 1, PERSON_VERB);
-        let cued =
-            self.opens(at) || self.is(at - 1, RELATION | PERSON | TITLE) && self.gap(at - 1) == " ";
-        let never = NEVER & !TITLE;
-        let unknown =
-            self.class(at) == Some(Class::Name) && !self.is(next, never) && self.listed(next);
-        let behind =
-            self.class(next) == Some(Class::Name) && self.is(at, GIVEN) && !self.is(at, never);
-        let both = self.is(at, GIVEN)
-            && !self.is(at, never)
-            && self.listed(next)
-            && !self.is(next, never)
-            && cued;
-        if ends && (unknown || both || behind && cued) {
-            self.mark(at, next, Class::Name, Certainty::Guessed);
-        }
-    }
-
-    /// `RAY HALL` in a line that is not all in capitals.
-    fn shouted_pair(&mut self, at: usize) {
-        let next = at + 1;
-        let upper = |at: usize| {
-            self.lexemes
-                .get(at)
-                .is_some_and(|word| word.is_word() && word.case == Case::Upper && word.len() > 1)
-        };
-        let may = |at: usize| {
-            self.marked(at)
-                || !self.is(at, NEVER & !FUNCTION | ABBREVIATION)
-                || self.is(at, GIVEN | SURNAME) && !self.is(at, TITLE | CREDENTIAL | PERSON)
-        };
-        if !upper(at) || !upper(next) || self.gap(at) != " " || !may(at) || !may(next) {
-            return;
-        }
-        let known = |at: usize| self.class(at) == Some(Class::Name) || self.listed(at);
-        let shouting = at > 0 && upper(at - 1) && self.gap(at - 1) == " " && !self.marked(at - 1)
-            || upper(next + 1) && self.gap(next) == " " && !self.marked(next + 1);
-        let heading = self.gap(next).starts_with(':');
-        let sure = self.class(at) == Some(Class::Name)
-            || self.class(next) == Some(Class::Name)
-            || known(at) && known(next);
-        if sure && !shouting && !heading {
-            self.mark(at, next, Class::Name, Certainty::Guessed);
-        }
-    }
-
-    /// `May Martinsen`, `Per Aasen`, `Lean Hauer`, `Mats, Milica Burri and`: words before a name.
-    fn before_name(&mut self, at: usize) {
-        let next = at + 1;
-        if self.marked(at)
-            || self.class(next) != Some(Class::Name)
-            || self.lexemes[at].case != Case::Title
-            || !self.lexemes[at].is_word()
-            || !self.lexemes[next].capital()
-        {
-            return;
-        }
-        let stop = CREDENTIAL | TITLE | WEEKDAY | PERSON | RELATION | INSTITUTION | PERSON_VERB;
-        let spare = self.is(at, stop) || self.lexemes[at].len() < 2;
-        let given = self.is(at, GIVEN) && self.gap(at) == " " && !spare;
-        let listing = self.gap(at) == ", "
-            && self.opens(at)
-            && !self.is(at, NEVER | CLINICAL | ABBREVIATION)
-            && (self.listed(at) || self.is(next, GIVEN) || !self.is(next, SAFE))
-            && (self.listed(at) || self.is(next + 1, FUNCTION) || self.marked(next + 1));
-        if given || listing {
-            self.mark(at, at, Class::Name, Certainty::Guessed);
-            self.joined[at] |= given;
-        }
+    /// Whether a word at the start of a sentence may be what somebody does or did.
+    pub(super) fn verbal(&self, at: usize) -> bool {
+        let word = self.word(at);
+        ["ed", "ing", "ly"]
+            .iter()
+            .any(|ending| word.ends_with(ending))
+            || [
+                "Met",
+                "Saw",
+                "Told",
+                "Rang",
+                "Call",
+                "Meet",
+                "See",
+                "Tell",
+                "Ask",
+                "Inform",
+                "Phone",
+                "Contact",
+                "Discharge",
+                "Send",
+                "Give",
+            ]
+            .contains(&word)
     }
 }

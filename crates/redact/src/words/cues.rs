@@ -3,11 +3,23 @@
 
 use super::{
     CREDENTIAL, DATE_CUE, DIGIT_WORD, FILLER, FUNCTION, Flag, INSTITUTION, MONTH, NUMBER_WORD,
-    PARTICLE, PERSON, PERSON_VERB, PLACE_CUE, RELATION, ROOM, SAFE, STATE, STREET, STREET_FIRST,
-    TITLE, TOWN_FIRST, UNIT, WEEKDAY,
+    PARTICLE, PERSON, PERSON_VERB, PERSONAL, PLACE_CUE, RELATION, ROOM, SAFE, STATE, STREET,
+    STREET_FIRST, TITLE, TOWN_FIRST, UNIT, WEEKDAY,
 };
 
 pub(super) const CUES: &[(&str, Flag)] = &[
+    (
+        "wishes wants reports reported denies denied states stated says said lives tolerated slept sleeps ambulated \
+      ambulates feels complains complained refuses refused agrees agreed uses asked asks told tells called \
+      verbalized verbalizes presents presented understands understood authorised authorized authorises \
+      authorizes insists insisted phoned rang thinks hopes hoped knows believes will who eats ate drinks drank \
+      walks walked drove drives visited wrote writes enjoys likes attends expressed expresses declines admits \
+      admitted requests requested cooks smokes smoked stayed stays helps helped tolerates prefers preferred \
+      manages rides shops carries scored spoke speaks met arrived promised apologised apologized cried laughed \
+      wept sat swallows recalls remembers forgot forgets misses loves hates fears worries worried suspects \
+      accepts accepted attended joined resides worked retired immigrated emigrated emailed texted",
+        PERSONAL,
+    ),
     (
         "a an and are as at be been but by can could did do does doing done down for from had has have he her \
       him his how i if in into is it its just like may me might more most much must my no none nor not of off \
@@ -123,6 +135,7 @@ pub(super) const CUES: &[(&str, Flag)] = &[
       dictated reviewed cosigned contact guardian caller informant subject member subscriber insured \
       beneficiary holder interpreter therapist pcp consultant requester requested ordering referring from to \
       cc attn re dear driver hi hello regards sincerely by with and named called surname lastname firstname \
+      midwife insurer manager chaplain optician dietitian scribe coordinator assistant pharmacist dentist \
       forename given family maiden aka alias spoke told per via witness nok",
         PERSON,
     ),
