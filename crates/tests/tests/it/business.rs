@@ -119,6 +119,14 @@ impl Business {
 
     /// The same with more changes of the files.
     pub(crate) async fn with(more: Vec<(&'static str, Value)>) -> anyhow::Result<Self> {
+        Self::under(more, HubOptions::default()).await
+    }
+
+    /// The same with other options.
+    pub(crate) async fn under(
+        more: Vec<(&'static str, Value)>,
+        options: HubOptions,
+    ) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("script.json");
         std::fs::write(&path, script().to_string())?;
@@ -146,7 +154,7 @@ impl Business {
             template: Some("business"),
             governance: files().into_iter().chain(more).collect(),
             clients: clients.map(str::to_owned).into(),
-            ..HubOptions::default()
+            ..options
         })
         .await?;
         let business = Self {

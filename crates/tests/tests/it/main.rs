@@ -18,6 +18,7 @@ mod fidelity;
 mod fixture;
 mod governance;
 mod hostile;
+mod leaks;
 mod leftovers;
 mod natives;
 mod patience;
