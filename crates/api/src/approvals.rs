@@ -84,6 +84,14 @@ pub struct Answer {
     pub answer: String,
 }
 
+/// What an answer came to.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Answered {
+    /// The answer that counts: `once` where the client has no session or folder
+    /// that the one that was given would be bound to.
+    pub answer: String,
+}
+
 /// A person certifies a proposal.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Certify {
@@ -111,7 +119,7 @@ pub struct ResetLabels {
 }
 
 request!(List, "approvals.list", ListAnswer);
-request!(Answer, "approvals.answer", Done);
+request!(Answer, "approvals.answer", Answered);
 request!(Certify, "approvals.certify", Done);
 request!(Revoke, "approvals.revoke", Done);
 request!(ResetLabels, "approvals.reset-labels", Done);

@@ -183,6 +183,17 @@ impl Approval {
         }
     }
 
+    /// What an answer grants: one that is bound to a session or a folder that
+    /// the client has not grants this one call.
+    #[must_use]
+    pub fn granted_by(&self, answer: Answer) -> Answer {
+        match answer {
+            Answer::Session if !self.has_session => Answer::Once,
+            Answer::Here if self.workspace.is_none() => Answer::Once,
+            Answer::Once | Answer::Session | Answer::Here | Answer::Always | Answer::Deny => answer,
+        }
+    }
+
     /// The answers that can be given to it.
     pub fn answers(&self) -> impl Iterator<Item = Answer> {
         Answer::ALL

@@ -104,8 +104,14 @@ pub(crate) fn cmd_approve(context: &Context, args: &ApproveArgs) -> Result<(), C
         id: waiting.id.clone(),
         answer: answer.to_owned(),
     })?;
-    context.output.result(&done, |_| {
-        format!("{} is approved: {answer}.\n", waiting.id)
+    context.output.result(&done, |done| {
+        let granted = &done.answer;
+        let why = match answer {
+            _ if granted == answer => "",
+            "session" => ", because its client has no session",
+            _ => ", because its client is in no folder",
+        };
+        format!("{} is approved: {granted}{why}.\n", waiting.id)
     })
 }
 

@@ -240,17 +240,20 @@ impl Approvals {
         id: &ApprovalId,
         answer: Answer,
         channel: Channel,
-    ) -> Result<(), AnswerError> {
+    ) -> Result<Answer, AnswerError> {
         let at_ms = self.now_ms();
         let mut held = self.lock();
         self.handle(&mut held, Event::Tick { now_ms: at_ms })?;
+        let open = held.book.get(id);
+        let answer = open.map_or(answer, |open| open.granted_by(answer));
         let answered = Answered {
             answer,
             channel,
             at_ms,
         };
         let id = id.clone();
-        self.handle(&mut held, Event::Answered { id, answered })
+        self.handle(&mut held, Event::Answered { id, answered })?;
+        Ok(answer)
     }
 
     /// The approval that a grant stands for, where using it uses that up. Told

@@ -82,7 +82,7 @@ impl Bench {
             .expect("asked")
     }
 
-    fn say(&self, id: &ApprovalId, answer: Answer) -> Result<(), AnswerError> {
+    fn say(&self, id: &ApprovalId, answer: Answer) -> Result<Answer, AnswerError> {
         self.approvals.answer(id, answer, Channel::Command)
     }
 
@@ -157,13 +157,19 @@ fn an_answer_grants_what_it_says_and_a_denial_wins_until_it_is_used() {
 }
 
 #[test]
-fn an_answer_that_is_bound_to_what_the_client_has_not_is_refused() {
+fn an_answer_that_is_bound_to_what_the_client_has_not_grants_the_one_call() {
     let bench = bench();
     let (asked, _) = bench.ask(bound(1));
-    assert!(matches!(
-        bench.say(&asked.id, Answer::Here),
-        Err(AnswerError::NotOpen(NotOpen::NotOffered("folder")))
-    ));
+    assert_eq!(
+        bench.say(&asked.id, Answer::Here).expect("taken"),
+        Answer::Once
+    );
+    let granted: Vec<_> = bench.approvals.index().iter().cloned().collect();
+    assert_eq!(granted.len(), 1);
+    assert_eq!(
+        (granted[0].scope, granted[0].uses_left),
+        (GrantScope::Once, Some(1))
+    );
     assert!(matches!(
         bench.say(&ApprovalId::new("NOSUCH"), Answer::Once),
         Err(AnswerError::NotOpen(NotOpen::Unknown))

@@ -24,4 +24,5 @@ mod natives;
 mod patience;
 mod pins;
 mod roads;
+mod rules;
 mod sse;

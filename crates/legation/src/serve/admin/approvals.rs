@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use legation_api::Done;
 use legation_api::approvals::{
-    Answer, Certify, Grant, List, ListAnswer, ResetLabels, Revoke, Waiting,
+    Answer, Answered, Certify, Grant, List, ListAnswer, ResetLabels, Revoke, Waiting,
 };
 use legation_core::clock::Wall;
 use legation_core::{ApprovalId, ProposalId};
@@ -44,7 +44,7 @@ pub(super) fn list(hub: &Inner, _request: List) -> ListAnswer {
 }
 
 /// Takes an answer.
-pub(super) fn answer(hub: &Inner, request: &Answer) -> Result<Done, ErrorObject> {
+pub(super) fn answer(hub: &Inner, request: &Answer) -> Result<Answered, ErrorObject> {
     let Some(answer) = approval::Answer::parse(&request.answer) else {
         let message = format!("{:?} is no answer; nothing was changed", request.answer);
         let hint = "say once, session, here, always or deny".to_owned();
@@ -61,17 +61,23 @@ pub(super) fn answer(hub: &Inner, request: &Answer) -> Result<Done, ErrorObject>
         return asking
             .proposals
             .reject(&ProposalId::new(id))
-            .map(|()| Done {})
+            .map(|()| answered(answer))
             .map_err(|error| failed_with(&error));
     }
     asking
         .approvals
         .answer(&ApprovalId::new(id), answer, Channel::Command)
-        .map(|()| Done {})
+        .map(answered)
         .map_err(|error| {
             let hint = "`legation approvals` shows what waits".to_owned();
             failed(&legation_core::error::chain(&error), Some(hint))
         })
+}
+
+fn answered(granted: approval::Answer) -> Answered {
+    Answered {
+        answer: granted.as_str().to_owned(),
+    }
 }
 
 /// Certifies a proposal for a person who proves to be one. Computing the proof
