@@ -174,9 +174,7 @@ impl Approval {
     pub fn offers(&self, answer: Answer) -> Result<(), NotOpen> {
         match answer {
             Answer::Once | Answer::Deny => Ok(()),
-            answer if !self.lasting.contains(&answer) => {
-                Err(NotOpen::NotOffered("rule that lets such an answer last"))
-            }
+            answer if !self.lasting.contains(&answer) => Err(NotOpen::TooLasting),
             Answer::Session if !self.has_session => Err(NotOpen::NotOffered("session")),
             Answer::Here if self.workspace.is_none() => Err(NotOpen::NotOffered("folder")),
             Answer::Session | Answer::Here | Answer::Always => Ok(()),

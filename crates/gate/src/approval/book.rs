@@ -78,6 +78,9 @@ pub enum NotOpen {
     /// The client has no such thing as a session or a folder.
     #[error("this client has no {0} to bind the answer to; nothing was changed")]
     NotOffered(&'static str),
+    /// The rule that asks lets no answer hold for so long.
+    #[error("the rule that asks takes no answer that lasts so long; nothing was changed")]
+    TooLasting,
     /// So much waits already that nobody could answer it.
     #[error("too many approvals wait for an answer already; nothing was called")]
     Full,

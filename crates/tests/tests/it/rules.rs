@@ -39,7 +39,7 @@ async fn recorded_calls_are_decided_again() -> anyhow::Result<()> {
         ("harbor-mail-free", json!({"a": 1}), ""),
         ("broker-read", json!({"entity": "quarry"}), ""),
         ("broker-read", json!({"entity": "nobody"}), "UNKNOWN_ENTITY"),
-        ("meadow-notes-read", json!({}), "CLIENT_NOT_CLEARED"),
+        ("meadow-notes-read", json!({}), "CROSS_ENTITY_BLOCK"),
         ("harbor-mail-burn", json!({}), "LADDER_NEVER"),
         ("harbor-mail-asked", json!({}), "APPROVAL_PENDING"),
     ];
@@ -71,7 +71,7 @@ rule = 'deny broker/read where /entity = harbor'
 "#;
     std::fs::write(
         &tried,
-        rules.replace("ask harbor-mail/asked", "deny harbor-mail/asked") + more,
+        rules.replace("ask harbor-mail/asked for always", "deny harbor-mail/asked") + more,
     )?;
     let path = tried.display().to_string();
     let arguments = ["--last", last.as_str(), "--rules", path.as_str()];
@@ -246,7 +246,7 @@ id = "asks.here"
 rule = 'ask harbor-mail/asked for here because "each folder is asked"'
 [[rule]]
 id = "asks.soon"
-rule = 'ask harbor-mail/draft for 3s because "for a moment"'
+rule = 'ask harbor-mail/free for 3s because "for a moment"'
 "#;
 
 async fn pending(peer: &Peer, tool: &str) -> anyhow::Result<String> {
@@ -266,7 +266,7 @@ async fn approve(hub: &Hub, arguments: &[&str]) -> anyhow::Result<String> {
 async fn an_answer_for_a_folder_and_one_for_a_time_hold_there_and_then() -> anyhow::Result<()> {
     let business = Business::with(vec![("permissions.toml", LASTING.into())]).await?;
     let hub = &business.hub;
-    let (asked, draft) = ("harbor-mail-asked", "harbor-mail-draft");
+    let (asked, soon) = ("harbor-mail-asked", "harbor-mail-free");
     // The bridge says in which folder it was started.
     let here = business.bridge("claude", PeerEra::Legacy).await?;
     let id = pending(&here, asked).await?;
@@ -289,11 +289,11 @@ async fn an_answer_for_a_folder_and_one_for_a_time_hold_there_and_then() -> anyh
     pending(&http, asked).await?;
 
     // For a time: an answer for always ends with it.
-    let id = pending(&http, draft).await?;
+    let id = pending(&http, soon).await?;
     approve(hub, &["approve", "--always", &id]).await?;
-    assert_eq!(code(&http.call(draft, json!({})).await?), "");
+    assert_eq!(code(&http.call(soon, json!({})).await?), "");
     until("the time to be over", PATIENCE, async || {
-        let answer = http.call(draft, json!({})).await;
+        let answer = http.call(soon, json!({})).await;
         answer.is_ok_and(|answer| code(&answer) == "APPROVAL_PENDING")
     })
     .await
