@@ -57,14 +57,13 @@ def main():
     known = set() if which == "dev" else values.known_names(values.DEV_LOCALES)
     fakers = {}
     for number, locale in enumerate(locales):
-        # "names/places", where a locale has only one of the two.
-        names, places = Faker(locale.split("/")[0]), Faker(locale.split("/")[-1])
+        names, default = Faker(locale.split("/")[0]), Faker("en_US")
         names.seed_instance(seed * 1000 + number)
-        places.seed_instance(seed * 1000 + 500 + number)
-        default = Faker("en_US")
         default.seed_instance(seed * 1000 + 750 + number)
-        fakers[locale] = values.Names(names, known), values.Values(places, default)
-    print(json.dumps({"set": which, "seed": seed, "faker": faker.VERSION, "locales": locales}))
+        places = values.places(locale.split("/")[-1], rng, default)
+        if isinstance(places.fake, Faker):
+            places.fake.seed_instance(seed * 1000 + 500 + number)
+        fakers[locale] = values.Names(names, known), places
     for number in range(count):
         locale = locales[number % len(locales)]
         person = values.Person(*fakers[locale], rng)

@@ -7,14 +7,20 @@ import urllib.parse
 
 from faker import Faker
 
-# Where names and places come from. The locales of the hold-out are never in the development set.
+import addresses
+
+# Where names and places come from: a locale, or "names/places" where the places are another locale's or
+# a country's of `addresses`. The locales of the hold-out are never in the development set.
 DEV_LOCALES = [
     "en_US", "en_GB", "de_DE", "fr_FR", "es_ES", "pt_BR", "da_DK", "cs_CZ", "es_CO", "az_AZ", "hu_HU", "fi_FI",
     "hr_HR", "pt_PT", "id_ID", "no_NO", "fr_CH", "en_AU", "sk_SK", "de_AT", "en_IE", "et_EE", "lv_LV", "zu_ZA",
     "de_CH", "vi_VN", "en_CA", "en_NZ", "es_AR", "es_CL", "fr_CA", "nl_BE", "sl_SI", "lt_LT", "ru_RU", "ko_KR",
     "pl_PL", "tr_TR", "nl_NL", "es_MX", "fr_DZ", "en_NG/en_PH", "el_GR", "ja_JP",
+    "it_IT", "sv_SE", "ro_RO", "en_IN", "en_KE/en_BD", "uz_UZ/en_MS", "uk_UA", "fa_IR",
+    "en_IN/sg", "en_US/hk", "es_CL/pe", "fa_IR/ae", "sv_SE/al", "hr_HR/rs", "en_KE/ke", "en_NG/ng", "zu_ZA/za", "en_PK/pk",
+    "el_GR/gr", "it_IT/mt",
 ]
-HOLD_OUT_LOCALES = ["it_IT", "sv_SE", "ro_RO", "en_IN", "en_KE/en_BD", "uz_UZ/en_MS", "uk_UA", "fa_IR"]
+HOLD_OUT_LOCALES = ["is_IS/is_IS", "ga_IE/ga_IE", "fr_BE/fr_BE", "yo_NG/de_LU", "tw_GH/tw_GH", "he_IL", "hy_AM", "zh_CN"]
 
 DIGITS = "zero one two three four five six seven eight nine".split()
 
@@ -66,6 +72,13 @@ class Values:
 
     def __getattr__(self, kind):
         return getattr(self.fake if hasattr(self.fake, kind) else self.default, kind)
+
+
+def places(locale, rng, default):
+    """What gives the values of a locale, or of a country with the generator's default for the rest."""
+    if locale in addresses.COUNTRIES:
+        return Values(addresses.Addresses(locale, rng, default), default)
+    return Values(Faker(locale), default)
 
 
 class Person:

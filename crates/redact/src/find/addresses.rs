@@ -149,7 +149,13 @@ impl Finder<'_> {
         let stop = NEVER;
         let opens =
             left && self.opens(at) && !self.is(at + 1, STREET | PARTICLE) && self.is(at, SAFE);
-        let label = self.gap(at).starts_with([':', '=']) || self.find_label(at);
+        let compound = lexeme.case == Case::Title
+            && self.gap(at) == " "
+            && self
+                .lexemes
+                .get(at + 1)
+                .is_some_and(|next| next.case == Case::Title);
+        let label = self.gap(at).starts_with([':', '=']) || self.find_label(at) && !compound;
         let written = match lexeme.case {
             Case::Title => !lexeme.word.is(stop),
             Case::Upper => !lexeme.word.is(stop | ABBREVIATION) || lexeme.len() <= 2 && listed,

@@ -7,8 +7,8 @@ use super::Finder;
 use crate::class::{Certainty, Class};
 use crate::lex::Case;
 use crate::words::{
-    CREDENTIAL, DATE_CUE, DRUG, FUNCTION, INSTITUTION, MONTH, PARTICLE, PERSON, PERSON_VERB,
-    RELATION, SAFE, TITLE, TOWN_FIRST, UNIT, WEEKDAY,
+    ABBREVIATION, CREDENTIAL, DATE_CUE, DRUG, FUNCTION, INSTITUTION, MONTH, PARTICLE, PERSON,
+    PERSON_VERB, RELATION, ROOM, SAFE, TITLE, TOWN_FIRST, UNIT, WEEKDAY,
 };
 
 /// More words than this between two parts are a text of their own.
@@ -108,7 +108,9 @@ impl Finder<'_> {
             return lexeme.len() <= 8 && !self.measures(at);
         }
         let stop = TITLE | PERSON | RELATION | MONTH | WEEKDAY | CREDENTIAL | DRUG | INSTITUTION;
-        if lexeme.word.is(PARTICLE) {
+        if lexeme.word.is(PARTICLE)
+            || matches!(self.word(at), "off" | "near" | "opposite" | "behind")
+        {
             return true;
         }
         if lexeme.capital() {
@@ -118,7 +120,9 @@ impl Finder<'_> {
             return !(label || function || lexeme.word.is(stop));
         }
         let short = lexeme.len() <= 4 && !lexeme.word.is(UNIT) || lexeme.len() == 1;
-        !lexeme.word.is(stop | FUNCTION | PERSON_VERB | DATE_CUE)
+        !lexeme
+            .word
+            .is(stop | FUNCTION | PERSON_VERB | DATE_CUE | ROOM)
             && !self.find_label(at)
             && (short || !lexeme.word.is(SAFE))
     }
@@ -153,7 +157,18 @@ impl Finder<'_> {
         }) && self.gap(at) == " "
             && self.lexemes[at].capital()
             && self.lexemes[next].capital();
-        let sure = particles
+        // "12 Ogui Road, off Marina".
+        let near = steps == 1
+            && place(at)
+            && self.gap(at) == ", "
+            && self.gap(at + 1) == " "
+            && self.lexemes[next].capital()
+            && matches!(
+                self.word(at + 1),
+                "off" | "near" | "opposite" | "behind" | "opp"
+            );
+        let sure = near
+            || particles
             || house && steps == 1 && self.gap(at) == " " && self.gap(next - 1) == " "
             || place(at) && place(next)
             || (place(at) || place(next)) && (steps <= 2 || numbered)
@@ -227,7 +242,16 @@ impl Finder<'_> {
                 || self.gap(next).starts_with(".\n")
                 || self.gap(next).starts_with(".."))
             && !lexeme.word.is(FUNCTION | PERSON | RELATION | CREDENTIAL);
-        if self.gap(at) == " " && !self.marked(next) && lexeme.is_word() && (by || shortened) {
+        // "Cara Dušana bb": letters in the place of a number.
+        let letters = lexeme.case == Case::Lower
+            && lexeme.len() == 2
+            && self.lexemes[at].capital()
+            && self.closes(next)
+            && !lexeme
+                .word
+                .is(FUNCTION | SAFE | UNIT | PERSON | RELATION | ABBREVIATION);
+        let behind = by || shortened || letters;
+        if self.gap(at) == " " && !self.marked(next) && lexeme.is_word() && behind {
             self.mark(next, next, Class::Place, Certainty::Guessed);
             self.joined[at] = true;
         }

@@ -203,6 +203,8 @@ impl Finder<'_> {
             before - 1
         } else if signed {
             self.number_start(at)
+        } else if let Some(first) = self.named_number(before, at) {
+            first
         } else if self.leading_number(before, at) {
             self.number_start(before)
         } else if self.house(before, at) || self.shortened(before, at) || self.cut(before, at) {
@@ -271,9 +273,11 @@ impl Finder<'_> {
         let short = lexeme.case == Case::Title
             && lexeme.len() <= 5
             && (dot || gap == "' ")
-            && place
+            && (place || self.numbered_behind(part))
             && !lexeme.word.is(OUTSIDE)
-            && !self.is(part, SAFE);
+            && (!self.is(part, SAFE)
+                || self.is(part, PARTICLE)
+                || dot && self.numbered_behind(part));
         lexeme.is_word() && (initial || letters || short)
     }
 
@@ -286,6 +290,43 @@ impl Finder<'_> {
             && (lexeme.len() == 1
                 || lexeme.word.is(TOWN_FIRST)
                 || gap == " -" && self.class(part) == Some(Class::Place));
-        lexeme.is_word() && (elided || written)
+        // "Triq il-Kbira": an article with a hyphen.
+        let article = lexeme.case == Case::Lower
+            && gap == "-"
+            && (lexeme.len() == 2 || lexeme.len() == 3 && !lexeme.word.is(SAFE))
+            && self.lexemes[part].capital();
+        lexeme.is_word() && (elided || written || article)
+    }
+
+    /// Whether a number of the same address follows close behind a part.
+    fn numbered_behind(&self, part: usize) -> bool {
+        (part + 1..self.len().min(part + 5))
+            .take_while(|&next| self.marked(next) && self.gap(next - 1).len() <= 2)
+            .any(|next| self.lexemes[next].has_digit())
+    }
+
+    /// `Stand 39, Church Street`, `1/F, 13 Tai Po Road`: what names the first number of an address.
+    fn named_number(&self, at: usize, part: usize) -> Option<usize> {
+        let lexeme = &self.lexemes[at];
+        let place = self.class(part) == Some(Class::Place);
+        let floor = at > 0
+            && lexeme.len() == 1
+            && lexeme.capital()
+            && self.gap(at) == ", "
+            && self.gap(at - 1) == "/"
+            && self.lexemes[at - 1].has_digit();
+        let kind = lexeme.is_word()
+            && lexeme.case == Case::Title
+            && self.gap(at) == " "
+            && self.lexemes[part].has_digit()
+            && self.gap(part) == ", "
+            && self
+                .lexemes
+                .get(part + 1)
+                .is_some_and(|next| next.capital())
+            && self.marked(part + 1)
+            && !lexeme.word.is(OUTSIDE)
+            && !self.find_label(at);
+        (place && (floor || kind)).then(|| at - usize::from(floor))
     }
 }

@@ -251,7 +251,8 @@ impl Finder<'_> {
         let name = |at: usize| {
             matches!(self.class(at), Some(Class::Name | Class::Place)) && self.lexemes[at].capital()
         };
-        let left = self.lexemes[at - 1].capital() || joint(at - 1);
+        let left = (self.lexemes[at - 1].capital() || joint(at - 1))
+            && (self.word(at) != "in" || self.class(at - 1) == Some(Class::Place));
         gap == " " && left && joint(at) && (name(at + 1) || joint(at + 1) && name(at + 2))
     }
 

@@ -7,7 +7,8 @@ use super::Finder;
 use crate::class::{Certainty, Class};
 use crate::lex::Case;
 use crate::words::{
-    ABBREVIATION, CLINICAL, DRUG, FUNCTION, GIVEN, NEVER, PERSON_VERB, RELATION, SURNAME,
+    ABBREVIATION, CLINICAL, DRUG, FUNCTION, GIVEN, NEVER, PERSON_VERB, RELATION, ROOM, STREET,
+    SURNAME,
 };
 
 /// What is done by somebody who is named before it.
@@ -49,7 +50,11 @@ impl Finder<'_> {
             }
             if self.last_and_first(at) {
                 self.mark(at, at + 1, Class::Name, Certainty::Guessed);
-            } else if self.spoken_of(at) || self.does(at) || self.behind_verb(at) {
+            } else if self.spoken_of(at)
+                || self.does(at)
+                || self.behind_verb(at)
+                || self.only_a_name(at)
+            {
                 self.mark(at, at, Class::Name, Certainty::Guessed);
             }
         }
@@ -67,6 +72,18 @@ impl Finder<'_> {
 
     pub(super) fn listed(&self, at: usize) -> bool {
         self.is(at, GIVEN | SURNAME)
+    }
+
+    /// Whether a list has it as a name and no record is likely to say it otherwise.
+    fn only_a_name(&self, at: usize) -> bool {
+        self.listed(at)
+            && !self.is(at, CLINICAL | ABBREVIATION | STREET | ROOM)
+            && !self.gap(at).starts_with([':', '-', '/', '='])
+            && !(self.gap(at) == " "
+                && self
+                    .lexemes
+                    .get(at + 1)
+                    .is_some_and(|next| next.capital() && !self.marked(at + 1)))
     }
 
     /// Whether what stands behind a word ends a name: no further word of the same line goes on.

@@ -1,0 +1,76 @@
+"""Addresses of countries for which the generator has names only, or nothing.
+
+A country is its towns with postal codes, its streets, and the ways in which a street and an
+address are written: `{street}`, `{n}` a house's number, `{flat}` a small number, `{code}`, `{town}`.
+"""
+
+COUNTRIES = {
+    # For the development set.
+    "sg": {"towns": [("Singapore", "######")], "streets": ["Ang Mo Kio Avenue 6", "Tampines Street 81", "Bedok North Road", "Holland Drive", "Jalan Besar", "Pasir Ris Drive 3"],
+           "street": ["Blk {n} {street} #0{flat}-{n}", "{n} {street}"], "address": ["{line}\n{town} {code}", "{line}, {town} {code}"]},
+    "hk": {"towns": [("Kowloon", ""), ("Wan Chai", ""), ("Sha Tin", ""), ("Tuen Mun", "")], "streets": ["Nathan Road", "Hennessy Road", "Castle Peak Road", "Tai Po Road"],
+           "street": ["Flat B, {flat}/F, Tower 2, {n} {street}", "{flat}/F, {n} {street}"], "address": ["{line}, {town}", "{line}\n{town}"]},
+    "pe": {"towns": [("Lima", "150##"), ("Cusco", "080##"), ("Arequipa", "040##"), ("Trujillo", "130##")], "streets": ["Huallaga", "de la Unión", "Los Olivos", "San Martín", "Grau"],
+           "street": ["Jr. {street} {n}", "Av. {street} {n}, Dpto. {flat}0{flat}", "Mz. B Lt. {flat}, Urb. {street}"], "address": ["{line}, {town} {code}", "{line}\n{code} {town}"]},
+    "ae": {"towns": [("Dubai", ""), ("Sharjah", ""), ("Al Ain", ""), ("Abu Dhabi", "")], "streets": ["Al Wasl", "Al Barsha 2", "Jumeirah 1", "Khalidiya"],
+           "street": ["Villa {n}, Street {flat}, {street}", "{street} Road, Bldg {n}, Flat {flat}"], "address": ["{line}, {town}", "{line}, P.O. Box {n}{flat}, {town}"]},
+    "al": {"towns": [("Tiranë", "1001"), ("Shkodër", "4001"), ("Vlorë", "9401"), ("Durrës", "2001")], "streets": ["e Kavajës", "Myslym Shyri", "Sami Frashëri", "e Durrësit"],
+           "street": ["Rruga {street} Nr. {n}", "Rr. {street}, P. {n}, Ap. {flat}"], "address": ["{line}, {code} {town}", "{line}\n{code} {town}"]},
+    "rs": {"towns": [("Beograd", "11000"), ("Novi Sad", "21000"), ("Niš", "18000"), ("Čačak", "32000")], "streets": ["Knez Mihailova", "Bulevar oslobođenja", "Cara Dušana", "Vojvode Mišića"],
+           "street": ["{street} {n}", "{street} {n}/{flat}", "{street} bb"], "address": ["{line}, {code} {town}", "{line}\n{code} {town}"]},
+    "ke": {"towns": [("Nakuru", "20100"), ("Eldoret", "30100"), ("Kisumu", "40100"), ("Thika", "01000")], "streets": ["Kenyatta Avenue", "Oginga Odinga Street", "Moi Road", "Uhuru Highway"],
+           "street": ["P.O. Box {n}-{code}", "{street}, House {n}", "Plot {n}, {street}"], "address": ["{line}, {town}", "P.O. Box {n}-{code} {town}"]},
+    "ng": {"towns": [("Ibadan", "200###"), ("Enugu", "400###"), ("Ikeja", "100###"), ("Jos", "930###")], "streets": ["Adeola Odeku Street", "Herbert Macaulay Way", "Ogui Road", "Awolowo Road"],
+           "street": ["No {n}, {street}", "{n} {street}, off Marina", "Plot {n}, {street}"], "address": ["{line}, {town}", "{line}, {town} {code}"]},
+    "za": {"towns": [("Polokwane", "0699"), ("Stellenbosch", "7600"), ("Upington", "8801"), ("Soweto", "1804")], "streets": ["Voortrekker Street", "Long Street", "Jan Smuts Avenue", "Church Street"],
+           "street": ["{n} {street}", "Unit {flat}, {n} {street}", "Stand {n}, {street}"], "address": ["{line}\n{town}\n{code}", "{line}, {town}, {code}"]},
+    "pk": {"towns": [("Lahore", "54###"), ("Multan", "60###"), ("Sialkot", "51###"), ("Quetta", "87###")], "streets": ["Gulberg III", "Model Town", "Satellite Town", "Cantt"],
+           "street": ["House {n}, Street {flat}, {street}", "{n}-B, Block {flat}, {street}"], "address": ["{line}, {town}", "{line}, {town} {code}"]},
+    "gr": {"towns": [("Patra", "262 2#"), ("Volos", "382 2#"), ("Chania", "731 3#"), ("Larisa", "412 2#")], "streets": ["Ermou", "Venizelou", "Agiou Andreou", "Korai", "28is Oktovriou"],
+           "street": ["{street} {n}", "Odos {street} {n}"], "address": ["{line}, {town} {code}", "{line}\n{code} {town}"]},
+    "mt": {"towns": [("Sliema", "SLM 1###"), ("Żabbar", "ZBR 1###"), ("Mosta", "MST 3###"), ("Victoria", "VCT 2###")], "streets": ["Triq il-Kbira", "Triq San Ġwann", "Triq it-Torri", "Republic Street"],
+           "street": ["{n}, {street}", "Flat {flat}, {n}, {street}"], "address": ["{line}, {town} {code}", "{line}\n{town} {code}"]},
+    # For the hold-out.
+    "is_IS": {"towns": [("Reykjavík", "101"), ("Akureyri", "600"), ("Selfoss", "800"), ("Húsavík", "640"), ("Kópavogur", "200"), ("Ísafjörður", "400"), ("Egilsstaðir", "700"), ("Vík", "870"), ("Akranes", "300"), ("Höfn", "780")],
+           "streets": ["Laugavegur", "Skólavörðustígur", "Hafnarstræti", "Aðalgata", "Birkimelur", "Strandgata", "Hamraborg", "Sunnuhlíð", "Brekkugata", "Austurvegur"],
+           "street": ["{street} {n}", "{street} {n}", "{street} {n}, íbúð {flat}"], "address": ["{line}\n{code} {town}", "{line}, {code} {town}"]},
+    "ga_IE": {"towns": [("Galway", "H91 ??#?"), ("Tralee", "V92 ??##"), ("Letterkenny", "F92 ???#"), ("Ennis", "V95 ?#??"), ("Dingle", "V92 ?#?#"), ("Athlone", "N37 ??##"), ("Bantry", "P75 ??##"), ("Sligo", "F91 ?#??")],
+           "streets": ["Sráid na Siopaí", "Bóthar na Trá", "Sea Road", "Main Street", "Spiddal Road", "Church Lane", "An Cheathrú Rua", "Castle Street"],
+           "street": ["{n} {street}", "Apt {flat}, {n} {street}", "{street}"], "address": ["{line}, {town}, {code}", "{line}\n{town}\n{code}", "{line}, Co. {town}"]},
+    "fr_BE": {"towns": [("Namur", "5000"), ("Charleroi", "6000"), ("Tournai", "7500"), ("Huy", "4500"), ("Arlon", "6700"), ("Wavre", "1300"), ("Dinant", "5500"), ("La Louvière", "7100"), ("Marche-en-Famenne", "6900"), ("Spa", "4900")],
+           "streets": ["Rue de l'Église", "Chaussée de Louvain", "Rue du Moulin", "Avenue des Tilleuls", "Place Communale", "Rue Haute", "Quai de Meuse", "Drève du Château", "Clos des Pommiers", "Thier de la Fontaine"],
+           "street": ["{street} {n}", "{street}, {n}", "{street} {n} bte {flat}"], "address": ["{line}\n{code} {town}", "{line}, {code} {town}", "{line} à {code} {town}"]},
+    "de_LU": {"towns": [("Luxembourg", "L-1###"), ("Esch-sur-Alzette", "L-4###"), ("Diekirch", "L-92##"), ("Wiltz", "L-95##"), ("Echternach", "L-64##"), ("Remich", "L-55##"), ("Mersch", "L-75##"), ("Vianden", "L-94##")],
+           "streets": ["Grand-Rue", "Rue de la Gare", "Op der Knupp", "Um Bierg", "Avenue de la Liberté", "Duerfstrooss", "Rue des Romains", "An der Gaass"],
+           "street": ["{n}, {street}", "{n} {street}", "{n}A, {street}"], "address": ["{line}\n{code} {town}", "{line}, {code} {town}"]},
+    "tw_GH": {"towns": [("Kumasi", "AK-###-####"), ("Obuasi", "AO-###-####"), ("Sunyani", "BS-###-####"), ("Tamale", "NT-###-####"), ("Cape Coast", "CC-###-####"), ("Koforidua", "EN-###-####")],
+           "streets": ["Harper Road", "Prempeh II Street", "Liberation Road", "Market Circle", "Hospital Road", "Bantama High Street", "Nhyiaeso Close"],
+           "street": ["H/No. {n}, {street}", "{n} {street}", "Plot {flat}, Block C, {street}", "Hse No. {n}, {street}"], "address": ["{line}, {town}", "{line}, {town}, {code}", "P. O. Box KS {n}, {town}"]},
+}
+
+
+class Addresses:
+    """The addresses of one of these countries, in the generator's manner."""
+
+    def __init__(self, country, rng, fake):
+        self.data, self.rng, self.fake = COUNTRIES[country], rng, fake
+
+    def filled(self, form, line=""):
+        town, code = self.rng.choice(self.data["towns"])
+        text = form.format(
+            line=line, street=self.rng.choice(self.data["streets"]), n=self.rng.randint(1, 240),
+            flat=self.rng.randint(1, 9), town=town, code=self.fake.bothify(code, letters="ACDEFHKNPRTVWXY"),
+        )
+        return text.rstrip(" ,")
+
+    def street_address(self):
+        return self.filled(self.rng.choice(self.data["street"]))
+
+    def address(self):
+        return self.filled(self.rng.choice(self.data["address"]), self.street_address())
+
+    def city(self):
+        return self.rng.choice(self.data["towns"])[0]
+
+    def postcode(self):
+        return self.filled("{code}") or self.filled("{n}{n}")
