@@ -98,9 +98,23 @@ impl Call<'_> {
         if self.beta { "beta" } else { "v1.0" }
     }
 
-    /// `@odata.context` of an answer.
-    pub(crate) fn context(&self, what: &str) -> String {
-        format!("{}/{}/$metadata#{what}", self.ask.origin, self.version())
+    /// Whether annotations that describe an answer are wanted.
+    ///
+    /// Graph sends them unless a client asks for `odata.metadata=none`. Here they are sent when a
+    /// client asks for them: msgraph-sdk has no place for them in its models, and what a test
+    /// finds beside the models should be a mistake.
+    pub(crate) fn annotated(&self) -> bool {
+        self.ask.header("accept").is_some_and(|accept| {
+            accept.contains("odata.metadata=minimal") || accept.contains("odata.metadata=full")
+        })
+    }
+
+    /// Gives an answer its `@odata.context`, if it is wanted.
+    pub(crate) fn annotate(&self, answer: &mut Value, what: &str) {
+        if let Some(members) = answer.as_object_mut().filter(|_| self.annotated()) {
+            let context = format!("{}/{}/$metadata#{what}", self.ask.origin, self.version());
+            members.shift_insert(0, "@odata.context".to_owned(), context.into());
+        }
     }
 
     /// The body, which must be an object.

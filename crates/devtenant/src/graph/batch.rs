@@ -84,8 +84,13 @@ fn inner(outer: &Ask, request: &Value) -> Result<Ask, Failure> {
     if url.contains("$batch") {
         return Err(bad("A batch cannot hold a batch."));
     }
+    // msgraph-sdk for Python writes whole addresses.
+    let bare = [outer.origin.as_str(), "https://graph.microsoft.com"]
+        .iter()
+        .find_map(|origin| url.strip_prefix(*origin)?.strip_prefix("/v1.0"))
+        .unwrap_or(url);
     let version = outer.parts.first().map_or("v1.0", String::as_str);
-    let target = format!("/{version}/{}", url.trim_start_matches('/'));
+    let target = format!("/{version}/{}", bare.trim_start_matches('/'));
     let mut headers = HeaderMap::new();
     for (name, value) in request["headers"].as_object().into_iter().flatten() {
         let name = HeaderName::from_bytes(name.to_lowercase().as_bytes());

@@ -500,10 +500,6 @@ fn shown(event: &Event, zone: &(String, jiff::tz::TimeZone)) -> Value {
         })
     };
     let mut out = Map::new();
-    out.insert(
-        "@odata.etag".to_owned(),
-        format!("W/\"{}\"", event.sequence).into(),
-    );
     out.insert("id".to_owned(), event.id.as_str().into());
     out.extend(event.shown.clone());
     out.insert("start".to_owned(), at(event.start_ms));

@@ -112,6 +112,25 @@ impl Call<'_> {
             .ok_or_else(Failure::no_item)
     }
 
+    /// The body of an action. Outlook's actions take their parameters in either case, and the SDKs
+    /// write them with a capital.
+    fn arguments(&self) -> Value {
+        let Some(Value::Object(members)) = self.ask.json() else {
+            return json!({});
+        };
+        let small = |name: String| {
+            let mut letters = name.chars();
+            match letters.next() {
+                Some(first) => first.to_lowercase().collect::<String>() + letters.as_str(),
+                None => name,
+            }
+        };
+        members
+            .into_iter()
+            .map(|(name, value)| (small(name), value))
+            .collect()
+    }
+
     /// Whether the client asked for ids that survive a move.
     fn immutable(&self) -> bool {
         self.prefers("IdType=\"ImmutableId\"")
@@ -318,7 +337,7 @@ fn relocate(mut call: Call<'_>, owner: &ObjectId, id: &str, copy: bool) -> Outco
         "POST /me/messages/{id}/move"
     };
     call.permit(operation, &WRITE, &WRITE)?;
-    let body = call.body()?;
+    let body = call.arguments();
     let wanted = body["destinationId"].as_str().unwrap_or_default();
     let folder = folders::id_of(&call, owner, wanted)?;
     let sequence = call.world.next();

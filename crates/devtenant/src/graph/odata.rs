@@ -89,9 +89,7 @@ impl Call<'_> {
     /// One object, selected, under its context.
     pub(crate) fn entity(&self, status: u16, context: &str, value: Value) -> Answer {
         let mut shown = self.selected(value);
-        if let Some(members) = shown.as_object_mut() {
-            members.shift_insert(0, "@odata.context".to_owned(), self.context(context).into());
-        }
+        self.annotate(&mut shown, context);
         Answer::json(status, &shown)
     }
 
@@ -113,7 +111,8 @@ impl Call<'_> {
             .take(size)
             .map(|item| self.selected(item))
             .collect();
-        let mut body = json!({"@odata.context": self.context(context)});
+        let mut body = json!({});
+        self.annotate(&mut body, context);
         if self.option("count") == Some("true") {
             body["@odata.count"] = total.into();
         }

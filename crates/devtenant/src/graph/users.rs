@@ -163,15 +163,13 @@ fn revoke(mut call: Call<'_>, name: &str) -> Outcome {
         &["User.RevokeSessions.All", "User.ReadWrite.All"],
     )?;
     let (now, real) = (call.now_ms() + 1, call.shared.now().0 + 1);
-    let context = call.context("Edm.Boolean");
     if let Some(user) = call.tenant_mut()?.user_mut(user.id.as_str()) {
         user.tokens_from_ms = now;
         user.sessions_from_ms = real;
     }
-    Ok(Answer::json(
-        200,
-        &json!({"@odata.context": context, "value": true}),
-    ))
+    let mut body = json!({"value": true});
+    call.annotate(&mut body, "Edm.Boolean");
+    Ok(Answer::json(200, &body))
 }
 
 fn licences(call: &Call<'_>, name: &str) -> Outcome {

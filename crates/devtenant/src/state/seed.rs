@@ -104,7 +104,8 @@ fn tenant(people: &People, now: i64, certificate: &str) -> Tenant {
     let agent_user = User::new("Legation Agent", people.domain, kind, now);
 
     let all = |from: &Principal, to: &Principal, scope| grant(from, None, to, scope, now);
-    let grants = vec![
+    let others: Vec<User> = people.others.iter().map(|name| member(name)).collect();
+    let mut grants = vec![
         all(&client_principal, &api_principal, "access_as_user"),
         all(&client_principal, &blueprint_principal, "access_agent"),
         all(
@@ -113,9 +114,12 @@ fn tenant(people: &People, now: i64, certificate: &str) -> Tenant {
             &format!("{HUMAN_SCOPES} {ADMIN_SCOPES}"),
         ),
         all(&api_principal, &graph, HUMAN_SCOPES),
-        all(&agent, &graph, HUMAN_SCOPES),
         grant(&agent, Some(&agent_user), &graph, AGENT_SCOPES, now),
     ];
+    // On behalf of a person an agent may do what the person may; as its own user only its part.
+    for person in std::iter::once(&human).chain(&others) {
+        grants.push(grant(&agent, Some(person), &graph, HUMAN_SCOPES, now));
+    }
     let handed_out = HandedOut {
         client: client.app_id.clone(),
         api: api.app_id.clone(),
@@ -127,7 +131,7 @@ fn tenant(people: &People, now: i64, certificate: &str) -> Tenant {
         human: human.id.clone(),
     };
     let mut users = vec![human];
-    users.extend(people.others.iter().map(|name| member(name)));
+    users.extend(others);
     users.push(agent_user);
     Tenant {
         id: random::guid(),

@@ -23,10 +23,9 @@ pub(crate) struct Letter {
 /// `/sendMail`.
 pub(super) fn send_mail(mut call: Call<'_>, user: &User) -> Outcome {
     call.permit("POST /me/sendMail", &SEND, &SEND)?;
-    let body = call.body()?;
+    let body = call.arguments();
     let message = body
         .get("message")
-        .or_else(|| body.get("Message"))
         .filter(|message| message.is_object())
         .ok_or_else(|| Failure::new(400, "ErrorInvalidRequest", "The message is missing."))?;
     let mut made = shape::blank(&call, &user.id)?;
@@ -71,7 +70,7 @@ pub(super) fn create_reply(mut call: Call<'_>, owner: &ObjectId, id: &str, all: 
         "POST /me/messages/{id}/createReply"
     };
     call.permit(operation, &WRITE, &WRITE)?;
-    let body = call.ask.json().unwrap_or_default();
+    let body = call.arguments();
     let made = answer_to(&call, owner, id, &body, all)?;
     let drafts = folders::id_of(&call, owner, "drafts")?;
     let new_id = store(&mut call, owner, &drafts, made, Vec::new())?;
@@ -82,7 +81,7 @@ pub(super) fn create_reply(mut call: Call<'_>, owner: &ObjectId, id: &str, all: 
 /// `/messages/{id}/reply` and `replyAll`.
 pub(super) fn reply(mut call: Call<'_>, owner: &ObjectId, id: &str, all: bool) -> Outcome {
     call.permit("POST /me/messages/{id}/reply", &SEND, &SEND)?;
-    let body = call.ask.json().unwrap_or_default();
+    let body = call.arguments();
     let made = answer_to(&call, owner, id, &body, all)?;
     dispatch(&mut call, owner, made, Vec::new(), true)?;
     Ok(Answer::empty(202))

@@ -110,9 +110,8 @@ pub(super) fn delta(call: &mut Call<'_>, owner: &ObjectId, folder: &str) -> Outc
         "skiptoken",
         "deltatoken",
     ];
-    let mut body = json!({
-        "@odata.context": call.context("Collection(message)"),
-    });
+    let mut body = json!({});
+    call.annotate(&mut body, "Collection(message)");
     if more {
         let link = odata::link(call.ask, &[("$skiptoken", &next.token())], &drop);
         body["@odata.nextLink"] = link.into();

@@ -145,10 +145,10 @@ pub(super) fn shown(call: &Call<'_>, mail: &Mail, immutable: bool) -> Value {
     } else {
         &mail.id
     };
-    out.insert(
-        "@odata.etag".to_owned(),
-        format!("W/\"{}\"", mail.sequence).into(),
-    );
+    if call.annotated() {
+        let etag = format!("W/\"{}\"", mail.sequence);
+        out.insert("@odata.etag".to_owned(), etag.into());
+    }
     out.insert("id".to_owned(), id.as_str().into());
     out.extend(mail.shown.clone());
     out.insert("parentFolderId".to_owned(), mail.folder.as_str().into());

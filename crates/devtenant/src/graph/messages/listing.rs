@@ -76,9 +76,9 @@ pub(super) fn list(call: &Call<'_>, chat: &str) -> Outcome {
         .map(|message| shown(call, chat, message))
         .collect::<Result<Vec<Value>, _>>()?;
     let mut body = json!({
-        "@odata.context": call.context("chats('{id}')/messages"),
         "@odata.count": values.len(),
     });
+    call.annotate(&mut body, "chats('{id}')/messages");
     if let Some(last) = messages.last().filter(|_| more) {
         let token = base64_url(by.of(last).to_string().as_bytes());
         body["@odata.nextLink"] = odata::link(call.ask, &[("$skiptoken", &token)], &[]).into();
