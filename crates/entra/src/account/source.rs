@@ -1,0 +1,344 @@
+//! Where each token comes from.
+
+use futures_util::future::BoxFuture;
+use legation_core::{OpContext, Secret};
+
+use super::Account;
+use crate::broker::{Application, Ask, Proof};
+use crate::error::{Meaning, SignInError, Step};
+use crate::oauth::{Grant, GrantKind, Prover};
+use crate::token::{Role, Source, Token, TokenKey};
+
+/// A client that acts on behalf of a person, with its proof.
+struct Middle {
+    role: Role,
+    step: Step,
+    refresh_step: Step,
+    client_id: Box<str>,
+    prover: Prover,
+}
+
+impl Source for Account {
+    fn fetch<'a>(
+        &'a self,
+        ctx: &'a OpContext,
+        key: &'a TokenKey,
+        claims: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Token, SignInError>> {
+        // Boxed, because one token is got with another.
+        Box::pin(async move {
+            let grant = self.grant(ctx, key, claims).await?;
+            let clock = self.http().clock();
+            Ok(Token::new(&grant, clock.now(), clock.wall()))
+        })
+    }
+}
+
+// === impl Account ===
+
+impl Account {
+    async fn grant(
+        &self,
+        ctx: &OpContext,
+        key: &TokenKey,
+        claims: Option<&str>,
+    ) -> Result<Grant, SignInError> {
+        match key.role {
+            Role::Human => self.human(ctx, &key.scope, claims).await,
+            Role::Administrator => Err(self.not_signed_in(Role::Administrator)),
+            Role::OnBehalf => {
+                let client_id = self.needed(self.settings().middle_tier(), "api_client_id")?;
+                let prover = self.prove(ctx, Application::MiddleTier, client_id).await?;
+                let middle = Middle {
+                    role: key.role,
+                    step: Step::OnBehalfOf,
+                    refresh_step: Step::Refresh,
+                    client_id: client_id.into(),
+                    prover,
+                };
+                self.on_behalf(ctx, &middle, &key.scope, claims).await
+            }
+            Role::AgentOnBehalf => {
+                let middle = Middle {
+                    role: key.role,
+                    step: Step::AgentOnBehalfOf,
+                    refresh_step: Step::AgentRefresh,
+                    client_id: self.agent_id()?,
+                    prover: self.first_hop(ctx).await?,
+                };
+                self.on_behalf(ctx, &middle, &key.scope, claims).await
+            }
+            Role::AgentUser => self.agent_user(ctx, &key.scope, claims).await,
+            Role::Agent => {
+                let kind = GrantKind::ClientCredentials { scope: &key.scope };
+                self.as_agent(ctx, &kind, claims).await
+            }
+            Role::AgentExchange => {
+                let kind = GrantKind::ClientCredentials { scope: &key.scope };
+                self.as_agent(ctx, &kind, None).await
+            }
+            Role::Blueprint => {
+                let kind = GrantKind::ClientCredentials { scope: &key.scope };
+                let step = Step::ClientCredentials;
+                self.as_blueprint(ctx, step, &kind, claims).await
+            }
+            Role::AgentApplication => {
+                let agent = self.agent_id()?;
+                let kind = GrantKind::ForAgent { agent: &agent };
+                let step = Step::AgentApplication;
+                self.as_blueprint(ctx, step, &kind, None).await
+            }
+        }
+    }
+
+    /// A person's token for our own application, by the last sign-in.
+    async fn human(
+        &self,
+        ctx: &OpContext,
+        scope: &str,
+        claims: Option<&str>,
+    ) -> Result<Grant, SignInError> {
+        let kept = self.kept(Role::Human).await?;
+        let token = kept.ok_or_else(|| self.not_signed_in(Role::Human))?;
+        let client_id = self.public_client()?;
+        let kind = GrantKind::Refresh {
+            token: &token,
+            scope,
+        };
+        let oauth = &self.inner.oauth;
+        let answer = oauth
+            .token(
+                ctx,
+                Step::Refresh,
+                client_id,
+                &Prover::Public,
+                &kind,
+                claims,
+            )
+            .await;
+        if let Err(error) = &answer
+            && is_over(error)
+        {
+            self.forget_kept(Role::Human).await?;
+        }
+        let grant = answer?;
+        self.rotate(Role::Human, &grant).await?;
+        Ok(grant)
+    }
+
+    /// On behalf of the person: by the last exchange if it still holds, else
+    /// by exchanging the person's token.
+    async fn on_behalf(
+        &self,
+        ctx: &OpContext,
+        middle: &Middle,
+        scope: &str,
+        claims: Option<&str>,
+    ) -> Result<Grant, SignInError> {
+        if let Some(token) = self.kept(middle.role).await? {
+            let kind = GrantKind::Refresh {
+                token: &token,
+                scope,
+            };
+            match self.as_middle(ctx, middle, true, &kind, claims).await {
+                Err(error) if is_over(&error) => self.forget_kept(middle.role).await?,
+                other => return other,
+            }
+        }
+        let key = self.key_of(Role::Human);
+        let human = self.token(ctx, &key).await.map_err(unshared)?;
+        let exchange = |assertion: &Secret| {
+            let assertion = assertion.clone();
+            async move {
+                let kind = GrantKind::OnBehalfOf {
+                    assertion: &assertion,
+                    scope,
+                };
+                self.as_middle(ctx, middle, false, &kind, claims).await
+            }
+        };
+        match exchange(human.secret()).await {
+            // Clocks differ: one more with a token that was made just now.
+            Err(SignInError::Refused(refusal))
+                if refusal.meaning() == Meaning::ExpiredAssertion =>
+            {
+                let newer = self.replace_token(ctx, &key, &human, None).await;
+                exchange(newer.map_err(unshared)?.secret()).await
+            }
+            other => other,
+        }
+    }
+
+    async fn as_middle(
+        &self,
+        ctx: &OpContext,
+        middle: &Middle,
+        is_refresh: bool,
+        kind: &GrantKind<'_>,
+        claims: Option<&str>,
+    ) -> Result<Grant, SignInError> {
+        let step = match is_refresh {
+            true => middle.refresh_step,
+            false => middle.step,
+        };
+        let (client_id, prover) = (&middle.client_id, &middle.prover);
+        let oauth = &self.inner.oauth;
+        let grant = oauth
+            .token(ctx, step, client_id, prover, kind, claims)
+            .await?;
+        self.rotate(middle.role, &grant).await?;
+        Ok(grant)
+    }
+
+    /// The third hop: the agent becomes its own user.
+    async fn agent_user(
+        &self,
+        ctx: &OpContext,
+        scope: &str,
+        claims: Option<&str>,
+    ) -> Result<Grant, SignInError> {
+        let user = self.needed(self.settings().agent_user.as_deref(), "agent_user")?;
+        let prover = self.first_hop(ctx).await?;
+        let key = self.key_of(Role::AgentExchange);
+        let second = self.token(ctx, &key).await.map_err(unshared)?;
+        let kind = GrantKind::AgentUser {
+            credential: second.secret(),
+            user,
+            scope,
+        };
+        let agent = self.agent_id()?;
+        let oauth = &self.inner.oauth;
+        oauth
+            .token(ctx, Step::AgentUser, &agent, &prover, &kind, claims)
+            .await
+    }
+
+    /// As the agent itself, which proves itself by the first hop's token.
+    async fn as_agent(
+        &self,
+        ctx: &OpContext,
+        kind: &GrantKind<'_>,
+        claims: Option<&str>,
+    ) -> Result<Grant, SignInError> {
+        let agent = self.agent_id()?;
+        let prover = self.first_hop(ctx).await?;
+        let oauth = &self.inner.oauth;
+        let step = Step::AgentIdentity;
+        oauth.token(ctx, step, &agent, &prover, kind, claims).await
+    }
+
+    async fn as_blueprint(
+        &self,
+        ctx: &OpContext,
+        step: Step,
+        kind: &GrantKind<'_>,
+        claims: Option<&str>,
+    ) -> Result<Grant, SignInError> {
+        let blueprint = self.found().blueprint_id;
+        let blueprint = self.needed(blueprint.as_deref(), "blueprint_id")?;
+        let prover = self.prove(ctx, Application::Blueprint, blueprint).await?;
+        let oauth = &self.inner.oauth;
+        oauth
+            .token(ctx, step, blueprint, &prover, kind, claims)
+            .await
+    }
+
+    /// The first hop's token, as the proof of the agent.
+    async fn first_hop(&self, ctx: &OpContext) -> Result<Prover, SignInError> {
+        let key = self.key_of(Role::AgentApplication);
+        let first = self.token(ctx, &key).await.map_err(unshared)?;
+        Ok(Prover::Assertion(first.secret().clone()))
+    }
+
+    /// Whether the blueprint can prove itself. Asked of a broker elsewhere it
+    /// costs an assertion.
+    pub(crate) async fn can_prove_blueprint(&self, ctx: &OpContext, client_id: &str) -> bool {
+        self.prove(ctx, Application::Blueprint, client_id)
+            .await
+            .is_ok()
+    }
+
+    async fn prove(
+        &self,
+        ctx: &OpContext,
+        application: Application,
+        client_id: &str,
+    ) -> Result<Prover, SignInError> {
+        let ask = Ask {
+            account: self.name().into(),
+            application,
+            client_id: client_id.into(),
+            audience: self.inner.oauth.token_endpoint().into(),
+            now: self.http().wall(),
+        };
+        let proof = self.inner.broker.prove(ctx, &ask).await;
+        match proof.map_err(|source| SignInError::Broker { source })? {
+            Proof::Secret(secret) => Ok(Prover::Secret(secret)),
+            Proof::Assertion(assertion) => Ok(Prover::Assertion(assertion)),
+        }
+    }
+
+    /// Entra ID gives a new refresh token with every answer.
+    async fn rotate(&self, role: Role, grant: &Grant) -> Result<(), SignInError> {
+        match &grant.refresh_token {
+            Some(token) => {
+                let kept = self.inner.vault.keep(role, token).await;
+                kept.map_err(|source| SignInError::Store { source })
+            }
+            None => Ok(()),
+        }
+    }
+
+    async fn kept(&self, role: Role) -> Result<Option<Secret>, SignInError> {
+        let kept = self.inner.vault.refresh_token(role).await;
+        kept.map_err(|source| SignInError::Store { source })
+    }
+
+    pub(super) async fn forget_kept(&self, role: Role) -> Result<(), SignInError> {
+        let gone = self.inner.vault.forget(role).await;
+        gone.map(drop)
+            .map_err(|source| SignInError::Store { source })
+    }
+
+    pub(crate) fn agent_id(&self) -> Result<Box<str>, SignInError> {
+        let found = self.found().agent_id;
+        found.ok_or_else(|| SignInError::AgentIdNotAvailable {
+            account: self.name().into(),
+            why: "none is configured and none was found".to_owned(),
+        })
+    }
+
+    fn needed<'a>(
+        &self,
+        value: Option<&'a str>,
+        key: &'static str,
+    ) -> Result<&'a str, SignInError> {
+        value.ok_or_else(|| SignInError::NotConfigured {
+            account: self.name().into(),
+            key,
+        })
+    }
+
+    fn not_signed_in(&self, role: Role) -> SignInError {
+        SignInError::NotSignedIn {
+            account: self.name().into(),
+            who: role.as_str(),
+        }
+    }
+}
+
+/// Whether what was kept will never work again.
+fn is_over(error: &SignInError) -> bool {
+    let over = |refusal: &crate::error::Refusal| {
+        matches!(
+            refusal.meaning(),
+            Meaning::Revoked | Meaning::Inactive | Meaning::TooOld | Meaning::BadAssertion
+        ) || (&*refusal.error == "invalid_grant" && refusal.meaning() == Meaning::Other)
+    };
+    error.refusal().is_some_and(over)
+}
+
+/// A failure that others may hold too, as one's own.
+pub(super) fn unshared(error: std::sync::Arc<SignInError>) -> SignInError {
+    std::sync::Arc::try_unwrap(error).unwrap_or_else(SignInError::Shared)
+}

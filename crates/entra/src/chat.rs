@@ -1,0 +1,189 @@
+//! The one-to-one chat of an agent and its human: connecting, reading,
+//! sending, changing, presence.
+//!
+//! What comes from Teams is data. It is given as text with its sender, and
+//! nothing in it is obeyed here.
+
+mod compose;
+mod error;
+mod incoming;
+mod news;
+mod presence;
+mod send;
+mod turns;
+mod wire;
+
+use legation_core::{OpContext, Wall};
+use serde_json::json;
+
+use crate::account::{Account, Acting};
+use crate::base::{query_value, segment};
+use crate::graph::Graph;
+
+pub use compose::{Body, MESSAGE_MAX, Mention, Outgoing};
+pub use error::ChatError;
+pub use incoming::{Attachment, Kind, Message, Sender};
+pub use news::{News, OVERLAP_MS, Seen};
+pub use presence::Presence;
+pub use send::Sent;
+
+pub(crate) use turns::ChatTurns;
+
+use wire::{List, WireChat, WireUser};
+
+/// Most pages of messages that are read at once, fifty a page.
+const PAGES_MAX: usize = 40;
+
+/// The chats of whoever acts for an account.
+#[derive(Clone, Debug)]
+pub struct Chats {
+    graph: Graph,
+}
+
+/// A chat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chat {
+    /// Its id.
+    pub id: String,
+    /// Who acts in it, as a user.
+    pub me: String,
+    /// The other one.
+    pub human: String,
+}
+
+// === impl Account ===
+
+impl Account {
+    /// The chats of whoever acts.
+    #[must_use]
+    pub fn chats(&self) -> Chats {
+        Chats {
+            graph: self.graph(),
+        }
+    }
+}
+
+// === impl Chats ===
+
+impl Chats {
+    /// The chat with the account's human: the one there is, or a new one. For
+    /// a pair Teams has one chat, however often it is asked to make it.
+    ///
+    /// # Errors
+    /// See [`ChatError`].
+    pub async fn connect(&self, ctx: &OpContext) -> Result<Chat, ChatError> {
+        let account = self.graph.account();
+        let human = account.settings().human.clone();
+        let human = human.ok_or_else(|| ChatError::NoHuman {
+            account: account.name().into(),
+        })?;
+        self.connect_with(ctx, &human).await
+    }
+
+    /// The chat with this user, by id or sign-in name.
+    ///
+    /// # Errors
+    /// See [`ChatError`].
+    pub async fn connect_with(&self, ctx: &OpContext, human: &str) -> Result<Chat, ChatError> {
+        let me = self.me(ctx).await?;
+        if me.eq_ignore_ascii_case(human) {
+            return Err(ChatError::Alone {
+                acting: self.graph.account().acting(),
+            });
+        }
+        let member = |user: &str| {
+            let quoted = user.replace('\'', "''");
+            json!({
+                "@odata.type": "#microsoft.graph.aadUserConversationMember",
+                "roles": ["owner"],
+                "user@odata.bind": format!(
+                    "{}/v1.0/users('{quoted}')", self.graph.account().graph_resource()
+                ),
+            })
+        };
+        let body = json!({ "chatType": "oneOnOne", "members": [member(&me), member(human)] });
+        let chat: WireChat = self
+            .graph
+            .post_again(ctx, "/chats", Some(body))
+            .await
+            .map_err(|source| ChatError::Graph { source })?;
+        Ok(Chat {
+            id: chat.id,
+            me,
+            human: human.to_owned(),
+        })
+    }
+
+    /// The messages that were written or changed after `since`, oldest first.
+    /// Ask with some overlap ([`OVERLAP_MS`]) and sort out what was seen with
+    /// [`Seen`]: Teams' clocks are several.
+    ///
+    /// # Errors
+    /// See [`ChatError`].
+    pub async fn messages(
+        &self,
+        ctx: &OpContext,
+        chat: &str,
+        since: Option<Wall>,
+    ) -> Result<Vec<Message>, ChatError> {
+        let mut path = format!(
+            "/chats/{}/messages?$top=50&$orderby={}",
+            segment(chat),
+            query_value("lastModifiedDateTime desc"),
+        );
+        if let Some(since) = since {
+            // A filter on another property than the order's is ignored.
+            let filter = format!("lastModifiedDateTime gt {since}");
+            path.push_str("&$filter=");
+            path.push_str(&query_value(&filter));
+        }
+        let list = match since {
+            Some(_) => self.graph.list(ctx, &path, PAGES_MAX).await,
+            // Without a time the newest are enough.
+            None => self
+                .graph
+                .get(ctx, &path)
+                .await
+                .map(|page: List| page.value),
+        };
+        let list = list.map_err(|source| ChatError::Graph { source })?;
+        let mut messages: Vec<Message> = list.into_iter().filter_map(Message::from_wire).collect();
+        messages.sort_by(|a, b| a.modified.cmp(&b.modified).then_with(|| a.id.cmp(&b.id)));
+        Ok(messages)
+    }
+
+    /// The id of the user who acts.
+    ///
+    /// # Errors
+    /// See [`ChatError`].
+    pub async fn me(&self, ctx: &OpContext) -> Result<String, ChatError> {
+        let account = self.graph.account();
+        if let Some(id) = account.known().and_then(|known| known.user_id) {
+            return Ok(id);
+        }
+        let who = account.whoami(ctx).await;
+        if let Some(id) = who.map_err(|source| ChatError::SignIn { source })?.user_id {
+            return Ok(id);
+        }
+        // A token that says nothing of its user; Graph knows.
+        let user: WireUser = self
+            .graph
+            .get(ctx, "/me?$select=id")
+            .await
+            .map_err(|source| ChatError::Graph { source })?;
+        Ok(user.id)
+    }
+}
+
+/// Whether a message can have been written by whoever acts, or by the human.
+/// As the application on behalf of a person both are one user.
+impl Acting {
+    /// Whether agent and human are two users.
+    #[must_use]
+    pub fn is_somebody_else(self) -> bool {
+        self == Self::AgentUser
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! Sign-ins that outlive the process. Only what renews a token is kept; tokens
+//! themselves are not worth a place on a disk.
+
+use std::sync::Arc;
+
+use legation_core::Secret;
+use legation_keystore::{SecretStore, SecretsError};
+
+use super::Role;
+
+/// The sign-ins of one account.
+#[derive(Clone, Debug)]
+pub(crate) struct Vault {
+    store: Arc<SecretStore>,
+    account: Box<str>,
+}
+
+// === impl Vault ===
+
+impl Vault {
+    pub(crate) fn new(store: Arc<SecretStore>, account: &str) -> Self {
+        Self {
+            store,
+            account: account.into(),
+        }
+    }
+
+    pub(crate) async fn refresh_token(&self, role: Role) -> Result<Option<Secret>, SecretsError> {
+        let name = self.name(role);
+        self.blocking(move |store| store.get(&name)).await
+    }
+
+    pub(crate) async fn keep(&self, role: Role, token: &Secret) -> Result<(), SecretsError> {
+        let (name, token) = (self.name(role), token.clone());
+        self.blocking(move |store| store.put(&name, &token)).await
+    }
+
+    pub(crate) async fn forget(&self, role: Role) -> Result<bool, SecretsError> {
+        let name = self.name(role);
+        self.blocking(move |store| store.delete(&name)).await
+    }
+
+    fn name(&self, role: Role) -> String {
+        format!("entra/{}/refresh/{}", self.account, role.as_str())
+    }
+
+    /// The store reads and writes files; that is not for a thread that serves
+    /// others.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&SecretStore) -> Result<T, SecretsError> + Send + 'static,
+    ) -> Result<T, SecretsError> {
+        let store = Arc::clone(&self.store);
+        match tokio::task::spawn_blocking(move || work(&store)).await {
+            Ok(result) => result,
+            Err(error) => Err(SecretsError::Read {
+                path: "secrets".into(),
+                source: std::io::Error::other(error.to_string()),
+            }),
+        }
+    }
+}
