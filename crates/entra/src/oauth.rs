@@ -213,4 +213,4 @@ pub(crate) fn wiped(bytes: zeroize::Zeroizing<Vec<u8>>) -> Bytes {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -67,6 +67,11 @@ impl SigningKey {
         })
     }
 
+    #[cfg(test)]
+    pub(super) fn public(&self) -> Vec<u8> {
+        self.pair.public().as_ref().to_vec()
+    }
+
     /// Signs an assertion.
     ///
     /// # Errors

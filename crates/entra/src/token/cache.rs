@@ -66,7 +66,9 @@ impl TokenCache {
         if let Some(token) = slot.fresh(self.clock.now()) {
             return Ok(token);
         }
-        slot.shared_failure(arrived)?;
+        if let Err(error) = slot.shared_failure(arrived) {
+            return slot.last_use(error, self.clock.now());
+        }
         self.renew(ctx, &slot, key, None, source).await
     }
 
@@ -111,16 +113,11 @@ impl TokenCache {
                 let now = self.clock.now();
                 // Of a cancelled caller the next one makes its own attempt.
                 let is_own = matches!(error, SignInError::Cancelled { .. });
-                let passing = matches!(
-                    error,
-                    SignInError::Unreachable { .. } | SignInError::RateLimited { .. }
-                );
                 let error = Arc::new(error);
                 if !is_own {
                     slot.fail(Some((now, Arc::clone(&error))));
                 }
-                let last = slot.current().filter(|token| token.left(now) > LAST_USE);
-                last.filter(|_| passing).ok_or(error)
+                slot.last_use(error, now)
             }
         }
     }
@@ -214,5 +211,19 @@ impl Slot {
             Some((at, error)) if *at >= arrived => Err(Arc::clone(error)),
             _ => Ok(()),
         }
+    }
+
+    /// The token there is, in place of a failure that passes.
+    fn last_use(
+        &self,
+        error: Arc<SignInError>,
+        now: Instant,
+    ) -> Result<Arc<Token>, Arc<SignInError>> {
+        let passes = matches!(
+            *error,
+            SignInError::Unreachable { .. } | SignInError::RateLimited { .. }
+        );
+        let last = self.current().filter(|token| token.left(now) > LAST_USE);
+        last.filter(|_| passes).ok_or(error)
     }
 }
