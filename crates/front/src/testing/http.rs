@@ -201,6 +201,31 @@ impl Client {
         true
     }
 
+    /// Waits until the front has taken everything that was sent to it out of its
+    /// socket, as the kernel's table of connections says.
+    pub(crate) async fn is_taken(&self) {
+        let own = self.stream.local_addr().expect("an address").port();
+        let ends = (format!(":{:04X}", self.port), format!(":{own:04X}"));
+        let taken = || {
+            let table = std::fs::read_to_string("/proc/net/tcp").expect("Linux has /proc");
+            table.lines().any(|line| {
+                let fields: Vec<&str> = line.split_whitespace().collect();
+                // local_address rem_address st tx_queue:rx_queue, after a number.
+                matches!(&fields[..], [_, local, remote, _, queues, ..]
+                    if local.ends_with(&ends.0)
+                        && remote.ends_with(&ends.1)
+                        && queues.ends_with(":00000000"))
+            })
+        };
+        let wait = async {
+            while !taken() {
+                // tidy: the kernel's table has nobody to tell of its change.
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(HUNG, wait).await.expect("taken");
+    }
+
     async fn more(&mut self) -> bool {
         let mut buffer = vec![0; 64 * 1024];
         let read = tokio::time::timeout(HUNG, self.stream.read(&mut buffer))

@@ -231,6 +231,7 @@ async fn an_idle_instance_ends_and_the_next_call_starts_another() {
         );
         let wait = async {
             while server.open.load(Ordering::SeqCst) > 0 {
+                // tidy: the count has nobody to tell of its change.
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         };
