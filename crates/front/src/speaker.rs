@@ -36,7 +36,7 @@ pub(crate) struct Modern {
 pub(crate) struct Claim {
     pub(crate) version: Box<str>,
     pub(crate) capabilities: Raw,
-    info: Option<Raw>,
+    pub(crate) info: Option<Raw>,
     level: Option<Raw>,
 }
 

@@ -359,6 +359,14 @@ impl Gate {
         Ok(listing)
     }
 
+    /// Whether an endpoint exists for a caller, whose credential was looked at.
+    ///
+    /// # Errors
+    /// A [`Refusal`] when it does not.
+    pub fn endpoint(&self, caller: &Caller, endpoint: &Endpoint) -> Result<(), Refusal> {
+        Ok(self.servers.endpoint(caller, endpoint)?)
+    }
+
     /// What an endpoint says of itself.
     ///
     /// # Errors

@@ -134,6 +134,17 @@ pub trait ServerSet: Send + Sync + fmt::Debug {
     /// When there is no such endpoint.
     fn describe(&self, caller: &Caller, endpoint: &Endpoint) -> Result<Description, Unresolved>;
 
+    /// Whether an endpoint exists for a caller.
+    ///
+    /// # Errors
+    /// When there is no such endpoint.
+    fn endpoint(&self, caller: &Caller, endpoint: &Endpoint) -> Result<(), Unresolved> {
+        match endpoint {
+            Endpoint::All => Ok(()),
+            Endpoint::Server(_) | Endpoint::View(_) => self.describe(caller, endpoint).map(drop),
+        }
+    }
+
     /// Whether a server's changes concern an endpoint.
     fn covers(&self, caller: &Caller, endpoint: &Endpoint, server: &ServerName) -> bool;
 

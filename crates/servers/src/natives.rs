@@ -278,6 +278,13 @@ impl ServerSet for Natives {
         Ok(theirs)
     }
 
+    fn endpoint(&self, caller: &Caller, endpoint: &Endpoint) -> Result<(), Unresolved> {
+        match endpoint {
+            Endpoint::Server(name) if self.native(name).is_some() => Ok(()),
+            _ => self.others.endpoint(caller, endpoint),
+        }
+    }
+
     fn covers(&self, caller: &Caller, endpoint: &Endpoint, server: &ServerName) -> bool {
         self.others.covers(caller, endpoint, server)
     }

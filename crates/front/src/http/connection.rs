@@ -51,6 +51,7 @@ pub(super) struct Connection {
 pub(super) struct Recent {
     pub(super) client: ClientId,
     pub(super) declared: Raw,
+    pub(super) info: Option<Raw>,
     pub(super) capabilities: Arc<ClientCapabilities>,
     pub(super) seat: SeatId,
 }

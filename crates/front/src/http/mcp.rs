@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Method, StatusCode};
+use legation_core::{Caller, SeatId};
 use legation_gate::Endpoint;
 use legation_wire::headers;
 use legation_wire::json::{Limits, Raw};
-use legation_wire::message::{Message, MessageError, Parsed};
+use legation_wire::message::{ErrorObject, Message, MessageError, Parsed};
 use legation_wire::meta;
 use legation_wire::revision::Revision;
 
@@ -15,6 +16,8 @@ use super::guard::Accepts;
 use super::reply::{self, Reply};
 use super::route::{Asked, Begun, PostTo};
 use super::{guard, legacy, modern};
+use crate::dispatch::refused;
+use crate::intake::{bare_error, error_bytes};
 
 /// A message that was read, with what its answer must look like.
 #[derive(Debug)]
@@ -29,8 +32,15 @@ pub(super) struct Posted {
 pub(super) fn begin(asked: &Asked<'_>, endpoint: Endpoint) -> Result<PostTo, Reply> {
     match asked.head.method {
         Method::POST => {}
-        Method::GET => return Err(legacy::listen(asked, &endpoint)),
-        Method::DELETE => return Err(legacy::end(asked, &endpoint)),
+        Method::GET | Method::DELETE => {
+            if let Err(error) = known(asked, &endpoint) {
+                return Err(reply::json(StatusCode::NOT_FOUND, bare_error(&error)));
+            }
+            return Err(match asked.head.method {
+                Method::GET => legacy::listen(asked, &endpoint),
+                _ => legacy::end(asked, &endpoint),
+            });
+        }
         _ => return Err(reply::not_allowed("GET, POST, DELETE")),
     }
     let accepts = guard::accept(asked.head)?;
@@ -55,7 +65,15 @@ pub(super) fn finish(asked: Asked<'_>, endpoint: Endpoint, accepts: Accepts, bod
         bytes: asked.connection.shared.settings.body_max,
         ..Limits::CLIENT
     };
-    match Message::parse(body, &limits) {
+    let parsed = Message::parse(body, &limits);
+    if let Err(error) = known(&asked, &posted.endpoint) {
+        let answer = match parsed {
+            Ok(Parsed::One(Message::Request(request))) => error_bytes(Some(request.id), error),
+            _ => bare_error(&error),
+        };
+        return Begun::Reply(reply::json(StatusCode::NOT_FOUND, answer));
+    }
+    match parsed {
         Ok(Parsed::One(Message::Request(request)))
             if is_modern(&posted, &request.method, request.params.as_ref()) =>
         {
@@ -67,11 +85,27 @@ pub(super) fn finish(asked: Asked<'_>, endpoint: Endpoint, accepts: Accepts, bod
     }
 }
 
+/// Whether the path leads anywhere for this client. A server or a view that does not exist is no
+/// MCP endpoint, so the answer is HTTP's (RFC 9110, section 15.5.5), whatever the revision.
+fn known(asked: &Asked<'_>, endpoint: &Endpoint) -> Result<(), ErrorObject> {
+    if *endpoint == Endpoint::All {
+        return Ok(());
+    }
+    let caller = Caller {
+        principal: asked.principal.clone(),
+        seat: SeatId::new(""),
+        workspace: None,
+    };
+    let gate = &asked.connection.shared.gate;
+    gate.endpoint(&caller, endpoint)
+        .map_err(|refusal| refused(&refusal))
+}
+
 /// The answer to a text that is no message.
 pub(super) fn malformed(error: &MessageError) -> Reply {
     let body: Bytes = match &error.id {
         Some(_) => error.to_response().to_bytes(),
-        None => crate::intake::bare_error(&error.to_error()),
+        None => bare_error(&error.to_error()),
     };
     reply::json(StatusCode::BAD_REQUEST, body)
 }

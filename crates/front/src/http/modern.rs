@@ -146,26 +146,34 @@ fn mirrored(
         .tool(shared.servers(), caller, &posted.endpoint, &name)
 }
 
-/// The seat of a client that has no connection of its own: its credential and
-/// what it declares. The same declaration is read once per connection.
+/// The seat of a client that has no connection of its own: its credential, what
+/// it is and what it declares. A revision without sessions shows no more, so
+/// programs that are equal in all of it are one client, with one instance of
+/// each server that has them: who wants two gives them a credential each, or
+/// has them come by way of the bridge. The same declaration is read once per
+/// connection.
 fn seat(asked: &Asked<'_>, claim: &Claim, posted: &Posted) -> Recent {
     let client = &asked.principal.client;
     if let Some(recent) = asked.connection.recent()
         && recent.client == *client
         && recent.declared == claim.capabilities
+        && recent.info == claim.info
     {
         return recent;
     }
     let revision = posted
         .revision
         .unwrap_or(legation_wire::revision::Revision::LATEST);
+    let info = claim.info.as_ref();
     let digest = digest(&[
         client.as_str().as_bytes(),
         claim.capabilities.sha256_input(),
+        info.map_or(&[], Raw::sha256_input),
     ]);
     let recent = Recent {
         client: client.clone(),
         declared: detached(&claim.capabilities),
+        info: info.map(Raw::detached),
         capabilities: Arc::new(ClientCapabilities::from_raw(&claim.capabilities, revision)),
         seat: SeatId::new(legation_core::id::hex(&digest[..16])),
     };

@@ -387,11 +387,28 @@ async fn a_session_belongs_to_its_credential_its_path_and_its_headers() {
         404
     );
     assert_eq!(foreign.request("GET /mcp", &session, "").await.status, 404);
-    let nowhere = client
-        .request("POST /mcp/s/none", "", &initialize("2025-11-25", "{}"))
-        .await;
-    assert_eq!(nowhere.code(), -32602);
-    assert!(nowhere.header("mcp-session-id").is_none());
+    for path in ["/mcp/s/none", "/mcp/s/fake2"] {
+        for text in [
+            initialize("2025-11-25", "{}"),
+            crate::testing::modern(1, "tools/list", "{}", ""),
+        ] {
+            let nowhere = client.request(&format!("POST {path}"), "", &text).await;
+            assert_eq!((nowhere.status, nowhere.code()), (404, -32602), "{path}");
+            assert_eq!(nowhere.json().get("id"), Some(Raw::int(1)), "{path}");
+            assert!(nowhere.header("mcp-session-id").is_none());
+            assert!(
+                nowhere.body.contains(r#"server named"#),
+                "{}",
+                nowhere.body
+            );
+        }
+        for method in ["GET", "DELETE"] {
+            let nowhere = client
+                .request(&format!("{method} {path}"), &session, "")
+                .await;
+            assert_eq!(nowhere.status, 404, "{method} {path}");
+        }
+    }
     rig.stop().await;
 }
 

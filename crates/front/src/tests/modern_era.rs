@@ -71,6 +71,37 @@ async fn discover_and_lists_carry_what_the_revision_asks_for() {
 }
 
 #[tokio::test]
+async fn a_seat_is_of_those_who_are_equal_in_all_they_say() {
+    let rig = Rig::start().await;
+    let list = |info: &str, capabilities: &str| {
+        modern(1, "tools/list", capabilities, "").replacen(
+            r#""_meta":{"#,
+            &format!(r#""_meta":{{"io.modelcontextprotocol/clientInfo":{{"name":"{info}","version":"1"}},"#),
+            1,
+        )
+    };
+    let (mut first, mut second) = (rig.client().await, rig.client().await);
+    let seats = |rig: &Rig| rig.fake.seats.lock().expect("sound").len();
+    for (info, capabilities, expected) in [
+        ("a", "{}", 1),
+        ("a", "{}", 1),
+        ("b", "{}", 2),
+        ("b", r#"{"sampling":{}}"#, 3),
+        ("a", "{}", 3),
+    ] {
+        for client in [&mut first, &mut second] {
+            let listed = client.modern(&list(info, capabilities)).await;
+            assert_eq!(listed.status, 200, "{}", listed.body);
+        }
+        assert_eq!(seats(&rig), expected, "{info} {capabilities}");
+    }
+    let mut foreign = rig.client_as("codex").await;
+    foreign.modern(&list("a", "{}")).await;
+    assert_eq!(seats(&rig), 4, "another credential");
+    rig.stop().await;
+}
+
+#[tokio::test]
 async fn what_a_request_must_say_is_checked_in_order() {
     let rig = Rig::start().await;
     let mut client = rig.client().await;

@@ -149,6 +149,15 @@ impl ServerSet for Host {
         self.inner.description(caller, endpoint)
     }
 
+    fn endpoint(&self, caller: &Caller, endpoint: &Endpoint) -> Result<(), Unresolved> {
+        match endpoint {
+            Endpoint::All => Ok(()),
+            Endpoint::Server(_) | Endpoint::View(_) => {
+                self.inner.servers(caller, endpoint).map(drop)
+            }
+        }
+    }
+
     fn covers(&self, caller: &Caller, endpoint: &Endpoint, server: &ServerName) -> bool {
         let roster = self.inner.roster.load();
         // A server that was just removed concerns those who saw it.
