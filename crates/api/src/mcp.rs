@@ -26,6 +26,10 @@ pub struct ListAnswer {
 pub struct Server {
     /// Its name in the configuration.
     pub name: String,
+    /// What tells it from every other: its name, and of a workspace server the folder behind `@`.
+    /// Commands take it as a name.
+    #[serde(default)]
+    pub label: String,
     /// What people call it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
@@ -56,6 +60,9 @@ pub struct Server {
     pub pid: Option<u32>,
     /// Instances running.
     pub instances: usize,
+    /// Calls under way.
+    #[serde(default)]
+    pub calls: usize,
     /// Restarts since the hub started.
     pub restarts: u64,
     /// Tools offered.
@@ -111,6 +118,9 @@ pub struct Logs {
     pub name: String,
     /// At most so many lines.
     pub lines: usize,
+    /// The folder the name is meant in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
 }
 
 /// The last lines of a server's standard error.
@@ -125,6 +135,9 @@ pub struct LogsAnswer {
 pub struct Enable {
     /// Which one.
     pub name: String,
+    /// The folder the name is meant in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
 }
 
 /// Stop a server for this run of the hub.
@@ -132,6 +145,9 @@ pub struct Enable {
 pub struct Disable {
     /// Which one.
     pub name: String,
+    /// The folder the name is meant in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
 }
 
 /// Stop and start a server, or all.
@@ -140,6 +156,9 @@ pub struct ReloadServer {
     /// Which one; all when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// The folder the name is meant in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
 }
 
 /// The tools clients see.
@@ -165,7 +184,7 @@ pub struct ToolsAnswer {
 pub struct Tool {
     /// The flat name clients call it by.
     pub name: String,
-    /// Whose it is.
+    /// Whose it is: the server's label.
     pub server: String,
     /// The server's own name for it.
     pub tool: String,
@@ -176,7 +195,7 @@ pub struct Tool {
 /// Call a tool as the owner.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Call {
-    /// The flat name, or `server/tool`.
+    /// The flat name, or `server/tool`, where the server may be named with its folder.
     pub name: String,
     /// The arguments, an object.
     pub arguments: Box<serde_json::value::RawValue>,

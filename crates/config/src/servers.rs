@@ -136,6 +136,17 @@ impl ServerSpec {
         self.display_name.as_deref().unwrap_or(self.name.as_str())
     }
 
+    /// What tells it from every other: its name, and the folder that a workspace server belongs to,
+    /// because two folders may each have one of a name.
+    pub fn label(&self) -> Box<str> {
+        match &self.source {
+            Source::Workspace { folder, .. } => {
+                format!("{}@{}", self.name, folder.display()).into()
+            }
+            Source::User { .. } | Source::Additional { .. } => self.name.as_str().into(),
+        }
+    }
+
     /// Whether the allow-list names `tool`, the upstream's own name.
     pub fn offers(&self, tool: &str) -> bool {
         self.tools

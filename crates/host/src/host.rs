@@ -20,6 +20,7 @@ use crate::instance::{Instance, Key, Phase};
 use crate::pins::{PinError, PinReview};
 use crate::port::Dialer;
 use crate::roster::Roster;
+use crate::server::Server;
 use crate::status::{ServerStatus, State, Summary};
 
 mod describe;
@@ -166,9 +167,10 @@ impl Host {
     pub fn pin_decide(&self, review: &PinReview, accept: bool, by: &str) -> Result<(), PinError> {
         let common = &self.inner.common;
         common.pins.decide(review, accept, by)?;
-        let name = review.server.split('@').next().unwrap_or_default();
-        for server in self.inner.roster.load().named(name) {
-            server.republish(common);
+        for server in self.inner.roster.load().all() {
+            if *server.spec.label() == *review.server {
+                server.republish(common);
+            }
         }
         Ok(())
     }
@@ -215,16 +217,37 @@ impl Host {
     /// The last lines of a server's log, oldest first.
     ///
     /// # Errors
-    /// When there is no server of that name.
-    pub fn logs(&self, name: &str, lines: usize) -> Result<Vec<String>, NoServer> {
+    /// When the name stands for no server; see [`NoServer`].
+    pub fn logs(
+        &self,
+        name: &str,
+        folder: Option<&Path>,
+        lines: usize,
+    ) -> Result<Vec<String>, NoServer> {
+        Ok(self.named(name, folder)?.log.tail(lines))
+    }
+
+    /// The server that a person in a folder means by a name, or by a name with
+    /// a folder.
+    ///
+    /// # Errors
+    /// When the name stands for no server; see [`NoServer`].
+    pub fn status_named(
+        &self,
+        name: &str,
+        folder: Option<&Path>,
+    ) -> Result<ServerStatus, NoServer> {
+        Ok(ServerStatus::of(&*self.named(name, folder)?))
+    }
+
+    fn named(&self, name: &str, folder: Option<&Path>) -> Result<Arc<Server>, NoServer> {
         let roster = self.inner.roster.load();
-        let mut named = roster.named(name).peekable();
-        if named.peek().is_none() {
-            return Err(NoServer {
-                name: name.to_owned(),
-            });
-        }
-        Ok(named.flat_map(|server| server.log.tail(lines)).collect())
+        let specs = roster.all().iter().map(|server| &*server.spec);
+        let meant = reconcile::meant(specs, name, folder)?;
+        let server = roster.all().iter().find(|server| *server.spec == *meant);
+        server.cloned().ok_or_else(|| NoServer::Unknown {
+            name: name.to_owned(),
+        })
     }
 
     /// The folders clients work in, now and as they change: their workspace

@@ -295,6 +295,11 @@ impl Instance {
         }
     }
 
+    /// How many calls are under way.
+    pub(crate) fn calls(&self) -> usize {
+        self.usage().calls.len()
+    }
+
     /// Whether no other client than this one can have caused what the server
     /// does now.
     pub(crate) fn is_only(&self, seat: &SeatId) -> bool {

@@ -12,7 +12,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use legation_config::{Instance as Mode, ServerSpec, Source};
+use legation_config::Instance as Mode;
 use legation_core::SharedClock;
 use legation_core::error::chain;
 use legation_filter::inspect::{self, Finding};
@@ -112,7 +112,7 @@ impl Pins {
 
     /// Compares definitions with what is pinned, and pins what was never seen.
     pub(crate) fn judge(&self, server: &Server, definitions: &Definitions) -> Pinned {
-        let owner = owner(&server.spec);
+        let owner = server.spec.label();
         let trusted = server.spec.trusted;
         let mut pinned = Pinned::default();
         let mut rows = Vec::new();
@@ -323,15 +323,6 @@ fn seen(definitions: &Definitions) -> impl Iterator<Item = Seen<'_>> {
         text,
     });
     lists.chain(instructions)
-}
-
-/// Whom pins belong to.
-fn owner(spec: &ServerSpec) -> Box<str> {
-    let name = &spec.name;
-    match &spec.source {
-        Source::Workspace { folder, .. } => format!("{name}@{}", folder.display()).into(),
-        Source::User { .. } | Source::Additional { .. } => name.as_str().into(),
-    }
 }
 
 #[cfg(test)]

@@ -54,6 +54,8 @@ pub struct ServerStatus {
     pub pid: Option<u32>,
     /// How many instances are connected.
     pub instances: usize,
+    /// How many calls are under way.
+    pub calls: usize,
     /// How often one had to be started again.
     pub restarts: u32,
     /// How many of its definitions nobody has agreed to.
@@ -150,6 +152,7 @@ impl ServerStatus {
                 .iter()
                 .filter_map(|instance| instance.live())
                 .count(),
+            calls: running.iter().map(|instance| instance.calls()).sum(),
             restarts: server.restarts(),
             waiting: shown.as_ref().map_or(0, |shown| shown.pinned.waiting()),
             warnings: server.log.warnings(),

@@ -16,11 +16,12 @@ use std::time::Duration;
 
 use clap::Subcommand;
 use legation_api::hub::Reload;
-use legation_api::mcp::{List, ListAnswer};
+use legation_api::mcp::{List, ListAnswer, Server};
 use legation_config::edit::EditError;
 use legation_config::servers::{self, Loaded};
 
-use crate::commands::hub;
+use crate::commands::{hub, workspace};
+use crate::table::printable;
 use crate::{CliError, Context, Exit};
 
 /// The commands of `legation mcp`.
@@ -76,6 +77,30 @@ pub(crate) fn cmd_mcp(context: &Context, command: McpCommand) -> Result<(), CliE
 
 /// How long a changed file may take to reach the running hub.
 const SETTLE_LIMIT: Duration = Duration::from_secs(2);
+
+/// How long a hub lets the calls of a server that is to end go on, in seconds.
+const DRAIN_S: u64 = 5;
+
+/// Says whose calls are waited for, before a command that ends a server, or every server.
+fn tell_calls(context: &Context, name: Option<&str>) {
+    let Ok(Some(mut client)) = hub(context) else {
+        return;
+    };
+    let Ok(list) = client.call(&List {
+        workspace: workspace(),
+    }) else {
+        return;
+    };
+    let meant = |server: &&Server| {
+        name.is_none_or(|name| server.name == name || server.label == name) && server.calls > 0
+    };
+    for server in list.servers.iter().filter(meant) {
+        let (label, calls) = (printable(&server.label), server.calls);
+        context.output.say(&format!(
+            "calls of {label} under way: {calls}; they get {DRAIN_S} s to end"
+        ));
+    }
+}
 
 /// Has the running hub read its files, and waits a moment until it is as
 /// `wanted`, so that the next command finds what this one did. The change

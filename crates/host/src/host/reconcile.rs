@@ -1,9 +1,10 @@
 //! Making what runs what the owner wants to run.
 
 use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
-use legation_config::{Problem, ServerSpec};
+use legation_config::{Problem, ServerSpec, Source};
 use legation_core::ServerName;
 use legation_gate::{HubEvent, ListKind};
 
@@ -16,17 +17,59 @@ use crate::server::Server;
 pub(crate) struct Wanted {
     pub(super) specs: Vec<ServerSpec>,
     pub(super) problems: Vec<Problem>,
-    /// Servers switched on or off by hand, until the configuration says
-    /// something else of them.
-    switched: HashMap<ServerName, bool>,
+    /// Servers switched on or off by hand, by label, until the configuration
+    /// says something else of them.
+    switched: HashMap<Box<str>, bool>,
 }
 
-/// There is no server of that name.
+/// A name that stands for no server, or for more than one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no server named {name:?}; nothing was changed")]
-pub struct NoServer {
-    /// The name given.
-    pub name: String,
+pub enum NoServer {
+    /// There is none.
+    #[error("there is no server named {name:?}; nothing was changed")]
+    Unknown {
+        /// The name given.
+        name: String,
+    },
+    /// Several folders have one of that name, and this is none of them.
+    #[error("{name:?} may be {}; nothing was changed", .labels.join(" or "))]
+    Ambiguous {
+        /// The name given.
+        name: String,
+        /// What each of them can be called.
+        labels: Vec<String>,
+    },
+}
+
+/// The server a person means: by its label, else the one that counts in the
+/// folder they are in, else the only one of that name.
+pub(crate) fn meant<'a>(
+    specs: impl IntoIterator<Item = &'a ServerSpec>,
+    name: &str,
+    folder: Option<&Path>,
+) -> Result<&'a ServerSpec, NoServer> {
+    let specs: Vec<&ServerSpec> = specs
+        .into_iter()
+        .filter(|spec| spec.name.as_str() == name || *spec.label() == *name)
+        .collect();
+    let in_folder = |spec: &&&ServerSpec| match &spec.source {
+        Source::Workspace { folder: own, .. } => folder.is_some_and(|here| here.starts_with(own)),
+        Source::User { .. } | Source::Additional { .. } => true,
+    };
+    let labelled = specs.iter().find(|spec| spec.name.as_str() != name);
+    let here = specs.iter().filter(in_folder);
+    let here = here.max_by_key(|spec| spec.source.rank());
+    match (labelled.or(here), &*specs) {
+        (Some(spec), _) => Ok(spec),
+        (None, [spec]) => Ok(spec),
+        (None, []) => Err(NoServer::Unknown {
+            name: name.to_owned(),
+        }),
+        (None, _) => Err(NoServer::Ambiguous {
+            name: name.to_owned(),
+            labels: specs.iter().map(|spec| spec.label().into()).collect(),
+        }),
+    }
 }
 
 // === impl NoServer ===
@@ -35,7 +78,10 @@ impl NoServer {
     /// What to do next.
     #[must_use]
     pub fn hint(&self) -> &'static str {
-        "`legation mcp list` shows the names"
+        match self {
+            Self::Unknown { .. } => "`legation mcp list` shows the names",
+            Self::Ambiguous { .. } => "name it with its folder, or run the command in that folder",
+        }
     }
 }
 
@@ -50,9 +96,10 @@ impl Host {
         {
             let mut wanted = self.wanted();
             let old = std::mem::replace(&mut wanted.specs, specs);
-            let changed = |name: &ServerName| {
-                let of =
-                    |specs: &[ServerSpec]| specs.iter().find(|spec| spec.name == *name).cloned();
+            let changed = |label: &str| {
+                let of = |specs: &[ServerSpec]| {
+                    specs.iter().find(|spec| *spec.label() == *label).cloned()
+                };
                 of(&old) != of(&wanted.specs)
             };
             let kept = wanted.switched.iter().filter(|(name, _)| !changed(name));
@@ -60,36 +107,42 @@ impl Host {
             wanted.switched = kept;
             wanted.problems = problems;
         }
-        self.reconcile(None).await;
+        self.reconcile(|_| false).await;
     }
 
     /// Starts or stops a server until its configuration changes.
     ///
     /// # Errors
-    /// When there is none of that name.
-    pub async fn switch(&self, name: &str, on: bool) -> Result<(), NoServer> {
-        let known = self.known(name)?;
+    /// When the name stands for none; see [`NoServer`].
+    pub async fn switch(
+        &self,
+        name: &str,
+        folder: Option<&Path>,
+        on: bool,
+    ) -> Result<(), NoServer> {
+        let known = self.known(name, folder)?;
         self.wanted().switched.insert(known, on);
-        self.reconcile(None).await;
+        self.reconcile(|_| false).await;
         Ok(())
     }
 
     /// Stops a server and starts it again.
     ///
     /// # Errors
-    /// When there is none of that name.
-    pub async fn reload(&self, name: &str) -> Result<(), NoServer> {
-        let known = self.known(name)?;
-        self.reconcile(Some(&known)).await;
+    /// When the name stands for none; see [`NoServer`].
+    pub async fn reload(&self, name: &str, folder: Option<&Path>) -> Result<(), NoServer> {
+        let known = self.known(name, folder)?;
+        self.reconcile(|spec| *spec.label() == *known).await;
         Ok(())
     }
 
-    fn known(&self, name: &str) -> Result<ServerName, NoServer> {
-        let wanted = self.wanted();
-        let found = wanted.specs.iter().find(|spec| spec.name.as_str() == name);
-        found.map(|spec| spec.name.clone()).ok_or_else(|| NoServer {
-            name: name.to_owned(),
-        })
+    /// Stops every server and starts it again.
+    pub async fn reload_all(&self) {
+        self.reconcile(|_| true).await;
+    }
+
+    fn known(&self, name: &str, folder: Option<&Path>) -> Result<Box<str>, NoServer> {
+        meant(&self.wanted().specs, name, folder).map(ServerSpec::label)
     }
 
     pub(super) fn wanted(&self) -> std::sync::MutexGuard<'_, Wanted> {
@@ -99,13 +152,13 @@ impl Host {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn reconcile(&self, again: Option<&ServerName>) {
+    async fn reconcile(&self, again: impl Fn(&ServerSpec) -> bool + Send) {
         let one_at_a_time = self.inner.applying.lock().await;
         let common = &self.inner.common;
         let wanted: Vec<(ServerSpec, bool)> = {
             let wanted = self.wanted();
             let enabled = |spec: &ServerSpec| {
-                let switched = wanted.switched.get(&spec.name).copied();
+                let switched = wanted.switched.get(&spec.label()).copied();
                 switched.unwrap_or(!spec.disabled)
             };
             let specs = wanted.specs.iter();
@@ -116,7 +169,7 @@ impl Host {
         let mut begun = Vec::new();
         for (spec, enabled) in wanted {
             let same = old.all().iter().find(|server| {
-                *server.spec == spec && server.enabled == enabled && again != Some(&spec.name)
+                *server.spec == spec && server.enabled == enabled && !again(&spec)
             });
             match same {
                 Some(server) => kept.push(Arc::clone(server)),

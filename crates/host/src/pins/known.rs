@@ -9,7 +9,7 @@ use legation_gate::policy::KnownTool;
 use legation_store::PinRow;
 use legation_wire::json::Raw;
 
-use super::{Pins, STORED, TOOL, owner};
+use super::{Pins, STORED, TOOL};
 
 // === impl Pins ===
 
@@ -30,7 +30,7 @@ impl Pins {
             }
         };
         let owners: HashMap<Box<str>, &ServerSpec> =
-            specs.iter().map(|spec| (owner(spec), spec)).collect();
+            specs.iter().map(|spec| (spec.label(), spec)).collect();
         let of_tools = rows.into_iter().filter(|row| row.kind == TOOL);
         tools.extend(of_tools.filter_map(|row| known(row, &owners)));
         tools

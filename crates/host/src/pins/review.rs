@@ -108,7 +108,9 @@ impl Pins {
             .pin_list(None)
             .map_err(|source| PinError::Store { source })?;
         let wanted = |row: &&PinRow| {
-            let name = row.server.split('@').next().unwrap_or_default();
+            // Behind the name of a workspace server stands its folder.
+            let name = row.server.split_once("@/").map(|(name, _)| name);
+            let name = name.unwrap_or(&row.server);
             row.state != legation_store::PinState::Approved
                 && server.is_none_or(|server| server == row.server || server == name)
         };

@@ -104,13 +104,13 @@ fn dispatch(hub: Arc<Inner>, method: &str, params: Raw) -> BoxFuture<'static, An
         }),
         mcp::Tools::METHOD => now(&params, |request: mcp::Tools| tools::list(&hub, &request)),
         mcp::Enable::METHOD => later(&params, |request: mcp::Enable| async move {
-            servers::switch(&hub, &request.name, true).await
+            servers::switch(&hub, &request.name, request.workspace.as_deref(), true).await
         }),
         mcp::Disable::METHOD => later(&params, |request: mcp::Disable| async move {
-            servers::switch(&hub, &request.name, false).await
+            servers::switch(&hub, &request.name, request.workspace.as_deref(), false).await
         }),
         mcp::ReloadServer::METHOD => later(&params, |request: mcp::ReloadServer| async move {
-            servers::reload(&hub, request.name.as_deref()).await
+            servers::reload(&hub, request.name.as_deref(), request.workspace.as_deref()).await
         }),
         mcp::Call::METHOD => later(&params, |request: mcp::Call| async move {
             tools::call(&hub, request).await

@@ -293,7 +293,20 @@ impl Hub {
         capabilities: Value,
         answerer: Answerer,
     ) -> anyhow::Result<Peer> {
-        let command = self.command(&["bridge"])?;
+        self.bridge_in(self.folder.path(), era, capabilities, answerer)
+            .await
+    }
+
+    /// A client over `legation bridge`, working in a folder.
+    pub async fn bridge_in(
+        &self,
+        folder: &Path,
+        era: PeerEra,
+        capabilities: Value,
+        answerer: Answerer,
+    ) -> anyhow::Result<Peer> {
+        let mut command = self.command(&["bridge"])?;
+        command.current_dir(folder);
         Peer::lines(
             |shared| LineWire::spawn(command, shared),
             era,

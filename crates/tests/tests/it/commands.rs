@@ -82,6 +82,101 @@ async fn servers_are_added_used_and_removed() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// As [`said`], of a command that was given in a folder.
+async fn said_in(
+    hub: &Hub,
+    folder: &std::path::Path,
+    arguments: &[&str],
+    code: i32,
+) -> anyhow::Result<Value> {
+    let mut command = hub.command(arguments)?;
+    let ended = command.current_dir(folder).output().await?;
+    let output = String::from_utf8_lossy(&ended.stdout);
+    let complaint = String::from_utf8_lossy(&ended.stderr).into_owned();
+    anyhow::ensure!(
+        ended.status.code() == Some(code),
+        "{arguments:?}: {output}{complaint}"
+    );
+    Ok(serde_json::from_str(&output).unwrap_or(json!(complaint)))
+}
+
+#[tokio::test]
+async fn workspace_servers_are_named_with_their_folder() -> anyhow::Result<()> {
+    let hub = hub().await?;
+    let program = program("fixture-server")?.display().to_string();
+    let entry = json!({"mcpServers": {"notes": {"command": program, "args": ["--era", "legacy"]}}});
+    let mut folders = Vec::new();
+    let mut peers = Vec::new();
+    for name in ["red", "blue"] {
+        let folder = hub.folder().join(name);
+        std::fs::create_dir_all(&folder)?;
+        let folder = folder.canonicalize()?;
+        std::fs::write(folder.join(".mcp.json"), entry.to_string())?;
+        said_in(&hub, &folder, &["trust", "--yes", "--json"], 0).await?;
+        let peer = hub
+            .bridge_in(&folder, PeerEra::Legacy, everything(), friendly())
+            .await?;
+        hub.wait_for_tool(&peer, "notes-echo").await?;
+        peers.push(peer);
+        folders.push(folder);
+    }
+    let labels: Vec<String> = folders
+        .iter()
+        .map(|folder| format!("notes@{}", folder.display()))
+        .collect();
+    let listed = said(&hub, &["mcp", "list", "--json"], 0).await?;
+    for label in &labels {
+        let server = listed["servers"]
+            .as_array()
+            .and_then(|servers| servers.iter().find(|server| server["label"] == **label));
+        assert_eq!(
+            server.map(|server| &server["name"]),
+            Some(&json!("notes")),
+            "{listed}"
+        );
+    }
+    // From elsewhere the bare name says too little, and the label enough.
+    let vague = said_in(&hub, hub.folder(), &["mcp", "show", "notes"], 1).await?;
+    for label in &labels {
+        assert!(vague.to_string().contains(label), "{vague}");
+        for command in ["show", "logs", "tools", "reload"] {
+            let told = said(&hub, &["mcp", command, label, "--json"], 0).await?;
+            match command {
+                "show" => assert_eq!(told["server"]["label"], **label, "{told}"),
+                "tools" => assert!(
+                    told["tools"]
+                        .as_array()
+                        .is_some_and(|tools| !tools.is_empty()
+                            && tools.iter().all(|tool| tool["server"] == **label)),
+                    "{told}"
+                ),
+                _ => {}
+            }
+        }
+        let tool = format!("{label}/echo");
+        // It is found, and asked about: a folder brought it along.
+        let (code, _, called) = hub.run(&["mcp", "call", &tool, "{}", "--json"]).await?;
+        assert_eq!(code, 3, "{called}");
+        assert!(
+            called.contains("`notes/echo` needs a person's approval"),
+            "{called}"
+        );
+    }
+    // In a folder its own is meant, and only that one is switched off.
+    said_in(
+        &hub,
+        &folders[0],
+        &["mcp", "disable", "notes", "--session", "--json"],
+        0,
+    )
+    .await?;
+    for (folder, status) in folders.iter().zip(["disabled", "connected"]) {
+        let shown = said_in(&hub, folder, &["mcp", "show", "notes", "--json"], 0).await?;
+        assert_eq!(shown["server"]["status"], status, "{shown}");
+    }
+    Ok(())
+}
+
 #[tokio::test]
 async fn every_call_has_two_records() -> anyhow::Result<()> {
     let hub = hub().await?;

@@ -48,6 +48,7 @@ fn offline(context: &Context) -> ListAnswer {
 fn entry(spec: &ServerSpec) -> Server {
     Server {
         name: spec.name.to_string(),
+        label: spec.label().into(),
         display_name: spec.display_name.as_deref().map(str::to_owned),
         status: if spec.disabled { "disabled" } else { "no-hub" }.to_owned(),
         reason: None,
@@ -60,6 +61,7 @@ fn entry(spec: &ServerSpec) -> Server {
         server_info: None,
         pid: None,
         instances: 0,
+        calls: 0,
         restarts: 0,
         tools: 0,
         resources: 0,
@@ -81,7 +83,7 @@ fn render(answer: &ListAnswer) -> String {
     ]);
     for server in &answer.servers {
         table.row([
-            server.name.clone(),
+            server.label.clone(),
             server.status.clone(),
             server.tools.to_string(),
             (server.resources + server.templates).to_string(),
@@ -97,7 +99,7 @@ fn render(answer: &ListAnswer) -> String {
     };
     for server in &answer.servers {
         if let Some(reason) = &server.reason {
-            let name = printable(&server.name);
+            let name = printable(&server.label);
             text.push_str(&format!("\n{name}: {}\n", printable(reason)));
             if let Some(hint) = &server.hint {
                 text.push_str(&format!("  hint: {}\n", printable(hint)));

@@ -3,7 +3,7 @@
 use clap::Args;
 use legation_api::mcp::Logs;
 
-use crate::commands::running_hub;
+use crate::commands::{running_hub, workspace};
 use crate::table::printable;
 use crate::{CliError, Context};
 
@@ -21,6 +21,7 @@ pub(crate) fn cmd_logs(context: &Context, args: LogsArgs) -> Result<(), CliError
     let answer = running_hub(context)?.call(&Logs {
         name: args.name,
         lines: args.lines,
+        workspace: workspace(),
     })?;
     context.output.result(&answer, |answer| {
         answer

@@ -3,7 +3,7 @@
 use clap::Args;
 use legation_api::mcp::ReloadServer;
 
-use crate::commands::running_hub;
+use crate::commands::{running_hub, workspace};
 use crate::{CliError, Context};
 
 /// Arguments of `legation mcp reload`.
@@ -14,7 +14,11 @@ pub struct ReloadArgs {
 }
 
 pub(crate) fn cmd_reload(context: &Context, args: ReloadArgs) -> Result<(), CliError> {
-    let answer = running_hub(context)?.call(&ReloadServer { name: args.name })?;
+    super::tell_calls(context, args.name.as_deref());
+    let answer = running_hub(context)?.call(&ReloadServer {
+        name: args.name,
+        workspace: workspace(),
+    })?;
     context
         .output
         .result(&answer, |_| "reloading; see `legation mcp list`".to_owned())

@@ -35,10 +35,11 @@ pub(crate) fn cmd_remove(context: &Context, args: &RemoveArgs) -> Result<(), Cli
         None => edit::undo(&context.home),
         Some(name) => {
             let name = ServerName::parse(name).map_err(|error| CliError::usage(&error))?;
-            let change = Change::Remove { name };
+            let change = Change::Remove { name: name.clone() };
             if args.dry_run {
                 edit::preview(&context.home, &change)
             } else {
+                super::tell_calls(context, Some(name.as_str()));
                 edit::apply(&context.home, &change)
             }
         }

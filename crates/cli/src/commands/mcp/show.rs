@@ -26,7 +26,7 @@ pub(crate) fn cmd_show(context: &Context, args: &ShowArgs) -> Result<(), CliErro
 fn render(answer: &ShowAnswer) -> String {
     let server = &answer.server;
     let mut lines = vec![
-        ("name", server.name.clone()),
+        ("name", server.label.clone()),
         ("status", server.status.clone()),
         (
             "transport",
@@ -44,6 +44,7 @@ fn render(answer: &ShowAnswer) -> String {
                 server.tools, server.resources, server.templates, server.prompts
             ),
         ),
+        ("calls", format!("{} under way", server.calls)),
         ("restarts", server.restarts.to_string()),
     ];
     let optional = [

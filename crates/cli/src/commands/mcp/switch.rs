@@ -6,7 +6,7 @@ use legation_config::edit::{self, Change};
 use legation_core::ServerName;
 use serde::Serialize;
 
-use crate::commands::running_hub;
+use crate::commands::{running_hub, workspace};
 use crate::{CliError, Context};
 
 /// Arguments of `legation mcp enable` and `disable`.
@@ -32,15 +32,20 @@ pub(crate) fn cmd_switch(
     args: &SwitchArgs,
     enabled: bool,
 ) -> Result<(), CliError> {
+    if !enabled {
+        super::tell_calls(context, Some(&args.name));
+    }
     if args.session {
         let mut client = running_hub(context)?;
         if enabled {
             client.call(&Enable {
                 name: args.name.clone(),
+                workspace: workspace(),
             })?;
         } else {
             client.call(&Disable {
                 name: args.name.clone(),
+                workspace: workspace(),
             })?;
         }
     } else {

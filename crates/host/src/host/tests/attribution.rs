@@ -220,7 +220,7 @@ async fn what_names_no_call_of_a_shared_server_reaches_the_only_client_or_nobody
         assert_eq!(mine.heard(), [format!("log {ONE}")]);
         assert!(theirs.heard().is_empty());
         assert_eq!((asked(&mine), asked(&theirs)), (1, 0));
-        let log = bench.host.logs("s", 20).expect("known");
+        let log = bench.host.logs("s", None, 20).expect("known");
         assert!(log.iter().any(|line| line == TWO), "{log:?}");
         assert!(log.iter().any(|line| line == GIVEN_UP), "{log:?}");
         bench.host.shutdown().await;

@@ -397,7 +397,7 @@ async fn loose_doings_of_a_shared_server_reach_nobody() {
     assert!(
         bench
             .host
-            .logs("s", 5)
+            .logs("s", None, 5)
             .expect("known")
             .join("")
             .contains("whose?")

@@ -93,7 +93,7 @@ async fn lists_answer_from_memory_and_calls_wait_for_the_pinned_definition() {
         &[r#"{"name":"echo","description":"evil"}"#],
     );
     *server.hangs.lock().expect("a lock") = false;
-    bench.host.reload("e").await.expect("known");
+    bench.host.reload("e", None).await.expect("known");
     bench.settle().await;
     changed(&mut bench, ListKind::Tools).await;
     let permitted = bench.permit(&me, pinned);
@@ -154,7 +154,7 @@ async fn a_dead_server_fails_fast_and_says_why() {
     bench.settle().await;
     let me = caller("me", None);
     *server.refuses.lock().expect("a lock") = Some(DialError::Failed("exit code 7".to_owned()));
-    bench.host.reload("e").await.expect("known");
+    bench.host.reload("e", None).await.expect("known");
     bench.settle().await;
     let peer = FakePeer::legacy("me", "{}");
     let outcome = bench
@@ -167,7 +167,7 @@ async fn a_dead_server_fails_fast_and_says_why() {
     assert!(reason.contains("exit code 7"), "{reason}");
 
     *server.refuses.lock().expect("a lock") = Some(DialError::NeedsAuth);
-    bench.host.reload("e").await.expect("known");
+    bench.host.reload("e", None).await.expect("known");
     bench.settle().await;
     assert_eq!(bench.host.status()[0].state, State::NeedsAuth);
     let outcome = bench
@@ -217,7 +217,7 @@ async fn a_lost_server_is_started_again() {
     assert!(
         bench
             .host
-            .logs("e", 10)
+            .logs("e", None, 10)
             .expect("known")
             .join("\n")
             .contains("SIGSEGV")
@@ -259,14 +259,14 @@ async fn applying_twice_touches_nothing_and_removal_stops() {
         ["one-echo"]
     );
 
-    bench.host.switch("one", false).await.expect("known");
+    bench.host.switch("one", None, false).await.expect("known");
     assert_eq!(one.open.load(Ordering::SeqCst), 0);
     assert_eq!(bench.host.status()[0].state, State::Disabled);
     assert!(bench.names(&me, &Endpoint::All, ListKind::Tools).is_empty());
-    bench.host.switch("one", true).await.expect("known");
+    bench.host.switch("one", None, true).await.expect("known");
     bench.settle().await;
     assert_eq!(bench.host.summary().connected, 1);
-    assert!(bench.host.switch("none", true).await.is_err());
+    assert!(bench.host.switch("none", None, true).await.is_err());
     bench.host.shutdown().await;
     assert_eq!(one.open.load(Ordering::SeqCst), 0);
 }

@@ -155,7 +155,7 @@ async fn each_client_has_its_own_process_which_asks_only_it() {
     }
     assert_eq!(pids.len(), 3);
     for _ in 0..3 {
-        bench.host.reload("s").await.expect("known");
+        bench.host.reload("s", None).await.expect("known");
     }
     bench.settle().await;
     let (_, me, peer) = &seats[0];

@@ -57,13 +57,13 @@ async fn counts_are_of_what_is_offered_and_of_what_is_connected() {
         [r#"tools/list names 1 entries more than once, of which the first counts: "a""#]
     );
 
-    bench.host.switch("s", false).await.expect("known");
+    bench.host.switch("s", None, false).await.expect("known");
     let status = only(&bench);
     assert_eq!((counts(&status), status.state), ([0; 5], State::Disabled));
     assert!(status.warnings.is_empty());
 
     *server.refuses.lock().expect("a lock") = Some(DialError::Failed("exit code 7".to_owned()));
-    bench.host.switch("s", true).await.expect("known");
+    bench.host.switch("s", None, true).await.expect("known");
     bench.settle().await;
     let status = only(&bench);
     assert!(matches!(&status.state, State::Failed(reason) if reason == "exit code 7"));
@@ -97,7 +97,7 @@ async fn a_server_started_on_demand_is_as_its_last_start_was() {
     settled(0, "connected").await;
     assert_eq!(bench.host.summary().connected, 1);
     *server.refuses.lock().expect("a lock") = Some(DialError::Failed("no licence".to_owned()));
-    bench.host.reload("s").await.expect("known");
+    bench.host.reload("s", None).await.expect("known");
     settled(0, "failed").await;
     assert_eq!(bench.host.summary().failed, 1);
     bench.host.shutdown().await;
@@ -159,7 +159,7 @@ async fn a_name_of_a_server_that_never_connected_says_so() {
 
     *server.hangs.lock().expect("a lock") = false;
     *server.refuses.lock().expect("a lock") = Some(DialError::Failed("no licence".to_owned()));
-    bench.host.reload("s").await.expect("known");
+    bench.host.reload("s", None).await.expect("known");
     let found = bench.resolve(&me, &Endpoint::All, &item).await;
     assert_eq!(found.expect_err("it fails"), unavailable("no licence"));
     let other = Item::Tool("t-echo".into());

@@ -1,5 +1,6 @@
 //! `mcp.list`, `mcp.show`, `mcp.logs`, `mcp.enable`, `mcp.disable`, `mcp.reload`.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use legation_api::Done;
@@ -22,74 +23,75 @@ pub(crate) fn list(hub: &Inner) -> ListAnswer {
 }
 
 pub(crate) fn show(hub: &Inner, request: &Show) -> Result<ShowAnswer, ErrorObject> {
-    let status = hub.host.status();
-    let Some(found) = status
-        .iter()
-        .find(|status| status.name.as_str() == request.name)
-    else {
-        let problem = hub
-            .host
-            .problems()
+    let folder = folder(request.workspace.as_deref());
+    let found = hub.host.status_named(&request.name, folder);
+    let found = found.map_err(|error| {
+        let problems = hub.host.problems();
+        let problem = problems
             .into_iter()
             .find(|problem| problem.server.as_deref() == Some(request.name.as_str()));
-        return Err(match problem {
-            Some(problem) => failed(
-                &format!("{}: {}", request.name, problem.message),
-                Some(problem.hint),
-            ),
-            None => no_server(&NoServer {
-                name: request.name.clone(),
-            }),
-        });
-    };
+        match (problem, &error) {
+            (Some(problem), NoServer::Unknown { name }) => {
+                failed(&format!("{name}: {}", problem.message), Some(problem.hint))
+            }
+            _ => no_server(&error),
+        }
+    })?;
     let log = hub
         .host
-        .logs(&request.name, SHOWN_LINES)
+        .logs(&request.name, folder, SHOWN_LINES)
         .map_err(|error| no_server(&error))?;
     Ok(ShowAnswer {
-        server: server(found),
+        server: server(&found),
         log,
     })
+}
+
+/// The folder a command was given in.
+pub(crate) fn folder(workspace: Option<&str>) -> Option<&Path> {
+    workspace.map(Path::new)
 }
 
 pub(crate) fn logs(hub: &Inner, request: &Logs) -> Result<LogsAnswer, ErrorObject> {
     let lines = hub
         .host
-        .logs(&request.name, request.lines)
+        .logs(
+            &request.name,
+            folder(request.workspace.as_deref()),
+            request.lines,
+        )
         .map_err(|error| no_server(&error))?;
     Ok(LogsAnswer { lines })
 }
 
-pub(crate) async fn switch(hub: &Inner, name: &str, on: bool) -> Result<Done, ErrorObject> {
+pub(crate) async fn switch(
+    hub: &Inner,
+    name: &str,
+    workspace: Option<&str>,
+    on: bool,
+) -> Result<Done, ErrorObject> {
     hub.host
-        .switch(name, on)
+        .switch(name, folder(workspace), on)
         .await
         .map_err(|error| no_server(&error))?;
     Ok(Done {})
 }
 
 /// One server, or every file and every server that has failed.
-pub(crate) async fn reload(hub: &Arc<Inner>, name: Option<&str>) -> Result<Done, ErrorObject> {
+pub(crate) async fn reload(
+    hub: &Arc<Inner>,
+    name: Option<&str>,
+    workspace: Option<&str>,
+) -> Result<Done, ErrorObject> {
     match name {
         Some(name) => hub
             .host
-            .reload(name)
+            .reload(name, folder(workspace))
             .await
             .map_err(|error| no_server(&error))?,
         None => {
             everything(hub).await;
-            let names: Vec<String> = hub
-                .host
-                .status()
-                .iter()
-                .map(|status| status.name.to_string())
-                .collect();
-            for name in names {
-                hub.host
-                    .reload(&name)
-                    .await
-                    .map_err(|error| no_server(&error))?;
-            }
+            hub.host.reload_all().await;
         }
     }
     Ok(Done {})
@@ -105,7 +107,7 @@ fn server(status: &ServerStatus) -> Server {
             Some(reason.clone()),
             Some(format!(
                 "`legation mcp show {}` shows the end of its log",
-                status.name
+                status.spec.label()
             )),
         ),
         State::NeedsAuth => (
@@ -121,6 +123,7 @@ fn server(status: &ServerStatus) -> Server {
     let spec = &status.spec;
     Server {
         name: status.name.to_string(),
+        label: spec.label().into(),
         display_name: spec.display_name.as_ref().map(ToString::to_string),
         status: status.state.as_str().to_owned(),
         reason,
@@ -136,6 +139,7 @@ fn server(status: &ServerStatus) -> Server {
             .and_then(|text| serde_json::from_str(text).ok()),
         pid: status.pid,
         instances: status.instances,
+        calls: status.calls,
         restarts: u64::from(status.restarts),
         tools: status.tools,
         resources: status.resources,

@@ -5,9 +5,13 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use legation_api::mcp::{Call, CallAnswer, Tool, Tools, ToolsAnswer};
+use legation_config::Source;
 use legation_config::clients::OWNER;
 use legation_core::{Caller, Cancel, ClientId, OpContext, Principal, SeatId, Via};
-use legation_gate::{Ask, Endpoint, Item, ListKind, Outcome, Peer, Refusal, Request, TaskWish};
+use legation_gate::policy::Origin;
+use legation_gate::{
+    Ask, Endpoint, Entry, Item, ListKind, Outcome, Peer, Refusal, Request, TaskWish,
+};
 use legation_wire::caps::ClientCapabilities;
 use legation_wire::codes;
 use legation_wire::json::{Limits, Object, Raw};
@@ -15,7 +19,7 @@ use legation_wire::message::ErrorObject;
 use legation_wire::revision::Revision;
 
 use super::failed;
-use super::servers::no_server;
+use super::servers::{folder, no_server};
 use crate::serve::hub::Inner;
 
 /// A person at a command line: nothing can be asked of it during a call.
@@ -23,42 +27,85 @@ use crate::serve::hub::Inner;
 struct CommandLine(ClientCapabilities);
 
 pub(crate) fn list(hub: &Inner, request: &Tools) -> Result<ToolsAnswer, ErrorObject> {
-    let context = context(request.workspace.as_deref());
-    if let Some(name) = &request.server {
-        // A name that is wrong is told apart from a server without tools.
-        hub.host.logs(name, 0).map_err(|error| no_server(&error))?;
+    let mut tools: Vec<(Box<str>, Tool)> = Vec::new();
+    let folders: Vec<Arc<Path>> = hub.host.folders().borrow().iter().cloned().collect();
+    let here = folder(request.workspace.as_deref()).map(Arc::from);
+    let elsewhere = folders.into_iter().map(|folder| (Some(folder), true));
+    for (workspace, is_elsewhere) in std::iter::once((here, false)).chain(elsewhere) {
+        // The owner sees what the rules keep from every client, too: who writes
+        // rules needs the names.
+        let listing = hub
+            .gate
+            .servers()
+            .listing(&caller(workspace), &Endpoint::All, ListKind::Tools)
+            .map_err(|error| Refusal::from(error).to_error())?;
+        for entry in &listing.entries {
+            let own = matches!(entry.origin, Origin::Workspace(_));
+            let server = label(entry);
+            let known =
+                |(label, tool): &(Box<str>, Tool)| **label == *server && *tool.tool == *entry.item;
+            if (is_elsewhere && !own) || tools.iter().any(known) {
+                continue;
+            }
+            tools.extend(tool(entry, &server).map(|tool| (server, tool)));
+        }
     }
-    // The owner sees what the rules keep from every client, too: who writes
-    // rules needs the names.
-    let listing = hub
-        .gate
-        .servers()
-        .listing(&context.caller, &Endpoint::All, ListKind::Tools)
-        .map_err(|error| Refusal::from(error).to_error())?;
-    let wanted = |server: &str| {
-        request
-            .server
-            .as_deref()
-            .is_none_or(|wanted| wanted == server)
-    };
-    let tools = listing
-        .entries
-        .iter()
-        .filter(|entry| wanted(entry.server.as_str()))
-        .filter_map(|entry| {
-            Some(Tool {
-                name: entry.raw.get("name")?.to_str()?.into_owned(),
-                server: entry.server.to_string(),
-                tool: entry.item.to_string(),
-                definition: entry.raw.deserialize().ok()?,
-            })
-        })
-        .collect();
+    if let Some(name) = &request.server {
+        let meant = hub
+            .host
+            .status_named(name, folder(request.workspace.as_deref()));
+        let label = match meant {
+            Ok(status) => status.spec.label(),
+            // The hub's own servers are none of the host's.
+            Err(_) if tools.iter().any(|(label, _)| **label == **name) => name.as_str().into(),
+            // A name that is wrong is told apart from a server without tools.
+            Err(error) => return Err(no_server(&error)),
+        };
+        tools.retain(|(of, _)| *of == label);
+    }
+    let tools = tools.into_iter().map(|(_, tool)| tool).collect();
     Ok(ToolsAnswer { tools })
 }
 
+fn tool(entry: &Entry, server: &str) -> Option<Tool> {
+    Some(Tool {
+        name: entry.raw.get("name")?.to_str()?.into_owned(),
+        server: server.to_owned(),
+        tool: entry.item.to_string(),
+        definition: entry.raw.deserialize().ok()?,
+    })
+}
+
+/// As [`legation_config::ServerSpec::label`].
+fn label(entry: &Entry) -> Box<str> {
+    match &entry.origin {
+        Origin::Workspace(folder) => format!("{}@{folder}", entry.server).into(),
+        Origin::User | Origin::Additional | Origin::Builtin => entry.server.as_str().into(),
+    }
+}
+
+/// A tool of a server that is named with its folder: the name it has there, and the folder.
+fn in_its_folder(hub: &Inner, name: &str) -> Option<(String, Arc<Path>)> {
+    hub.host.status().iter().find_map(|status| {
+        let Source::Workspace { folder, .. } = &status.spec.source else {
+            return None;
+        };
+        let tool = name
+            .strip_prefix(&*status.spec.label())?
+            .strip_prefix('/')?;
+        Some((format!("{}/{tool}", status.name), Arc::from(&**folder)))
+    })
+}
+
 pub(crate) async fn call(hub: &Inner, request: Call) -> Result<CallAnswer, ErrorObject> {
-    let context = context(request.workspace.as_deref());
+    let (name, workspace) = match in_its_folder(hub, &request.name) {
+        Some((name, folder)) => (name, Some(folder)),
+        None => {
+            let here = folder(request.workspace.as_deref());
+            (request.name, here.map(Arc::from))
+        }
+    };
+    let context = OpContext::new(caller(workspace), Cancel::new());
     let arguments = Raw::parse(request.arguments.get().to_owned().into(), &Limits::CLIENT)
         .map_err(|error| {
             ErrorObject::new(
@@ -67,11 +114,11 @@ pub(crate) async fn call(hub: &Inner, request: Call) -> Result<CallAnswer, Error
             )
         })?;
     let mut params = Object::new();
-    params.set("name", Raw::str(&request.name));
+    params.set("name", Raw::str(&name));
     params.set("arguments", arguments);
     let request = Request {
         endpoint: Endpoint::All,
-        item: Item::Tool(request.name.into()),
+        item: Item::Tool(name.into()),
         params,
         retry: None,
         task: TaskWish::Never,
@@ -98,17 +145,16 @@ pub(crate) async fn call(hub: &Inner, request: Call) -> Result<CallAnswer, Error
     }
 }
 
-fn context(workspace: Option<&str>) -> OpContext {
+fn caller(workspace: Option<Arc<Path>>) -> Caller {
     let principal = Principal {
         client: ClientId::new(OWNER),
         via: Via::Admin,
     };
-    let caller = Caller {
+    Caller {
         principal,
         seat: SeatId::new("admin"),
-        workspace: workspace.map(|folder| Arc::from(Path::new(folder))),
-    };
-    OpContext::new(caller, Cancel::new())
+        workspace,
+    }
 }
 
 // === impl CommandLine ===

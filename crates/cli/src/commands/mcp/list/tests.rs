@@ -6,6 +6,7 @@ use super::*;
 fn server() -> Server {
     Server {
         name: "files".into(),
+        label: "files".into(),
         display_name: Some("My files".into()),
         status: "failed".into(),
         reason: Some("it ended: \u{1b}[2Jboom".into()),
@@ -18,6 +19,7 @@ fn server() -> Server {
         server_info: Some(serde_json::json!({"name": "s"})),
         pid: Some(7),
         instances: 1,
+        calls: 1,
         restarts: 2,
         tools: 3,
         resources: 4,

@@ -7,6 +7,7 @@ use super::*;
 fn server() -> Server {
     Server {
         name: "files".into(),
+        label: "files".into(),
         display_name: Some("My files".into()),
         status: "failed".into(),
         reason: Some("it ended: \u{1b}[2Jboom".into()),
@@ -19,6 +20,7 @@ fn server() -> Server {
         server_info: Some(serde_json::json!({"name": "s"})),
         pid: Some(7),
         instances: 1,
+        calls: 1,
         restarts: 2,
         tools: 3,
         resources: 4,
@@ -41,6 +43,7 @@ fn one_server_in_full() {
         instance    shared (1 running)
         source      /home/me/.legation/mcp.json
         offers      3 tools, 4 resources, 5 templates, 6 prompts
+        calls       1 under way
         restarts    2
         title       My files
         reason      it ended: \u{1b}[2Jboom
