@@ -396,11 +396,7 @@ async fn a_session_belongs_to_its_credential_its_path_and_its_headers() {
             assert_eq!((nowhere.status, nowhere.code()), (404, -32602), "{path}");
             assert_eq!(nowhere.json().get("id"), Some(Raw::int(1)), "{path}");
             assert!(nowhere.header("mcp-session-id").is_none());
-            assert!(
-                nowhere.body.contains(r#"server named"#),
-                "{}",
-                nowhere.body
-            );
+            assert!(nowhere.body.contains(r#"server named"#), "{}", nowhere.body);
         }
         for method in ["GET", "DELETE"] {
             let nowhere = client

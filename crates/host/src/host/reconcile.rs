@@ -168,9 +168,10 @@ impl Host {
         let mut kept = Vec::new();
         let mut begun = Vec::new();
         for (spec, enabled) in wanted {
-            let same = old.all().iter().find(|server| {
-                *server.spec == spec && server.enabled == enabled && !again(&spec)
-            });
+            let same = old
+                .all()
+                .iter()
+                .find(|server| *server.spec == spec && server.enabled == enabled && !again(&spec));
             match same {
                 Some(server) => kept.push(Arc::clone(server)),
                 None => {
