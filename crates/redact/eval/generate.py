@@ -64,6 +64,7 @@ def main():
         if isinstance(places.fake, Faker):
             places.fake.seed_instance(seed * 1000 + 500 + number)
         fakers[locale] = values.Names(names, known), places
+    print(json.dumps({"set": which, "seed": seed, "faker": faker.VERSION, "locales": locales}))
     for number in range(count):
         locale = locales[number % len(locales)]
         person = values.Person(*fakers[locale], rng)

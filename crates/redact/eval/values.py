@@ -18,9 +18,9 @@ DEV_LOCALES = [
     "pl_PL", "tr_TR", "nl_NL", "es_MX", "fr_DZ", "en_NG/en_PH", "el_GR", "ja_JP",
     "it_IT", "sv_SE", "ro_RO", "en_IN", "en_KE/en_BD", "uz_UZ/en_MS", "uk_UA", "fa_IR",
     "en_IN/sg", "en_US/hk", "es_CL/pe", "fa_IR/ae", "sv_SE/al", "hr_HR/rs", "en_KE/ke", "en_NG/ng", "zu_ZA/za", "en_PK/pk",
-    "el_GR/gr", "it_IT/mt",
+    "el_GR/gr", "it_IT/mt", "is_IS/is", "ga_IE/ie", "fr_BE/be", "yo_NG/lu", "tw_GH/gh", "he_IL", "hy_AM", "zh_CN",
 ]
-HOLD_OUT_LOCALES = ["is_IS/is_IS", "ga_IE/ga_IE", "fr_BE/fr_BE", "yo_NG/de_LU", "tw_GH/tw_GH", "he_IL", "hy_AM", "zh_CN"]
+HOLD_OUT_LOCALES = ["en_TH/th", "ig_NG/ad", "ha_NG/li", "sw/tz", "mk_MK", "ka_GE", "hi_IN", "ta_IN"]
 
 DIGITS = "zero one two three four five six seven eight nine".split()
 

@@ -108,7 +108,11 @@ impl Finder<'_> {
             return lexeme.len() <= 8 && !self.measures(at);
         }
         let stop = TITLE | PERSON | RELATION | MONTH | WEEKDAY | CREDENTIAL | DRUG | INSTITUTION;
+        let joint = lexeme.len() == 1
+            && lexeme.is_word()
+            && self.lexemes.get(at + 1).is_some_and(|next| next.foreign);
         if lexeme.word.is(PARTICLE)
+            || joint
             || matches!(self.word(at), "off" | "near" | "opposite" | "behind")
         {
             return true;
@@ -153,7 +157,8 @@ impl Finder<'_> {
             self.gap(part) == " "
                 && word.case == Case::Lower
                 && (word.word.is(PARTICLE) || word.len() <= 3)
-                && !word.word.is(FUNCTION & !PARTICLE)
+                && (!word.word.is(FUNCTION & !PARTICLE)
+                    || steps == 1 && word.len() == 1 && self.lexemes[next].foreign)
         }) && self.gap(at) == " "
             && self.lexemes[at].capital()
             && self.lexemes[next].capital();

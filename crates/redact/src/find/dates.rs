@@ -3,7 +3,7 @@
 use super::Finder;
 use crate::class::{Certainty, Class};
 use crate::lex::Kind;
-use crate::words::{DATE_CUE, DIGIT_WORD, FUNCTION, MONTH, NUMBER_WORD, UNIT};
+use crate::words::{DATE_CUE, DIGIT_WORD, FUNCTION, MONTH, NUMBER_WORD, SAFE, UNIT};
 
 impl Finder<'_> {
     pub(super) fn dates(&mut self) {
@@ -258,7 +258,19 @@ impl Finder<'_> {
             && !after
                 .get(1)
                 .is_some_and(|word| matches!(*word, "ago" | "later" | "before" | "since"));
-        old || (years && (of_age || after[0].eq_ignore_ascii_case("yo")))
+        // "died at 97", "Amsel, 93, fell", "(97)" behind a name.
+        let died = first > 1
+            && self.word(first - 1) == "at"
+            && ["died", "dies", "deceased", "passed"].contains(&self.word(first - 2));
+        let named = first > 0
+            && self.lexemes[first - 1].capital()
+            && self.lexemes[first - 1].is_word()
+            && !self.is(first - 1, SAFE)
+            && (self.before(first) == ", " && self.gap(last).starts_with([',', '.', ';'])
+                || self.before(first) == " (" && self.gap(last).starts_with([')', ',']));
+        died || named
+            || old
+            || (years && (of_age || after[0].eq_ignore_ascii_case("yo")))
             || before
             || (sex && after.first().is_some_and(|w| w.len() <= 6))
     }

@@ -120,7 +120,7 @@ impl Finder<'_> {
     }
 
     /// Whether a word says that a number follows: `No. 5`.
-    fn sign(&self, at: usize) -> bool {
+    pub(super) fn sign(&self, at: usize) -> bool {
         ["no", "nr", "num", "nro"]
             .iter()
             .any(|sign| self.word(at).eq_ignore_ascii_case(sign))
@@ -203,6 +203,8 @@ impl Finder<'_> {
             before - 1
         } else if signed {
             self.number_start(at)
+        } else if self.way_word(before, at) {
+            before
         } else if let Some(first) = self.named_number(before, at) {
             first
         } else if self.leading_number(before, at) {
@@ -240,6 +242,19 @@ impl Finder<'_> {
             && self.gap(at - 1) == " "
             && self.lexemes[at - 1].case == Case::Title
             && !self.is(at - 1, OUTSIDE)
+    }
+
+    /// `41 An der Gaass`: a capitalised word before an article that is marked.
+    fn way_word(&self, at: usize, part: usize) -> bool {
+        let lexeme = &self.lexemes[at];
+        let behind =
+            at > 0 && (self.lexemes[at - 1].has_digit() || self.gap(at - 1).starts_with(','));
+        lexeme.is_word()
+            && lexeme.case == Case::Title
+            && self.gap(at) == " "
+            && self.lexemes[part].case == Case::Lower
+            && self.is(part, PARTICLE)
+            && behind
     }
 
     /// Whether a number, or one letter of it, stands directly before a part.

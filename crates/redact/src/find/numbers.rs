@@ -237,7 +237,12 @@ impl Finder<'_> {
                 && (one.len(), two.len()) == (3, 3)
                 && alternating(self.word(at), false)
                 && alternating(self.word(at + 1), true);
-            if dutch || british || thirds {
+            let irish = gap == " "
+                && (one.kind, two.kind) == (Kind::Mixed, Kind::Mixed)
+                && (one.len(), two.len()) == (3, 4)
+                && outward(self.word(at))
+                && outward(self.word(at + 1));
+            if dutch || british || thirds || irish {
                 self.mark(at, at + 1, Class::Place, Certainty::Likely);
             } else if (dashed && (long || !self.is(at, ABBREVIATION)))
                 || (spaced && self.marked(at + 1))

@@ -79,11 +79,9 @@ impl Finder<'_> {
         self.listed(at)
             && !self.is(at, CLINICAL | ABBREVIATION | STREET | ROOM)
             && !self.gap(at).starts_with([':', '-', '/', '='])
-            && !(self.gap(at) == " "
-                && self
-                    .lexemes
-                    .get(at + 1)
-                    .is_some_and(|next| next.capital() && !self.marked(at + 1)))
+            && (self.gap(at) != " "
+                || self.marked(at + 1)
+                || self.lexemes.get(at + 1).is_none_or(|next| !next.capital()))
     }
 
     /// Whether what stands behind a word ends a name: no further word of the same line goes on.

@@ -94,9 +94,13 @@ impl Finder<'_> {
                 .get(at)
                 .is_some_and(|word| word.is_word() && word.case == Case::Upper && word.len() > 1)
         };
+        let cued = at > 0
+            && self.gap(at - 1) == " "
+            && ["by", "with", "from", "to", "for", "of", "and"].contains(&self.word(at - 1));
         let may = |at: usize| {
             self.marked(at)
                 || !self.is(at, NEVER & !FUNCTION | ABBREVIATION)
+                || cued && !self.is(at, NEVER)
                 || self.is(at, GIVEN | SURNAME) && !self.is(at, TITLE | CREDENTIAL | PERSON)
         };
         if !upper(at) || !upper(next) || self.gap(at) != " " || !may(at) || !may(next) {

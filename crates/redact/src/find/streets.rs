@@ -31,6 +31,15 @@ impl Finder<'_> {
         if ["number", "no", "nr"].contains(&self.word(next)) {
             last += 1;
         }
+        // `P.O. Box KS 44`.
+        let letters = self.lexemes[last.min(self.len() - 1)].case == Case::Upper
+            && self.lexemes[last.min(self.len() - 1)].len() <= 3
+            && self.gap(last.min(self.len() - 1)) == " "
+            && self
+                .lexemes
+                .get(last + 1)
+                .is_some_and(|next| next.kind == Kind::Number && next.len() <= 5);
+        last += usize::from(letters);
         let Some(lexeme) = self.lexemes.get(last) else {
             return;
         };
@@ -242,13 +251,24 @@ impl Finder<'_> {
         let number = self
             .lexemes
             .get(at + 1)
-            .is_some_and(|next| next.kind == Kind::Number && next.len() <= 5);
+            .is_some_and(|next| next.has_digit() && next.len() <= 5);
         let sign = self.word(at).eq_ignore_ascii_case("n") && self.gap(at).trim() == "\u{b0}"
             || self.word(at).eq_ignore_ascii_case("km")
                 && self.gap(at) == " "
                 && !self.lexemes[at.saturating_sub(1)].has_digit();
-        if number && sign {
-            self.mark(at, at + 1, Class::Place, Certainty::Likely);
+        // `Hse No. 8, Market Circle`: a thing with a number, before a name.
+        let kind = self.sign(at)
+            && at > 0
+            && matches!(self.before(at), " " | "/" | ".")
+            && self.lexemes[at - 1].capital()
+            && !self.find_label(at - 1)
+            && matches!(self.gap(at + 1), ", " | "\n" | ",\n")
+            && self.proper(at + 2)
+            && self.lexemes[at + 2].capital();
+        if number && (sign || kind) {
+            let first = at - usize::from(kind && !sign);
+            let first = first - usize::from(first < at && first > 0 && self.gap(first - 1) == "/");
+            self.mark(first, at + 1, Class::Place, Certainty::Likely);
         }
     }
 
@@ -270,7 +290,10 @@ impl Finder<'_> {
         }
         let mut last = at;
         while last - at < 4
-            && (self.gap(last) == " " || self.gap(last) == "." && self.lexemes[last].len() == 1)
+            && (matches!(self.gap(last), " ")
+                || last == at && self.gap(last) == ", " && self.led(first)
+                || last > at && self.gap(last) == "-"
+                || self.gap(last) == "." && self.lexemes[last].len() == 1)
             && self.proper(last + 1)
             && self.lexemes[last + 1].capital()
         {

@@ -114,7 +114,7 @@ pub(super) const CUES: &[(&str, Flag)] = &[
         NUMBER_WORD | SAFE,
     ),
     (
-        "studio level room rm bed ward floor bay suite ste apt apartment flat unit cubicle bldg building box lot block house \
+        "plot villa stand studio level room rm bed ward floor bay suite ste apt apartment flat unit cubicle bldg building box lot block house \
       door hall corridor wing cabin locker",
         ROOM | SAFE,
     ),
