@@ -2,7 +2,9 @@
 //!
 //! Each is installed under the target folder by its own ecosystem's client, at a pinned version. A
 //! peer that cannot be installed or does not answer is skipped with its reason; nothing else fails.
-//! They forward and do not govern: no policy, no ledger, and no authentication is switched on.
+//! They forward and do not govern: no policy, no ledger, and no authentication is switched on. The
+//! hub, with all of that on, is measured in the same way between them, and a web server as a bare
+//! proxy of bytes where one is installed.
 
 mod install;
 mod list;
@@ -12,8 +14,10 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use serde_json::json;
 
 use crate::bench::Effort;
+use crate::bench::hub::Home;
 use crate::bench::programs::{Load, Programs, Running, median, resident_kib};
 use crate::bench::table::{Row, Table, Target};
 use crate::sys;
@@ -49,6 +53,8 @@ enum Registry {
     Cargo,
     PyPi,
     Npm,
+    /// The system's own package, used where it is installed.
+    Debian,
 }
 
 /// What a peer carries calls from and to.
@@ -93,14 +99,16 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(code)
 }
 
-/// Loads every peer that can be had, like the hub.
+/// Loads the hub, and every peer that can be had, in the same way.
 pub(crate) fn measure(programs: &Programs, effort: Effort, table: &mut Table) -> Result<()> {
     // Some need most of a second for one answer under load.
     let effort = Effort {
         seconds: effort.seconds.max(3.0),
+        rounds: effort.rounds.min(3),
         ..effort
     };
     let echo = programs.echo_http("both")?;
+    hub(programs, &echo, effort, table)?;
     for peer in PEERS {
         sys::say(&format!("peer {}", peer.title()));
         if let Err(error) = peer.measure(programs, &echo, effort, table) {
@@ -110,18 +118,40 @@ pub(crate) fn measure(programs: &Programs, effort: Effort, table: &mut Table) ->
     Ok(())
 }
 
+/// The hub with authentication, rules and ledger on.
+fn hub(programs: &Programs, echo: &Running, effort: Effort, table: &mut Table) -> Result<()> {
+    let servers = json!({
+        "http": { "type": "http", "url": echo.url("/mcp") },
+        "stdio": { "type": "stdio", "command": programs.echo.display().to_string() },
+    });
+    let home = Home::new(programs, &servers)?;
+    let hub = home.serve()?;
+    home.connected(2)?;
+    let token = home.token();
+    for (hop, tool) in [
+        (Hop::HttpToHttp, "http-echo"),
+        (Hop::HttpToStdio, "stdio-echo"),
+    ] {
+        let title = format!("legation, {}", hop.words());
+        sys::say(&title);
+        let through = Load {
+            token: Some(&token),
+            ..load(&hub.url("/mcp"), tool)
+        };
+        let compared = Compared::run(programs, &load(&echo.url("/mcp"), "echo"), &through, effort)?;
+        compared.report(&title, hub.child.id(), table)?;
+    }
+    Ok(())
+}
+
 // === impl Peer ===
 
 impl Peer {
     fn title(&self) -> String {
-        let hop = match self.hop {
-            Hop::HttpToStdio => "HTTP → stdio",
-            Hop::HttpToHttp => "HTTP → HTTP",
-        };
-        format!("{} {}, {hop}", self.name, self.version)
+        format!("{} {}, {}", self.name, self.version, self.hop.words())
     }
 
-    /// Installs, starts and loads it; alternates with direct rounds as the hub's rounds do.
+    /// Installs, starts and loads it.
     fn measure(
         &self,
         programs: &Programs,
@@ -142,41 +172,76 @@ impl Peer {
         let direct = load(&upstream, "echo");
         let through = load(&format!("http://127.0.0.1:{port}{}", self.path), self.tool);
         proxy.ready(programs, &through, effort)?;
-        let (mut share, mut per_second, mut p50, mut p99) = (vec![], vec![], vec![], vec![]);
-        for _ in 0..effort.rounds.min(3) {
-            let bare = programs.load(
-                &Load {
-                    connections: 32,
-                    ..direct.clone()
-                },
-                effort,
-            )?;
-            let crowd = programs.load(
-                &Load {
-                    connections: 32,
-                    ..through.clone()
-                },
-                effort,
-            )?;
-            let one = programs.load(&direct, effort)?;
-            let alone = programs.load(&through, effort)?;
-            share.push(100.0 * crowd.per_second / bare.per_second);
-            per_second.push(crowd.per_second / 1000.0);
-            p50.push(alone.p50_us - one.p50_us);
-            p99.push(alone.p99_us - one.p99_us);
+        let compared = Compared::run(programs, &direct, &through, effort)?;
+        compared.report(&format!("peer {}", self.title()), proxy.child.id(), table)
+    }
+}
+
+/// What came of rounds through something, beside direct ones.
+#[derive(Debug, Default)]
+struct Compared {
+    share: Vec<f64>,
+    per_second: Vec<f64>,
+    added_p50_us: Vec<f64>,
+    added_p99_us: Vec<f64>,
+}
+
+// === impl Compared ===
+
+impl Compared {
+    /// Alternates direct rounds with those through it.
+    fn run(
+        programs: &Programs,
+        direct: &Load<'_>,
+        through: &Load<'_>,
+        effort: Effort,
+    ) -> Result<Self> {
+        let crowd = |load: &Load<'_>| {
+            let load = Load {
+                connections: 32,
+                ..load.clone()
+            };
+            programs.load(&load, effort)
+        };
+        let mut all = Self::default();
+        for _ in 0..effort.rounds {
+            let (bare, many) = (crowd(direct)?, crowd(through)?);
+            let (one, alone) = (
+                programs.load(direct, effort)?,
+                programs.load(through, effort)?,
+            );
+            all.share.push(100.0 * many.per_second / bare.per_second);
+            all.per_second.push(many.per_second / 1000.0);
+            all.added_p50_us.push(alone.p50_us - one.p50_us);
+            all.added_p99_us.push(alone.p99_us - one.p99_us);
         }
-        let resident = resident_kib(proxy.child.id())? as f64 / 1024.0;
+        Ok(all)
+    }
+
+    fn report(&self, title: &str, pid: u32, table: &mut Table) -> Result<()> {
+        let resident = resident_kib(pid)? as f64 / 1024.0;
         for (what, value, unit) in [
-            ("32 clients", median(&per_second), "k/s"),
-            ("share of direct", median(&share), "%"),
-            ("added p50", median(&p50), "µs"),
-            ("added p99", median(&p99), "µs"),
+            ("32 clients", median(&self.per_second), "k/s"),
+            ("share of direct", median(&self.share), "%"),
+            ("added p50", median(&self.added_p50_us), "µs"),
+            ("added p99", median(&self.added_p99_us), "µs"),
             ("resident after", resident, "MiB"),
         ] {
-            let name = format!("peer {}: {what}", self.title());
+            let name = format!("{title}: {what}");
             table.push(Row::new(name, value, unit, Target::None));
         }
         Ok(())
+    }
+}
+
+// === impl Hop ===
+
+impl Hop {
+    fn words(self) -> &'static str {
+        match self {
+            Self::HttpToStdio => "HTTP → stdio",
+            Self::HttpToHttp => "HTTP → HTTP",
+        }
     }
 }
 

@@ -5,4 +5,5 @@ mod ask;
 mod cells;
 mod matrix;
 mod mutants;
+mod organisation;
 mod world;

@@ -14,6 +14,7 @@ pub(super) fn ensure(registry: Registry, package: &str, version: &str) -> Result
         Registry::Cargo => "cargo",
         Registry::PyPi => "pypi",
         Registry::Npm => "npm",
+        Registry::Debian => "debian",
     };
     let folder = sys::target_dir()
         .join("peers")
@@ -22,15 +23,31 @@ pub(super) fn ensure(registry: Registry, package: &str, version: &str) -> Result
     if stamp.is_file() {
         return Ok(folder);
     }
+    if registry == Registry::Debian {
+        // Only its owner installs what belongs to the system.
+        program(package)?;
+        std::fs::create_dir_all(&folder)?;
+        return Ok(folder);
+    }
     sys::say(&format!("installing {package} {version} from {name}"));
     std::fs::create_dir_all(&folder)?;
     match registry {
         Registry::Cargo => cargo(&folder, package, version)?,
         Registry::PyPi => pypi(&folder, package, version)?,
         Registry::Npm => npm(&folder, package, version)?,
+        Registry::Debian => {}
     }
     std::fs::write(stamp, version)?;
     Ok(folder)
+}
+
+/// A program of the system's.
+pub(super) fn program(name: &str) -> Result<PathBuf> {
+    let found = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"]
+        .map(|folder| Path::new(folder).join(name))
+        .into_iter()
+        .find(|path| path.is_file());
+    found.with_context(|| format!("{name} is not installed; Debian has it as a package"))
 }
 
 /// The pinned Node.

@@ -70,6 +70,16 @@ pub(super) const PEERS: &[Peer] = &[
         tool: "echo",
         command: node_stdio,
     },
+    Peer {
+        name: "nginx (bytes only)",
+        registry: Registry::Debian,
+        package: "nginx",
+        version: "as installed",
+        hop: Hop::HttpToHttp,
+        path: "/mcp",
+        tool: "echo",
+        command: nginx_http,
+    },
 ];
 
 fn rust_http(place: &Place<'_>) -> Result<Command> {
@@ -155,6 +165,31 @@ fn node_stdio(place: &Place<'_>) -> Result<Command> {
             "--",
         ])
         .arg(place.echo);
+    Ok(command)
+}
+
+fn nginx_http(place: &Place<'_>) -> Result<Command> {
+    let folder = std::path::absolute(place.folder)?;
+    let folder = folder.display();
+    let upstream = place.url.trim_start_matches("http://");
+    let (authority, _) = upstream.split_once('/').unwrap_or((upstream, ""));
+    let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|what| format!("{what}_temp_path {folder}/{what};\n"))
+        .concat();
+    let text = format!(
+        "daemon off;\nworker_processes 2;\npid {folder}/nginx.pid;\nerror_log stderr crit;\n\
+         events {{ worker_connections 1024; }}\nhttp {{\naccess_log off;\n{temporary}\
+         upstream echo {{ server {authority}; keepalive 64; }}\n\
+         server {{\nlisten 127.0.0.1:{};\nkeepalive_requests 10000000;\n\
+         location / {{ proxy_pass http://echo; proxy_http_version 1.1; \
+         proxy_set_header Connection \"\"; proxy_buffering off; }}\n}}\n}}\n",
+        place.port
+    );
+    let path = place.folder.join(format!("nginx-{}.conf", place.port));
+    std::fs::write(&path, text)?;
+    let mut command = sys::command(install::program("nginx")?);
+    command.arg("-p").arg(place.folder).arg("-c");
+    command.arg(std::path::absolute(path)?);
     Ok(command)
 }
 
