@@ -1,6 +1,7 @@
 mod asking;
 mod redaction;
 mod roads;
+mod waiting;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -8,7 +8,7 @@ use super::*;
 use crate::approval::{Answer, Channel};
 
 /// The personal template, in which `files/send` asks.
-fn asking() -> Policy {
+pub(super) fn asking() -> Policy {
     let mut sources = Template::Personal.sources();
     let FileText::Text(rules) = &mut sources.permissions else {
         panic!("the template has rules");
@@ -20,14 +20,14 @@ fn asking() -> Policy {
     Policy::load(&sources, &[KnownTool::server_only(files, true)])
 }
 
-fn send(to: &str) -> Request {
+pub(super) fn send(to: &str) -> Request {
     let arguments = Object::new().with("to", Raw::str(to)).to_raw();
     let mut request = request("files-send");
     request.params.set("arguments", arguments);
     request
 }
 
-fn code(end: &Result<Outcome, Refusal>) -> &'static str {
+pub(super) fn code(end: &Result<Outcome, Refusal>) -> &'static str {
     match end {
         Ok(_) => "done",
         Err(refusal) => refusal.reason_code().as_str(),
