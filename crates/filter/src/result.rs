@@ -5,9 +5,12 @@
 //! JSON of the structure still is.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use legation_wire::json::{Kind, Limits, Object, Place, Raw, Step};
 use legation_wire::meta;
+use memchr::memmem::Finder;
+use memchr::{memchr, memchr_iter};
 
 use crate::hidden;
 use crate::hosts::Hosts;
@@ -18,6 +21,9 @@ use crate::secret::{Masked, SecretMasker};
 pub const MASKED: &str = "io.legation/masked";
 /// The key of `_meta` that says that a rule turned masking off.
 pub const MASKING_SKIPPED: &str = "io.legation/maskingSkipped";
+
+/// What both keys begin with.
+static OURS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("io.legation/mask"));
 
 /// What a result may carry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -71,7 +77,7 @@ impl Filter {
         match self {
             Self::None => false,
             Self::HiddenCharacters => {
-                json.iter().any(|byte| *byte >= 0x7f) || escapes_control(json)
+                !json.is_ascii() || memchr(0x7f, json).is_some() || escapes_control(json)
             }
             Self::Markdown(_) => true,
         }
@@ -81,7 +87,7 @@ impl Filter {
 /// Whether a JSON text has an escape that can stand for a control or another hidden character.
 fn escapes_control(json: &[u8]) -> bool {
     let mut at = 0;
-    while let Some(offset) = json[at..].iter().position(|byte| *byte == b'\\') {
+    while let Some(offset) = memchr(b'\\', &json[at..]) {
         match json.get(at + offset + 1) {
             Some(b'u' | b'b' | b'f' | b'r') => return true,
             _ => at = (at + offset + 2).min(json.len()),
@@ -132,10 +138,10 @@ impl Cleaner<'_> {
     pub fn result(&self, result: &Raw) -> Cleaned {
         let mut masked = Masked::default();
         let json = result.as_bytes();
-        let forged = contains(json, MASKED) || contains(json, MASKING_SKIPPED);
+        let forged = OURS.find(json).is_some();
         let look = self.filter.may_change(json)
             || self.masker.is_some_and(|masker| masker.may_hold(json))
-            || contains(json, "\\u");
+            || escapes_by_number(json);
         let mut object = match result.to_object() {
             Some(object) if look || forged || self.masker.is_none() => object,
             _ => {
@@ -296,7 +302,8 @@ fn each(array: &Raw, mut change: impl FnMut(&Raw) -> Option<Raw>) -> Option<Raw>
     changed.then(|| Raw::array(&items))
 }
 
-fn contains(text: &[u8], wanted: &str) -> bool {
-    text.windows(wanted.len())
-        .any(|window| window == wanted.as_bytes())
+/// Whether a JSON text has a character written as a number, behind which a word may hide.
+pub(crate) fn escapes_by_number(json: &[u8]) -> bool {
+    let mut slashes = memchr_iter(b'\\', json);
+    slashes.any(|at| json.get(at + 1) == Some(&b'u'))
 }

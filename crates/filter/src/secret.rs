@@ -17,6 +17,7 @@ mod own;
 pub(crate) mod patterns;
 
 use self::patterns::PATTERNS;
+use crate::result::escapes_by_number;
 
 /// The kind under which the hub's own secrets are reported.
 pub const OWN: &str = "own-secret";
@@ -141,14 +142,8 @@ impl SecretMasker {
         let word = WORDS
             .as_ref()
             .is_none_or(|words| words.automaton.is_match(json));
-        own || word || memchr_escape(json)
+        own || word || escapes_by_number(json)
     }
-}
-
-/// Whether a JSON text has a character written as a number, behind which a word may hide.
-fn memchr_escape(json: &[u8]) -> bool {
-    let mut slashes = json.iter().enumerate().filter(|(_, byte)| **byte == b'\\');
-    slashes.any(|(at, _)| json.get(at + 1) == Some(&b'u'))
 }
 
 /// Adds what the patterns find whose words are in the text.

@@ -168,7 +168,7 @@ fn requested(
             ));
         }
     }
-    let cancel = shared.cancel.child();
+    let cancel = session.calls_cancel(shared).child();
     session.begin(&request.id, &cancel)?;
     let inquiry = Inquiry {
         shared: Arc::clone(shared),

@@ -1,16 +1,15 @@
 //! Who sits where: the running instances of clients, as the servers know them.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use legation_core::{Caller, SeatId};
+use legation_core::{Caller, QuickMap, SeatId};
 use legation_gate::{Peer, ServerSet};
 
 /// Taken seats.
 #[derive(Debug, Default)]
 pub(crate) struct Seats {
-    held: Mutex<HashMap<SeatId, Held>>,
+    held: Mutex<QuickMap<SeatId, Held>>,
 }
 
 #[derive(Debug)]
@@ -109,7 +108,7 @@ impl Seats {
         true
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<SeatId, Held>> {
+    fn lock(&self) -> MutexGuard<'_, QuickMap<SeatId, Held>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,10 +6,9 @@
 //! and go only when the owner resets them. The alternative, looking for the
 //! data in later arguments, was rejected: a model paraphrases.
 
-use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use legation_core::{Caller, EntityLabels, Via};
+use legation_core::{Caller, EntityLabels, QuickMap, Via};
 use legation_store::{Store, StoreError};
 
 /// How many conversations are kept in memory; the store keeps them all.
@@ -19,7 +18,7 @@ const HELD_MAX: usize = 8_192;
 #[derive(Debug)]
 pub struct Conversations {
     store: Arc<Store>,
-    held: RwLock<HashMap<Box<str>, EntityLabels>>,
+    held: RwLock<QuickMap<Box<str>, EntityLabels>>,
 }
 
 /// The labels are others than those a decision was made on.

@@ -80,7 +80,8 @@ type Answered = (Where, Option<Result<Raw, ErrorObject>>);
 /// The questions of one exchange that its client has not answered.
 #[derive(Default)]
 struct Asking {
-    answers: FuturesUnordered<BoxFuture<'static, Answered>>,
+    /// Made with the first question: most exchanges ask none.
+    answers: Option<FuturesUnordered<BoxFuture<'static, Answered>>>,
     handles: BTreeMap<Where, AbortHandle>,
 }
 
@@ -283,7 +284,7 @@ impl Conversation {
                     CallEvent::AskWithdrawn(key) => asking.withdraw(&Where::Exchange(key)),
                     ended => return Err(self.ended(ended)),
                 },
-                Some((to, answer)) = asking.answers.next(), if !asking.is_empty() => {
+                Some((to, answer)) = asking.next(), if !asking.is_empty() => {
                     timer.as_mut().reset(self.until());
                     asking.handles.remove(&to);
                     match (to, answer) {
@@ -380,7 +381,12 @@ impl Asking {
         let answer = Abortable::new(ask::ask(peer, method, params), registration);
         self.handles.insert(to.clone(), handle);
         self.answers
+            .get_or_insert_default()
             .push(Box::pin(async { (to, answer.await.ok()) }));
+    }
+
+    async fn next(&mut self) -> Option<Answered> {
+        self.answers.as_mut()?.next().await
     }
 
     fn withdraw(&mut self, to: &Where) {
@@ -390,7 +396,7 @@ impl Asking {
     }
 
     fn is_empty(&self) -> bool {
-        self.answers.is_empty()
+        self.answers.as_ref().is_none_or(FuturesUnordered::is_empty)
     }
 }
 

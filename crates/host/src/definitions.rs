@@ -4,9 +4,9 @@
 //! answer at once after a restart. They are kept raw: a typed copy would lose
 //! what this build does not know.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use legation_core::QuickMap;
 use legation_gate::ListKind;
 use legation_gate::policy::DefinitionHash;
 use legation_wire::headers::{BadDeclaration, ParamHeaders};
@@ -52,7 +52,7 @@ pub(crate) enum TaskSupport {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct List {
     items: Vec<Item>,
-    index: HashMap<Box<str>, usize>,
+    index: QuickMap<Box<str>, usize>,
 }
 
 /// Everything known of what a server offers.

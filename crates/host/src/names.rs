@@ -9,11 +9,10 @@
 //! counter as suffix was rejected because it depends on the order in which
 //! servers connect.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use legation_core::ServerName;
 use legation_core::id::hex;
+use legation_core::{QuickMap, ServerName};
 use legation_wire::json::{Object, Raw};
 use sha2::{Digest as _, Sha256};
 
@@ -49,8 +48,8 @@ pub struct Owner {
 /// Every flat name ever given, and to whom.
 #[derive(Debug, Default)]
 pub struct Names {
-    tools: HashMap<Arc<str>, Owner>,
-    prompts: HashMap<Arc<str>, Owner>,
+    tools: QuickMap<Arc<str>, Owner>,
+    prompts: QuickMap<Arc<str>, Owner>,
     changed: bool,
 }
 
@@ -177,14 +176,14 @@ impl Names {
         Some(flat)
     }
 
-    fn space(&self, space: Space) -> &HashMap<Arc<str>, Owner> {
+    fn space(&self, space: Space) -> &QuickMap<Arc<str>, Owner> {
         match space {
             Space::Tools => &self.tools,
             Space::Prompts => &self.prompts,
         }
     }
 
-    fn space_mut(&mut self, space: Space) -> &mut HashMap<Arc<str>, Owner> {
+    fn space_mut(&mut self, space: Space) -> &mut QuickMap<Arc<str>, Owner> {
         match space {
             Space::Tools => &mut self.tools,
             Space::Prompts => &mut self.prompts,

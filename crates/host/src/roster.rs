@@ -1,10 +1,9 @@
 //! Which servers there are, and which of them a caller sees.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use legation_config::Instance as Mode;
-use legation_core::{Caller, ServerName};
+use legation_core::{Caller, QuickMap, ServerName};
 use legation_gate::policy::Origin;
 
 use crate::server::Server;
@@ -14,7 +13,7 @@ use crate::server::Server;
 #[derive(Debug, Default)]
 pub(crate) struct Roster {
     servers: Vec<Arc<Server>>,
-    by_name: HashMap<ServerName, Vec<usize>>,
+    by_name: QuickMap<ServerName, Vec<usize>>,
     /// Whether any server has instances that not everybody shares.
     pub(crate) has_own: bool,
 }
@@ -30,7 +29,7 @@ impl Roster {
                 .cmp(&order(b))
                 .then_with(|| a.spec.source.to_string().cmp(&b.spec.source.to_string()))
         });
-        let mut by_name: HashMap<ServerName, Vec<usize>> = HashMap::new();
+        let mut by_name: QuickMap<ServerName, Vec<usize>> = QuickMap::default();
         for (index, server) in servers.iter().enumerate() {
             by_name
                 .entry(server.spec.name.clone())

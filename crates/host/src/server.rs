@@ -1,13 +1,12 @@
 //! One configured server with its instances.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwapOption;
 use legation_config::{Instance as Mode, ServerSpec, Source, Transport};
-use legation_core::Caller;
 use legation_core::id::hex;
+use legation_core::{Caller, QuickMap};
 use legation_gate::policy::Origin;
 use legation_gate::policy::governance::Fingerprint;
 use legation_gate::{Audience, CallFailure, HubEvent, ListKind, Peer};
@@ -49,7 +48,7 @@ pub(crate) struct Server {
 #[derive(Debug, Default)]
 struct Instances {
     ended: bool,
-    running: HashMap<Key, Arc<Instance>>,
+    running: QuickMap<Key, Arc<Instance>>,
     /// How often instances had to be started again.
     restarts: u32,
     /// Why the last attempt to connect failed, until one succeeds.

@@ -4,11 +4,11 @@
 mod doubt;
 mod place;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use legation_core::EntityId;
+use legation_core::{EntityId, QuickMap};
 use legation_store::{Claim, Committed, Generation, Store, StoreError};
 use sha2::{Digest as _, Sha256};
 
@@ -25,7 +25,7 @@ const MARK_EVERY: i64 = 4_096;
 /// The ends of all chains of one store.
 #[derive(Debug)]
 pub(crate) struct Chain {
-    heads: HashMap<EntityId, Head>,
+    heads: QuickMap<EntityId, Head>,
     position: i64,
     generation: Generation,
     /// False after a failure: what stands above must be read again.
@@ -110,7 +110,7 @@ impl Chain {
     pub(crate) fn read(store: &Store) -> Result<Self, ChainError> {
         let generation = store.generation()?;
         let mut chain = Self {
-            heads: HashMap::new(),
+            heads: QuickMap::default(),
             position: 0,
             generation,
             sound: false,

@@ -25,6 +25,9 @@ impl Line {
         Self(Vec::with_capacity(bytes))
     }
 
+    /// Inlined with those who call it: of a name that is known at compile time every byte can be
+    /// written as it is, without a copy of unknown length.
+    #[inline(always)]
     fn name(&mut self, name: &'static str) {
         self.0.reserve(name.len() + 4);
         if !self.0.is_empty() {
@@ -36,6 +39,7 @@ impl Line {
     }
 
     /// A string of at most `limit` bytes; a longer one is cut and ends in `…`.
+    #[inline]
     pub(crate) fn text(&mut self, name: &'static str, text: &str, limit: usize) -> &mut Self {
         self.name(name);
         cut(&mut self.0, text, limit);
@@ -62,6 +66,7 @@ impl Line {
     }
 
     /// One of the ledger's own words, which need no escaping.
+    #[inline]
     pub(crate) fn word(&mut self, name: &'static str, word: &'static str) -> &mut Self {
         self.name(name);
         self.0.push(b'"');
@@ -70,6 +75,7 @@ impl Line {
         self
     }
 
+    #[inline]
     pub(crate) fn int(&mut self, name: &'static str, value: i64) -> &mut Self {
         self.name(name);
         int(&mut self.0, value);
@@ -77,6 +83,7 @@ impl Line {
     }
 
     /// Microseconds, as milliseconds with three decimal places.
+    #[inline]
     pub(crate) fn millis(&mut self, name: &'static str, micros: u64) -> &mut Self {
         self.name(name);
         unsigned(&mut self.0, micros / 1_000);
@@ -87,6 +94,7 @@ impl Line {
     }
 
     /// A digest, as hexadecimal digits.
+    #[inline]
     pub(crate) fn digest(&mut self, name: &'static str, digest: &[u8; 32]) -> &mut Self {
         self.name(name);
         self.0.push(b'"');
@@ -105,6 +113,7 @@ impl Line {
     }
 
     /// A call's id; the same text as its `Display`.
+    #[inline]
     pub(crate) fn call(&mut self, name: &'static str, call: CallId) -> &mut Self {
         self.name(name);
         self.0.push(b'"');

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::Method;
-use legation_core::{ClientId, SeatId};
+use legation_core::{Cancel, ClientId, SeatId};
 use legation_wire::caps::ClientCapabilities;
 use legation_wire::http1::Framing;
 use legation_wire::json::Raw;
@@ -43,6 +43,9 @@ pub(super) struct Connection {
     pub(super) shared: Arc<Shared>,
     /// The port it came in at, which `Host` has to name.
     pub(super) port: u16,
+    /// Of which its calls are children: were they children of the hub's own, the threads would
+    /// contend for it twice in every call.
+    pub(super) cancel: Cancel,
     recent: Mutex<Option<Recent>>,
 }
 
@@ -102,10 +105,12 @@ pub(crate) async fn serve(shared: Arc<Shared>, stream: std::net::TcpStream) {
     // An answer is one write; waiting for more would only delay it.
     drop(stream.set_nodelay(true));
     let settings = &shared.settings;
-    let mut io = Io::new(stream, shared.cancel.clone(), settings.write_timeout);
+    let cancel = shared.cancel.child();
+    let mut io = Io::new(stream, cancel.clone(), settings.write_timeout);
     let connection = Arc::new(Connection {
         shared: Arc::clone(&shared),
         port: address.port(),
+        cancel,
         recent: Mutex::new(None),
     });
     loop {

@@ -231,7 +231,10 @@ impl Fields for Head {
     fn each<'a>(&'a self, name: &HeaderName, mut with: impl FnMut(&'a [u8])) {
         let name = name.as_str().as_bytes();
         for field in &self.fields {
-            if self.text[field.name.clone()].eq_ignore_ascii_case(name) {
+            // The text is only looked at where it may be the one.
+            if field.name.len() == name.len()
+                && self.text[field.name.clone()].eq_ignore_ascii_case(name)
+            {
                 with(&self.text[field.value.clone()]);
             }
         }

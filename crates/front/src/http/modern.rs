@@ -100,7 +100,8 @@ fn admit(
     shared
         .seats
         .touch(shared.servers(), &caller, peer, shared.clock.now());
-    let inquiry = inquiry(shared, caller, posted, modern, method, request);
+    let context = OpContext::new(caller, asked.connection.cancel.child());
+    let inquiry = inquiry(shared, context, posted, modern, method, request);
     let taken = Taken {
         params,
         token,
@@ -111,15 +112,14 @@ fn admit(
 
 fn inquiry(
     shared: Arc<crate::shared::Shared>,
-    caller: Caller,
+    context: OpContext,
     posted: &Posted,
     modern: Modern,
     method: Method,
     request: Request,
 ) -> Inquiry {
-    let cancel = shared.cancel.child();
     Inquiry {
-        context: OpContext::new(caller, cancel),
+        context,
         endpoint: posted.endpoint.clone(),
         speaker: Speaker::Modern(modern),
         outbox: Arc::new(Outbox::plain()),

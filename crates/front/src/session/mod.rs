@@ -11,7 +11,7 @@ mod streams;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use legation_core::{Caller, Cancel, CancelReason, ServerName};
 use legation_gate::{Endpoint, Subscription};
@@ -28,6 +28,7 @@ use self::flights::Flights;
 use self::streams::Streams;
 use crate::level::Level;
 use crate::outbox::Outbox;
+use crate::shared::Shared;
 use crate::watch::WatchGuard;
 
 /// Most resources one session subscribes to.
@@ -78,6 +79,8 @@ pub(crate) struct Session {
     seated: AtomicBool,
     /// Milliseconds of the front's life at the last request.
     used_ms: AtomicU64,
+    /// Of which its calls are children, so that threads do not contend for the hub's own.
+    cancel: OnceLock<Cancel>,
     state: Mutex<State>,
 }
 
@@ -122,6 +125,7 @@ impl Session {
             readers: AtomicU64::new(0),
             seated: AtomicBool::new(false),
             used_ms: AtomicU64::new(0),
+            cancel: OnceLock::new(),
             state: Mutex::new(State {
                 phase: Phase::Fresh,
                 revision: Revision::LATEST_LEGACY,
@@ -136,6 +140,11 @@ impl Session {
                 watch: None,
             }),
         }
+    }
+
+    /// What calls its calls off.
+    pub(crate) fn calls_cancel(&self, shared: &Shared) -> &Cancel {
+        self.cancel.get_or_init(|| shared.cancel.child())
     }
 
     /// Takes the client's part of the handshake and settles on a revision: the

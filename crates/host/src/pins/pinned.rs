@@ -1,7 +1,6 @@
 //! What a server's definitions are, but for those that are simply approved.
 
-use std::collections::HashMap;
-
+use legation_core::QuickMap;
 use legation_gate::ListKind;
 use legation_gate::policy::PinState;
 
@@ -10,9 +9,9 @@ use super::{INSTRUCTIONS, TOOL, Thing};
 /// What a set of definitions has that is not simply approved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Pinned {
-    tools: HashMap<Box<str>, PinState>,
-    prompts: HashMap<Box<str>, PinState>,
-    templates: HashMap<Box<str>, PinState>,
+    tools: QuickMap<Box<str>, PinState>,
+    prompts: QuickMap<Box<str>, PinState>,
+    templates: QuickMap<Box<str>, PinState>,
     instructions: PinState,
 }
 
@@ -49,7 +48,7 @@ impl Pinned {
         lists.iter().map(|of| of.len()).sum::<usize>() + instructions
     }
 
-    fn of(&self, kind: ListKind) -> Option<&HashMap<Box<str>, PinState>> {
+    fn of(&self, kind: ListKind) -> Option<&QuickMap<Box<str>, PinState>> {
         match kind {
             ListKind::Tools => Some(&self.tools),
             ListKind::Prompts => Some(&self.prompts),

@@ -27,8 +27,8 @@ use super::LineSink;
 use super::error::StartError;
 use super::shared::{After, Carrier, Shared};
 
-/// How much is read at once.
-const CHUNK: usize = 64 * 1024;
+/// What is read at once at first, and from a server that fills it: most never do.
+const CHUNK: (usize, usize) = (8 * 1024, 64 * 1024);
 /// How long a server whose output has ended may take to end as well.
 const EOF_GRACE: Duration = Duration::from_secs(2);
 /// A line that goes on this many times past the limit is not waited for.
@@ -191,7 +191,7 @@ async fn read(
 ) -> End {
     let limit = shared.limits.bytes;
     let mut lines = LineDecoder::new(limit);
-    let mut chunk = BytesMut::with_capacity(CHUNK);
+    let mut chunk = BytesMut::with_capacity(CHUNK.0);
     loop {
         chunk.clear();
         // A line that is left out hides everything behind it until it ends.
@@ -215,6 +215,9 @@ async fn read(
                 .store(child.pid().unwrap_or(0), Ordering::Relaxed);
         }
         lines.push(&chunk);
+        if chunk.len() == CHUNK.0 {
+            chunk = BytesMut::with_capacity(CHUNK.1);
+        }
         loop {
             match lines.next() {
                 Ok(Some(line)) => {

@@ -1,12 +1,11 @@
 //! Decisions that nothing but their key can change.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::BuildHasher as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use legation_core::EntityLabels;
 use legation_core::context::Principal;
+use legation_core::{EntityLabels, QuickMap, QuickState};
 
 use super::judge::Judged;
 use crate::decision::Inquiry;
@@ -18,8 +17,8 @@ const ENTRIES_MAX: usize = 16 * 1024;
 /// The decisions so far. The lock is held for a look-up.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
-    entries: Mutex<HashMap<u64, Entry>>,
-    hasher: RandomState,
+    entries: Mutex<QuickMap<u64, Entry>>,
+    hasher: QuickState,
 }
 
 /// One decision and all that it was made of; equal hashes are no proof.

@@ -60,7 +60,10 @@ pub(crate) fn scan(text: &[u8], limits: &Limits) -> Result<Scanned, JsonError> {
             },
         });
     }
-    if let Err(error) = std::str::from_utf8(text) {
+    // Most messages are ASCII, which is found out many bytes at a time.
+    if !text.is_ascii()
+        && let Err(error) = std::str::from_utf8(text)
+    {
         return Err(JsonError {
             offset: error.valid_up_to(),
             fault: JsonFault::NotUtf8,

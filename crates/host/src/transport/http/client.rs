@@ -7,7 +7,6 @@
 //! an idle connection is polled by nobody; it lies in a pool of the runtime
 //! whose reactor it belongs to.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -52,10 +51,10 @@ pub(super) struct Inbound {
     pub(super) wire: Wire,
 }
 
-/// Idle connections by runtime, latest last.
+/// Idle connections by runtime, latest last. There are a handful of runtimes.
 #[derive(Default)]
 pub(super) struct Pool {
-    idle: Mutex<HashMap<RuntimeId, Vec<Idle>>>,
+    idle: Mutex<Vec<(RuntimeId, Vec<Idle>)>>,
     /// Somebody looks after the idle connections, or has been told to.
     swept: AtomicBool,
     news: Notify,
@@ -199,7 +198,8 @@ impl Pool {
         loop {
             let wire = {
                 let mut idle = lock(&self.idle);
-                let here = idle.get_mut(&Handle::current().id())?;
+                let runtime = Handle::current().id();
+                let (_, here) = idle.iter_mut().find(|(of, _)| *of == runtime)?;
                 let latest = here.pop()?;
                 if latest.since.elapsed() > IDLE {
                     // The ones before it are older still.
@@ -217,7 +217,13 @@ impl Pool {
 
     pub(super) fn put(&self, wire: Wire) {
         let mut idle = lock(&self.idle);
-        let here = idle.entry(Handle::current().id()).or_default();
+        let runtime = Handle::current().id();
+        let at = idle.iter().position(|(of, _)| *of == runtime);
+        let at = at.unwrap_or_else(|| {
+            idle.push((runtime, Vec::new()));
+            idle.len() - 1
+        });
+        let here = &mut idle[at].1;
         if here.len() >= MAX_IDLE {
             here.remove(0);
         }
@@ -235,7 +241,7 @@ impl Pool {
     /// Closes what is old; whether nothing is left to look after.
     fn close_old(&self) -> bool {
         let mut idle = lock(&self.idle);
-        idle.retain(|_, here| {
+        idle.retain_mut(|(_, here)| {
             here.retain(|idle| idle.since.elapsed() <= IDLE);
             !here.is_empty()
         });
