@@ -11,7 +11,8 @@ use legation_tests::harness::process::{marked, until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::business::code;
+use crate::approvals::{piped, waits as waits_under};
+use crate::business::{Business, code};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -80,6 +81,39 @@ async fn what_was_answered_outlives_the_hub() -> anyhow::Result<()> {
     for (arguments, times) in [(open, 1), (granted, 1), (denied, 0)] {
         assert_eq!(asked.executed(&arguments)?, times, "{arguments}");
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_certificate_outlives_the_hub_and_is_used_once() -> anyhow::Result<()> {
+    let mut business = Business::start().await?;
+    let tool = "harbor-mail-file";
+    let arguments = json!({"to": "archive"});
+    let peer = business.client("claude", PeerEra::Modern).await?;
+    let id = waits_under(&peer.call(tool, arguments.clone()).await?);
+    assert_eq!(
+        piped(&business.hub, &["pin", "--stdin"], "482913\n").await?,
+        0
+    );
+    for certified in [false, true] {
+        if certified {
+            let approve = ["approve", "--pin-stdin", &id];
+            assert_eq!(piped(&business.hub, &approve, "482913\n").await?, 0);
+        }
+        business.hub.kill().await?;
+        business.hub = business.hub.restart().await?;
+        let peer = business.client("claude", PeerEra::Modern).await?;
+        business.hub.wait_for_tool(&peer, tool).await?;
+        let answer = peer.call(tool, arguments.clone()).await?;
+        if certified {
+            assert_eq!(code(&answer), "", "{}", answer.text);
+            let again = peer.call(tool, arguments.clone()).await?;
+            assert_ne!(waits_under(&again), id);
+        } else {
+            assert_eq!(waits_under(&answer), id, "it waits as it did");
+        }
+    }
+    assert_eq!(business.calls("harbor-mail").await?, 1);
     Ok(())
 }
 

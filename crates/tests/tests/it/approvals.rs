@@ -30,7 +30,7 @@ fn form() -> Value {
 }
 
 /// The id a refused call waits under.
-fn waits(answer: &Answer) -> String {
+pub(crate) fn waits(answer: &Answer) -> String {
     assert_ne!(code(answer), "", "{}", answer.text);
     let data = &answer.value["result"]["structuredContent"];
     assert_eq!(data["status"], "pending", "{}", answer.text);
@@ -47,7 +47,7 @@ async fn run(hub: &Hub, arguments: &[&str]) -> anyhow::Result<String> {
 }
 
 /// Runs a command with something on its standard input.
-async fn piped(hub: &Hub, arguments: &[&str], input: &str) -> anyhow::Result<i32> {
+pub(crate) async fn piped(hub: &Hub, arguments: &[&str], input: &str) -> anyhow::Result<i32> {
     let mut child = hub
         .command(arguments)?
         .stdin(std::process::Stdio::piped())

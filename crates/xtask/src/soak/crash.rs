@@ -20,7 +20,7 @@ use self::connection::Line;
 use self::load::{ASKED, CHANGES, READS, SHELL, TOOLS};
 use self::outside::Outside;
 use super::random::Random;
-use crate::bench::hub::Home;
+use crate::bench::hub::{Home, Ledger};
 use crate::bench::programs::Programs;
 use crate::sys;
 
@@ -65,10 +65,11 @@ pub(super) fn run(programs: &Programs, seed: u64, cycles: usize, deadline: Insta
     };
     let begun = sys::now();
     match campaign.cycles(cycles, deadline) {
-        Ok(records) => {
+        Ok(ledger) => {
             let took = begun.elapsed().as_secs();
             sys::put(&format!(
-                "{campaign} in {took} s, chain whole over {records} records, seed {seed}"
+                "{campaign} in {took} s, chain whole over {} records, verified in {:.2} s, seed {seed}",
+                ledger.records, ledger.verified
             ));
             Ok(())
         }
@@ -83,8 +84,8 @@ pub(super) fn run(programs: &Programs, seed: u64, cycles: usize, deadline: Insta
 // === impl Campaign ===
 
 impl Campaign {
-    /// Kills so often, or until the time is over; how many records there are then.
-    fn cycles(&mut self, cycles: usize, deadline: Instant) -> Result<u64> {
+    /// Kills so often, or until the time is over; what the ledger holds then.
+    fn cycles(&mut self, cycles: usize, deadline: Instant) -> Result<Ledger> {
         for cycle in 1..=cycles {
             if sys::now() > deadline {
                 sys::say(&format!("crash: the time is over after {}", self.kills));
@@ -104,14 +105,14 @@ impl Campaign {
                 sys::say(&format!("{self}"));
             }
         }
-        let records = self.verify()?;
+        let ledger = self.verify()?;
         none_left(&self.mark)?;
         let totals = self.outside.totals;
         ensure!(
             self.kills < VERIFY_EVERY || (totals.used > 0 && totals.denied > 0),
             "no approval was used or none denied, so nothing is proved: {totals}"
         );
-        Ok(records)
+        Ok(ledger)
     }
 
     /// One hub: what the last one left is checked, then it is killed under load.
@@ -166,8 +167,8 @@ impl Campaign {
         Ok(())
     }
 
-    /// Starts the hub once more, stops it, and checks the whole ledger; how many records it has.
-    fn verify(&mut self) -> Result<u64> {
+    /// Starts the hub once more, stops it, and checks the whole ledger.
+    fn verify(&mut self) -> Result<Ledger> {
         let hub = self.home.serve()?;
         self.look()?;
         let ledger = self.home.stop_and_verify(hub)?;
@@ -183,7 +184,7 @@ impl Campaign {
             "{read} intents were read, {} are left",
             ledger.intents
         );
-        Ok(ledger.records)
+        Ok(ledger)
     }
 }
 
