@@ -1,6 +1,8 @@
 //! What is known about words: one table, made from the lists at first use.
 
 mod cues;
+#[cfg(test)]
+mod tests;
 
 use std::sync::LazyLock;
 
@@ -121,17 +123,40 @@ pub(crate) fn is_particle(lower: &str) -> bool {
     look_up(lower).is(PARTICLE)
 }
 
-/// A table with open addressing over the lists' own text: no word is copied.
+/// A table with open addressing over the lists' own text: no word is copied, and a slot says in
+/// eight bytes where its word stands, because there are a quarter of a million.
 #[derive(Debug)]
 struct Table {
     slots: Vec<Slot>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Slot {
-    word: &'static str,
+    /// The number of the word's list, and in the lower bits its place there; [`FREE`] of none.
+    at: u32,
     flags: Flag,
 }
+
+const FREE: Slot = Slot {
+    at: u32::MAX,
+    flags: 0,
+};
+
+/// Bits for the place in a list.
+const PLACE: u32 = 24;
+
+/// Lists with a word on each line, and with many, where a line may be a remark.
+const LINES: [(&str, Flag); 3] = [
+    (SAFE_WORDS, SAFE),
+    (GIVEN_NAMES, GIVEN),
+    (SURNAMES, SURNAME),
+];
+const TEXTS: [(&str, Flag); 4] = [
+    (ABBREVIATIONS, ABBREVIATION),
+    (DRUGS, SAFE | CLINICAL | DRUG),
+    (MORE_NAMES, GIVEN | SURNAME),
+    (NOT_NAMES, SAFE | CLINICAL),
+];
 
 /// Twice as many slots as words, so that a miss is found out at once.
 const SLOTS: usize = 1 << 18;
@@ -160,38 +185,27 @@ impl Word {
 impl Table {
     fn build() -> Self {
         let mut table = Self {
-            slots: vec![Slot::default(); SLOTS],
+            slots: vec![FREE; SLOTS],
         };
-        for (list, flags) in [
-            (SAFE_WORDS, SAFE),
-            (GIVEN_NAMES, GIVEN),
-            (SURNAMES, SURNAME),
-        ] {
-            list.lines().for_each(|word| table.add(word, flags));
-        }
-        for (list, flags) in [
-            (ABBREVIATIONS, ABBREVIATION),
-            (DRUGS, SAFE | CLINICAL | DRUG),
-            (MORE_NAMES, GIVEN | SURNAME),
-            (NOT_NAMES, SAFE | CLINICAL),
-        ] {
-            let lines = list.lines().filter(|line| !line.starts_with('#'));
+        for (number, (list, flags)) in lists().enumerate() {
+            let is_text = number >= LINES.len();
+            let lines = list.lines();
+            let lines = lines.filter(|line| !(is_text && line.starts_with('#')));
             for word in lines.flat_map(str::split_ascii_whitespace) {
-                table.add(word, flags);
-            }
-        }
-        for (list, flags) in cues::CUES {
-            for word in list.split_ascii_whitespace() {
-                table.add(word, *flags);
+                let place = word.as_ptr() as usize - list.as_ptr() as usize;
+                table.add(number << PLACE | place, word, flags);
             }
         }
         table
     }
 
-    fn add(&mut self, word: &'static str, flags: Flag) {
-        let at = self.place(word.as_bytes());
-        self.slots[at].word = word;
-        self.slots[at].flags |= flags;
+    fn add(&mut self, at: usize, word: &str, flags: Flag) {
+        let slot = self.place(word.as_bytes());
+        let slot = &mut self.slots[slot];
+        if slot.at == FREE.at {
+            slot.at = u32::try_from(at).unwrap_or(FREE.at);
+        }
+        slot.flags |= flags;
     }
 
     fn get(&self, lower: &[u8]) -> Word {
@@ -205,11 +219,36 @@ impl Table {
         });
         let mut at = usize::try_from(hash >> 46).unwrap_or(0) & (SLOTS - 1);
         loop {
-            let held = self.slots[at].word.as_bytes();
-            if held.is_empty() || held == lower {
+            let slot = self.slots[at];
+            if slot.at == FREE.at || slot.holds(lower) {
                 return at;
             }
             at = (at + 1) & (SLOTS - 1);
         }
     }
+}
+
+// === impl Slot ===
+
+impl Slot {
+    fn holds(self, word: &[u8]) -> bool {
+        let (number, place) = (self.at >> PLACE, self.at & ((1 << PLACE) - 1));
+        let rest = list(number as usize).as_bytes().get(place as usize..);
+        rest.and_then(|rest| rest.strip_prefix(word))
+            .is_some_and(|behind| behind.first().is_none_or(u8::is_ascii_whitespace))
+    }
+}
+
+/// Every list, in the order of their numbers.
+fn lists() -> impl Iterator<Item = (&'static str, Flag)> {
+    let own = LINES.iter().chain(&TEXTS);
+    own.chain(cues::CUES).copied()
+}
+
+/// The text of a list.
+fn list(number: usize) -> &'static str {
+    let own = LINES.get(number);
+    let own = own.or_else(|| TEXTS.get(number - LINES.len()));
+    let found = own.or_else(|| cues::CUES.get(number - LINES.len() - TEXTS.len()));
+    found.map_or("", |(text, _)| *text)
 }
