@@ -142,6 +142,8 @@ enum Command {
     License { user: String, switch: Switch },
     /// Enable or disable an account
     Account { user: String, switch: Switch },
+    /// Enable or disable an application, a blueprint or an agent identity
+    Application { client: String, switch: Switch },
     /// Whether somebody's sign-ins need a second factor
     Mfa { user: String, switch: Switch },
     /// Take back what was consented to for a client at Graph; all of it without names
@@ -235,6 +237,9 @@ impl Command {
             Self::License { user, switch } => ("license", json!({"user": user, "on": on(*switch)})),
             Self::Account { user, switch } => ("account", json!({"user": user, "on": on(*switch)})),
             Self::Mfa { user, switch } => ("mfa", json!({"user": user, "on": on(*switch)})),
+            Self::Application { client, switch } => {
+                ("application", json!({"client": client, "on": on(*switch)}))
+            }
             Self::Unconsent { client, scopes } => {
                 ("unconsent", json!({"client": client, "scopes": scopes}))
             }

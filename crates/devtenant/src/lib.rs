@@ -25,3 +25,6 @@ mod rsa;
 mod say;
 mod state;
 mod web;
+
+#[cfg(test)]
+mod tests;

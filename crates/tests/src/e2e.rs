@@ -8,4 +8,5 @@ pub mod conformance_client;
 pub mod model;
 pub mod report;
 pub mod sdk;
+pub mod tenant;
 pub mod tools;

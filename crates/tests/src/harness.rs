@@ -10,3 +10,4 @@ pub mod node;
 pub mod peer;
 pub mod process;
 pub mod servers;
+pub mod tenant;

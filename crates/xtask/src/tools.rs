@@ -58,6 +58,10 @@ pub(crate) enum Tool {
     Codex,
     /// The Python SDK and servers in Python.
     Python,
+    /// Microsoft's client libraries for Python.
+    MicrosoftPython,
+    /// Microsoft's client libraries for Node.
+    MicrosoftNode,
     /// The generator of notes and the engine that redaction is compared with.
     Redaction,
 }
@@ -77,6 +81,8 @@ impl Tool {
             Self::Claude => "claude",
             Self::Codex => "codex",
             Self::Python => "python",
+            Self::MicrosoftPython => "microsoft-python",
+            Self::MicrosoftNode => "microsoft-node",
             Self::Redaction => "redaction",
         }
     }
@@ -99,6 +105,18 @@ impl Tool {
             Self::Claude => &["@anthropic-ai/claude-code@2.1.329"],
             Self::Codex => &["@openai/codex@0.169.0"],
             Self::Python => &["mcp==2.3.0", "mcp-server-git", "mcp-server-time"],
+            // msgraph-core imports `deprecated` and does not say so.
+            Self::MicrosoftPython => &[
+                "msal==1.39.0",
+                "azure-identity==1.27.0",
+                "msgraph-sdk==1.65.0",
+                "deprecated",
+            ],
+            Self::MicrosoftNode => &[
+                "@azure/msal-node@7.2.1",
+                "@azure/identity@4.13.1",
+                "@microsoft/microsoft-graph-client@3.0.7",
+            ],
             Self::Redaction => &["faker==40.54.0", "presidio-analyzer==2.2.366"],
         }
     }
@@ -196,7 +214,9 @@ fn ensure_one(folder: &Path, tool: Tool) -> Result<()> {
     std::fs::create_dir_all(&place)
         .with_context(|| format!("cannot create {}", place.display()))?;
     match tool {
-        Tool::Python | Tool::Redaction => install_python(&place, tool.packages())?,
+        Tool::Python | Tool::MicrosoftPython | Tool::Redaction => {
+            install_python(&place, tool.packages())?
+        }
         _ => install_npm(folder, &place, tool.packages())?,
     }
     std::fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))

@@ -120,6 +120,28 @@ impl Command<'_> {
         Ok(Value::Null)
     }
 
+    pub(super) fn application(mut self) -> Done {
+        let on = self.body["on"].as_bool().ok_or("`on` is missing")?;
+        let name = self.text("client")?.to_owned();
+        let tenant = self.tenant_mut()?;
+        let mut found = false;
+        for app in tenant.apps.iter_mut().filter(|app| app.app_id.is(&name)) {
+            app.enabled = on;
+            found = true;
+        }
+        for own in tenant
+            .principals
+            .iter_mut()
+            .filter(|own| own.app_id.is(&name))
+        {
+            own.enabled = on;
+            found = true;
+        }
+        found
+            .then_some(Value::Null)
+            .ok_or_else(|| format!("there is no client {name}"))
+    }
+
     pub(super) fn expire_secrets(mut self) -> Done {
         let name = self.text("client")?.to_owned();
         let now = self.shared.now().0;

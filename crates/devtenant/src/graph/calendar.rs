@@ -1,9 +1,13 @@
 //! Calendars: meetings, and a view over a time.
 
+mod recurrence;
+mod shape;
+
 use http::Method;
 use legation_core::Wall;
 use serde_json::{Map, Value, json};
 
+use self::shape::{blank, in_order, instant, merge, shown, time, zone};
 use super::error::Failure;
 use super::{Call, Outcome, chats, odata, subscriptions};
 use crate::random;
@@ -14,27 +18,6 @@ use crate::web::Answer;
 
 const READ: [&str; 2] = ["Calendars.Read", "Calendars.ReadWrite"];
 const WRITE: [&str; 1] = ["Calendars.ReadWrite"];
-/// What a client can set beside the times.
-const SETTABLE: [&str; 17] = [
-    "subject",
-    "body",
-    "location",
-    "locations",
-    "attendees",
-    "importance",
-    "sensitivity",
-    "showAs",
-    "isAllDay",
-    "isReminderOn",
-    "reminderMinutesBeforeStart",
-    "categories",
-    "responseRequested",
-    "allowNewTimeProposals",
-    "hideAttendees",
-    "isOnlineMeeting",
-    "onlineMeetingProvider",
-];
-
 /// Everything of a calendar under `/me` or `/users/{id}`.
 pub(super) fn route(call: Call<'_>, name: &str, rest: &[&str]) -> Outcome {
     let method = call.ask.method.clone();
@@ -74,10 +57,16 @@ fn events<'c>(call: &'c Call<'_>, owner: &ObjectId) -> Result<&'c [Event], Failu
     Ok(calendar.map_or(&[], |calendar| calendar.events.as_slice()))
 }
 
-fn find<'c>(call: &'c Call<'_>, owner: &ObjectId, id: &str) -> Result<&'c Event, Failure> {
-    events(call, owner)?
+/// An event, or an occurrence of a series.
+fn find(call: &Call<'_>, owner: &ObjectId, id: &str) -> Result<Event, Failure> {
+    let events = events(call, owner)?;
+    if let Some(event) = events.iter().find(|event| event.id == id) {
+        return Ok(event.clone());
+    }
+    events
         .iter()
-        .find(|event| event.id == id)
+        .flat_map(|event| recurrence::occurrences(event, i64::MIN, i64::MAX))
+        .find(|occurrence| occurrence.id == id)
         .ok_or_else(Failure::no_item)
 }
 
@@ -110,12 +99,13 @@ fn view(call: &Call<'_>, owner: &ObjectId) -> Outcome {
             "The end of the time window is before its start.",
         ));
     }
-    let mut found: Vec<&Event> = events(call, owner)?
+    // A series is shown as its occurrences, which only a view does.
+    let mut found: Vec<Event> = events(call, owner)?
         .iter()
-        .filter(|event| event.start_ms < until && event.end_ms > from)
+        .flat_map(|event| recurrence::occurrences(event, from, until))
         .collect();
     found.sort_by_key(|event| event.start_ms);
-    page(call, "users('{id}')/calendarView", &found)
+    page(call, "users('{id}')/calendarView", found)
 }
 
 fn list(call: &Call<'_>, owner: &ObjectId) -> Outcome {
@@ -129,12 +119,11 @@ fn list(call: &Call<'_>, owner: &ObjectId) -> Outcome {
         "skiptoken",
         "count",
     ])?;
-    let found: Vec<&Event> = events(call, owner)?.iter().rev().collect();
-    page(call, "users('{id}')/events", &found)
+    let found: Vec<Event> = events(call, owner)?.iter().rev().cloned().collect();
+    page(call, "users('{id}')/events", found)
 }
 
-fn page(call: &Call<'_>, context: &str, found: &[&Event]) -> Outcome {
-    let mut found = found.to_vec();
+fn page(call: &Call<'_>, context: &str, mut found: Vec<Event>) -> Outcome {
     if call.option("filter").is_some() {
         return Err(Failure::new(
             400,
@@ -167,7 +156,7 @@ fn page(call: &Call<'_>, context: &str, found: &[&Event]) -> Outcome {
 fn read(call: &Call<'_>, owner: &ObjectId, id: &str) -> Outcome {
     call.permit("GET /me/events/{id}", &READ, &READ)?;
     call.options(&["select"])?;
-    let shown = shown(find(call, owner, id)?, &zone(call)?);
+    let shown = shown(&find(call, owner, id)?, &zone(call)?);
     Ok(call.entity(200, "users('{id}')/events/$entity", shown))
 }
 
@@ -289,7 +278,7 @@ fn update(mut call: Call<'_>, owner: &ObjectId, id: &str) -> Outcome {
     call.permit("PATCH /me/events/{id}", &WRITE, &WRITE)?;
     let body = call.body()?;
     let zone = zone(&call)?;
-    let mut event = find(&call, owner, id)?.clone();
+    let mut event = find(&call, owner, id)?;
     if body.get("start").is_some() {
         event.start_ms = time(&body["start"])?;
     }
@@ -325,184 +314,4 @@ fn delete(mut call: Call<'_>, owner: &ObjectId, id: &str) -> Outcome {
     let tenant = call.caller.tenant.clone();
     tell(call.world, &tenant, owner, id, "deleted", now);
     Ok(Answer::empty(204))
-}
-
-fn blank(now: i64, organizer: &Value) -> Map<String, Value> {
-    let at = Wall(now).to_string();
-    let shown = json!({
-        "createdDateTime": at,
-        "lastModifiedDateTime": at,
-        "changeKey": random::opaque(),
-        "categories": [],
-        "transactionId": null,
-        "originalStartTimeZone": "UTC",
-        "originalEndTimeZone": "UTC",
-        "iCalUId": random::opaque(),
-        "reminderMinutesBeforeStart": 15,
-        "isReminderOn": true,
-        "hasAttachments": false,
-        "subject": "",
-        "bodyPreview": "",
-        "importance": "normal",
-        "sensitivity": "normal",
-        "isAllDay": false,
-        "isCancelled": false,
-        "isOrganizer": true,
-        "responseRequested": true,
-        "seriesMasterId": null,
-        "showAs": "busy",
-        "type": "singleInstance",
-        "webLink": "https://outlook.office365.com/owa/?path=/calendar/item",
-        "onlineMeetingUrl": null,
-        "isOnlineMeeting": false,
-        "onlineMeetingProvider": "unknown",
-        "allowNewTimeProposals": true,
-        "isDraft": false,
-        "hideAttendees": false,
-        "recurrence": null,
-        "onlineMeeting": null,
-        "responseStatus": {"response": "organizer", "time": "0001-01-01T00:00:00Z"},
-        "body": {"contentType": "html", "content": ""},
-        "location": {"displayName": "", "locationType": "default", "uniqueIdType": "unknown"},
-        "locations": [],
-        "attendees": [],
-        "organizer": organizer,
-    });
-    match shown {
-        Value::Object(members) => members,
-        _ => Map::new(),
-    }
-}
-
-fn merge(shown: &mut Map<String, Value>, body: &Value) -> Result<(), Failure> {
-    for (name, value) in body.as_object().into_iter().flatten() {
-        if name.starts_with('@') || ["start", "end", "transactionId", "id"].contains(&name.as_str())
-        {
-            continue;
-        }
-        if name == "recurrence" && !value.is_null() {
-            return Err(Failure::new(
-                400,
-                "ErrorInvalidArgument",
-                "Recurring events are not kept by this tenant.",
-            ));
-        }
-        if !SETTABLE.contains(&name.as_str()) && name != "recurrence" {
-            return Err(Failure::new(
-                400,
-                "ErrorInvalidPropertySet",
-                format!("The property '{name}' cannot be set."),
-            ));
-        }
-        shown.insert(name.clone(), value.clone());
-    }
-    let preview = shown["body"]["content"].as_str().unwrap_or_default();
-    let preview: String = preview.chars().take(255).collect();
-    shown.insert("bodyPreview".to_owned(), preview.into());
-    if let Some(attendees) = shown.get_mut("attendees").and_then(Value::as_array_mut) {
-        for attendee in attendees {
-            if attendee.get("status").is_none() {
-                attendee["status"] = json!({"response": "none", "time": "0001-01-01T00:00:00Z"});
-            }
-        }
-    }
-    Ok(())
-}
-
-fn in_order(start: i64, end: i64) -> Result<(), Failure> {
-    if end >= start {
-        return Ok(());
-    }
-    Err(Failure::new(
-        400,
-        "ErrorPropertyValidationFailure",
-        "At least one property failed validation: the end is before the start.",
-    ))
-}
-
-/// A time with the zone beside it.
-fn time(value: &Value) -> Result<i64, Failure> {
-    let bad = || {
-        Failure::new(
-            400,
-            "ErrorInvalidArgument",
-            "A time needs dateTime and a known timeZone.",
-        )
-    };
-    let text = value["dateTime"].as_str().ok_or_else(bad)?;
-    let zone = value["timeZone"].as_str().unwrap_or("UTC");
-    if let Ok(stamp) = text.parse::<jiff::Timestamp>() {
-        return Ok(stamp.as_millisecond());
-    }
-    let local: jiff::civil::DateTime = text.parse().map_err(|_| bad())?;
-    let zoned = local
-        .to_zoned(zone_of(zone).ok_or_else(bad)?)
-        .map_err(|_| bad())?;
-    Ok(zoned.timestamp().as_millisecond())
-}
-
-/// A bound of a view: with an offset, or in UTC.
-fn instant(text: &str) -> Option<i64> {
-    if let Ok(stamp) = text.replace(' ', "+").parse::<jiff::Timestamp>() {
-        return Some(stamp.as_millisecond());
-    }
-    let local: jiff::civil::DateTime = text.parse().ok()?;
-    let zoned = local.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
-    Some(zoned.timestamp().as_millisecond())
-}
-
-/// Names of zones that Windows has of its own; a handful for tests of clients that write them.
-fn zone_of(name: &str) -> Option<jiff::tz::TimeZone> {
-    let iana = match name {
-        "UTC" | "Etc/GMT" | "tzone://Microsoft/Utc" => return Some(jiff::tz::TimeZone::UTC),
-        "Pacific Standard Time" => "America/Los_Angeles",
-        "Eastern Standard Time" => "America/New_York",
-        "Central Standard Time" => "America/Chicago",
-        "GMT Standard Time" => "Europe/London",
-        "W. Europe Standard Time" => "Europe/Berlin",
-        "Tokyo Standard Time" => "Asia/Tokyo",
-        other => other,
-    };
-    jiff::tz::TimeZone::get(iana).ok()
-}
-
-/// The zone in which the client wants to read times.
-fn zone(call: &Call<'_>) -> Result<(String, jiff::tz::TimeZone), Failure> {
-    let wanted = call
-        .ask
-        .headers
-        .get_all("prefer")
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split([',', ';']))
-        .find_map(|part| part.trim().strip_prefix("outlook.timezone="))
-        .map_or("UTC", |name| name.trim_matches('"'));
-    let zone = zone_of(wanted).ok_or_else(|| {
-        Failure::new(
-            400,
-            "TimeZoneNotSupportedException",
-            format!(
-                "A valid TimeZone value must be specified. The following TimeZone value is not \
-                     supported: '{wanted}'."
-            ),
-        )
-    })?;
-    Ok((wanted.to_owned(), zone))
-}
-
-fn shown(event: &Event, zone: &(String, jiff::tz::TimeZone)) -> Value {
-    let at = |ms: i64| {
-        let stamp = jiff::Timestamp::from_millisecond(ms).unwrap_or_default();
-        let local = stamp.to_zoned(zone.1.clone()).datetime();
-        json!({
-            "dateTime": local.strftime("%Y-%m-%dT%H:%M:%S.0000000").to_string(),
-            "timeZone": zone.0,
-        })
-    };
-    let mut out = Map::new();
-    out.insert("id".to_owned(), event.id.as_str().into());
-    out.extend(event.shown.clone());
-    out.insert("start".to_owned(), at(event.start_ms));
-    out.insert("end".to_owned(), at(event.end_ms));
-    Value::Object(out)
 }

@@ -257,6 +257,15 @@ fn expanded(call: &Call<'_>) -> Result<bool, Failure> {
     match call.option("expand") {
         None => Ok(false),
         Some("members") => Ok(true),
+        // Shown whether or not members are; expanding both is one list.
+        Some("lastMessagePreview") => Ok(false),
+        Some(both)
+            if both
+                .split(',')
+                .all(|one| ["members", "lastMessagePreview"].contains(&one.trim())) =>
+        {
+            Ok(true)
+        }
         Some(other) => Err(Failure::bad_request(format!(
             "Expand of '{other}' is not supported."
         ))),
@@ -337,6 +346,12 @@ fn shown(call: &Call<'_>, chat: &Chat, members: bool) -> Result<Value, Failure> 
         "onlineMeetingInfo": null,
         "viewpoint": {"isHidden": false, "lastMessageReadDateTime": "0001-01-01T00:00:00Z"},
     });
+    let preview = call
+        .option("expand")
+        .is_some_and(|expand| expand.contains("lastMessagePreview"));
+    if let Some(last) = chat.messages.last().filter(|_| preview) {
+        out["lastMessagePreview"] = messages::preview(call, last)?;
+    }
     if members {
         out["members"] = chat
             .members

@@ -172,6 +172,7 @@ fn list(call: &Call<'_>, owner: &ObjectId, folder: Option<&str>) -> Outcome {
         "orderby",
         "count",
         "skiptoken",
+        "search",
     ])?;
     let folder = folder
         .map(|name| folders::id_of(call, owner, name))
@@ -195,6 +196,17 @@ fn list(call: &Call<'_>, owner: &ObjectId, folder: Option<&str>) -> Outcome {
             shape::filterable(property).ok_or_else(bad)?;
             mails.retain(|mail| shape::fits(mail, property, operator, operand));
         }
+    }
+    if let Some(search) = call.option("search") {
+        if call.option("filter").is_some() || call.option("orderby").is_some() {
+            return Err(Failure::new(
+                400,
+                "SearchWithFilter",
+                "The query parameter '$search' cannot be combined with '$filter' or '$orderby'.",
+            ));
+        }
+        let words = search.trim_matches('"').to_lowercase();
+        mails.retain(|mail| shape::mentions(mail, &words));
     }
     let (property, down) = call
         .option("orderby")
@@ -221,7 +233,17 @@ fn list(call: &Call<'_>, owner: &ObjectId, folder: Option<&str>) -> Outcome {
 fn read(call: &Call<'_>, owner: &ObjectId, id: &str) -> Outcome {
     call.permit("GET /me/messages/{id}", &READ, &AS_APP)?;
     call.options(&["select", "expand"])?;
-    let shown = shown(call, call.mail(owner, id)?, call.immutable());
+    let mail = call.mail(owner, id)?;
+    let mut shown = shown(call, mail, call.immutable());
+    match call.option("expand") {
+        None => {}
+        Some("attachments") => shown["attachments"] = shape::attachments(mail),
+        Some(other) => {
+            return Err(Failure::bad_request(format!(
+                "Expand of '{other}' is not supported."
+            )));
+        }
+    }
     Ok(call.entity(200, "users('{id}')/messages/$entity", shown))
 }
 
@@ -365,29 +387,15 @@ fn relocate(mut call: Call<'_>, owner: &ObjectId, id: &str, copy: bool) -> Outco
     Ok(call.entity(201, "users('{id}')/messages/$entity", shown))
 }
 
+/// `GET …/attachments`.
 fn attachments(call: &Call<'_>, owner: &ObjectId, id: &str) -> Outcome {
     call.permit(
         "GET /me/messages/{id}/attachments",
         &["Mail.Read", "Mail.ReadWrite"],
         &AS_APP,
     )?;
-    let shown = call
-        .mail(owner, id)?
-        .attachments
-        .iter()
-        .map(|attachment| {
-            let bytes = attachment["contentBytes"].as_str().unwrap_or_default();
-            json!({
-                "@odata.type": "#microsoft.graph.fileAttachment",
-                "id": attachment["id"],
-                "name": attachment["name"],
-                "contentType": attachment["contentType"],
-                "size": bytes.len() / 4 * 3,
-                "isInline": attachment["isInline"].as_bool().unwrap_or(false),
-                "contentBytes": bytes,
-            })
-        })
-        .collect();
+    let shown = shape::attachments(call.mail(owner, id)?);
+    let shown = shown.as_array().cloned().unwrap_or_default();
     call.list("users('{id}')/messages('{id}')/attachments", shown, 100)
 }
 

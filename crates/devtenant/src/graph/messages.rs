@@ -11,7 +11,7 @@ use self::content::Content;
 use super::error::Failure;
 use super::{Call, Outcome, chats, subscriptions};
 use crate::state::World;
-use crate::state::chat::{Hosted, Message};
+use crate::state::chat::{Hosted, Message, Reaction};
 use crate::state::directory::ObjectId;
 use crate::web::{Answer, base64_any};
 
@@ -33,6 +33,8 @@ pub(super) fn route(call: Call<'_>, chat: &str, rest: &[&str]) -> Outcome {
         (&Method::PATCH, [id]) => edit(call, chat, id),
         (&Method::POST, [id, "softDelete"]) => set_deleted(call, chat, id, true),
         (&Method::POST, [id, "undoSoftDelete"]) => set_deleted(call, chat, id, false),
+        (&Method::POST, [id, "setReaction"]) => react(call, chat, id, true),
+        (&Method::POST, [id, "unsetReaction"]) => react(call, chat, id, false),
         (&Method::GET, [id, "hostedContents"]) => hosted_list(&call, chat, id),
         (&Method::GET, [id, "hostedContents", hosted, "$value"]) => {
             hosted_value(&call, chat, id, hosted)
@@ -98,6 +100,7 @@ fn post(
         attachments: content.attachments,
         mentions: content.mentions,
         hosted: content.hosted,
+        reactions: Vec::new(),
     };
     let id = message.id.clone();
     chat.messages.push(message);
@@ -243,6 +246,42 @@ fn set_deleted(mut call: Call<'_>, chat: &str, id: &str, deleted: bool) -> Outco
     Ok(chats::no_content())
 }
 
+/// `setReaction` and `unsetReaction`: an edit as far as times go.
+fn react(mut call: Call<'_>, chat: &str, id: &str, set: bool) -> Outcome {
+    let operation = "POST /chats/{id}/messages/{id}/setReaction";
+    call.permit(operation, &SEND, &[])?;
+    let me = call.me()?.id;
+    call.message(chat, id)?;
+    let body = call.body()?;
+    let kind = body["reactionType"]
+        .as_str()
+        .filter(|kind| !kind.is_empty())
+        .ok_or_else(|| Failure::bad_request("reactionType is missing."))?
+        .to_owned();
+    let now = call.now_ms();
+    if let Some(stored) = call
+        .chat_mut(chat)?
+        .messages
+        .iter_mut()
+        .find(|message| message.id == id)
+    {
+        stored.modified_ms = now.max(stored.modified_ms + 1);
+        stored
+            .reactions
+            .retain(|reaction| reaction.user != me || reaction.kind != kind);
+        if set {
+            stored.reactions.push(Reaction {
+                user: me,
+                kind,
+                at_ms: now,
+            });
+        }
+    }
+    let tenant = call.caller.tenant.clone();
+    announce(call.world, &tenant, chat, id, "updated", now);
+    Ok(chats::no_content())
+}
+
 fn hosted_list(call: &Call<'_>, chat: &str, id: &str) -> Outcome {
     call.permit("GET /chats/{id}/messages/{id}/hostedContents", &READ, &[])?;
     let shown = call
@@ -266,6 +305,32 @@ fn hosted_value(call: &Call<'_>, chat: &str, id: &str, wanted: &str) -> Outcome 
         found.ok_or_else(|| Failure::new(404, "NotFound", "NotFound: no such hosted content."))?;
     let bytes = base64_any(&hosted.content).unwrap_or_default();
     Ok(Answer::text(200, &hosted.content_type, bytes))
+}
+
+/// The last message of a chat, in short.
+pub(super) fn preview(call: &Call<'_>, message: &Message) -> Result<Value, Failure> {
+    let name = call
+        .tenant()?
+        .user(message.from.as_str())
+        .map(|user| user.name.clone());
+    Ok(json!({
+        "id": message.id,
+        "createdDateTime": Wall(message.created_ms).to_string(),
+        "isDeleted": message.deleted_ms.is_some(),
+        "messageType": "message",
+        "eventDetail": null,
+        "body": message.body,
+        "from": {
+            "application": null,
+            "device": null,
+            "user": {
+                "@odata.type": "#microsoft.graph.teamworkUserIdentity",
+                "id": message.from.as_str(),
+                "displayName": name,
+                "userIdentityType": "aadUser",
+            },
+        },
+    }))
 }
 
 /// A message as Graph shows it.
@@ -321,6 +386,25 @@ fn shown(call: &Call<'_>, chat: &str, message: &Message) -> Result<Value, Failur
         "body": body,
         "attachments": if deleted { Vec::new() } else { message.attachments.clone() },
         "mentions": if deleted { Vec::new() } else { message.mentions.clone() },
-        "reactions": [],
+        "reactions": message.reactions.iter().map(shown_reaction).collect::<Vec<_>>(),
     }))
+}
+
+fn shown_reaction(reaction: &Reaction) -> Value {
+    json!({
+        "reactionType": reaction.kind,
+        "displayName": null,
+        "reactionContentUrl": null,
+        "createdDateTime": Wall(reaction.at_ms).to_string(),
+        "user": {
+            "application": null,
+            "device": null,
+            "user": {
+                "@odata.type": "#microsoft.graph.teamworkUserIdentity",
+                "id": reaction.user.as_str(),
+                "displayName": null,
+                "userIdentityType": "aadUser",
+            },
+        },
+    })
 }

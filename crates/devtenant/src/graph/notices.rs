@@ -1,7 +1,9 @@
 //! Change notifications: requests that Graph makes itself.
 //!
-//! Graph sends to public https addresses. This tenant sends to loopback alone, over http or over
-//! https under its own authority, so that nothing leaves the machine.
+//! Graph sends to public https addresses. This tenant sends to loopback alone, so that nothing
+//! leaves the machine, over http or over https with whatever certificate a subscriber made itself.
+
+mod trust;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -11,7 +13,9 @@ use anyhow::{Context as _, Result, bail};
 use bytes::Bytes;
 use http::{Method, Request, Uri};
 use http_body_util::Full;
+use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
 
 use super::error::Failure;
 use crate::exchange::exchange;
@@ -94,9 +98,11 @@ pub(crate) fn not_validated(shared: &Shared, ask: &Ask, why: &str) -> Answer {
 async fn post(url: &str, kind: &str, body: Bytes) -> Result<(u16, Bytes)> {
     let uri: Uri = url.parse().context("the address is not a URL")?;
     let host = uri.host().context("the address has no host")?;
-    if uri.scheme_str() != Some("http") {
-        bail!("only http to loopback is delivered");
-    }
+    let port = match uri.scheme_str() {
+        Some("http") => 80,
+        Some("https") => 443,
+        _ => bail!("the address is neither http nor https"),
+    };
     let ip = match host.trim_start_matches('[').trim_end_matches(']') {
         "localhost" => IpAddr::from([127, 0, 0, 1]),
         other => other.parse().context("only loopback is delivered to")?,
@@ -104,11 +110,18 @@ async fn post(url: &str, kind: &str, body: Bytes) -> Result<(u16, Bytes)> {
     if !ip.is_loopback() {
         bail!("only loopback is delivered to");
     }
-    let stream = TcpStream::connect(SocketAddr::new(ip, uri.port_u16().unwrap_or(80))).await?;
+    let stream = TcpStream::connect(SocketAddr::new(ip, uri.port_u16().unwrap_or(port))).await?;
     let target = uri.path_and_query().map_or("/", |target| target.as_str());
     let request = Request::post(target)
         .header("host", host)
         .header("content-type", kind)
         .body(Full::new(body))?;
+    if port == 80 {
+        return exchange(stream, request, BODY_MAX).await;
+    }
+    let name = ServerName::try_from(ip.to_string())?;
+    let stream = TlsConnector::from(trust::anybody()?)
+        .connect(name, stream)
+        .await?;
     exchange(stream, request, BODY_MAX).await
 }

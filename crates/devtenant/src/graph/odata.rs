@@ -149,11 +149,25 @@ pub(crate) fn order(text: &str) -> (&str, bool) {
     (property, words.next().is_some_and(|word| word == "desc"))
 }
 
-/// A filter of comparisons joined by `and`: property, operator, operand.
+/// A filter of comparisons joined by `and`: property, operator, operand. The functions `contains`
+/// and `startswith` are operators here.
 pub(crate) fn comparisons(text: &str) -> Option<Vec<(String, String, String)>> {
-    text.split(" and ")
+    conjuncts(text)
+        .into_iter()
         .map(|part| {
-            let part = part.trim().trim_start_matches('(').trim_end_matches(')');
+            let part = part.trim();
+            for function in ["contains", "startswith"] {
+                let Some(rest) = part.to_lowercase().strip_prefix(function).map(str::len) else {
+                    continue;
+                };
+                let inner = part[part.len() - rest..]
+                    .strip_prefix('(')?
+                    .strip_suffix(')')?;
+                let (property, operand) = inner.split_once(',')?;
+                let operand = operand.trim().trim_matches('\'').replace("''", "'");
+                return Some((property.trim().to_owned(), function.to_owned(), operand));
+            }
+            let part = part.trim_start_matches('(').trim_end_matches(')');
             let mut words = part.splitn(3, ' ');
             let (property, operator) = (words.next()?, words.next()?);
             let operand = words.next()?.trim().trim_matches('\'').replace("''", "'");
@@ -162,6 +176,22 @@ pub(crate) fn comparisons(text: &str) -> Option<Vec<(String, String, String)>> {
                 .then(|| (property.to_owned(), operator.to_owned(), operand))
         })
         .collect()
+}
+
+/// The parts of a filter between `and`s that stand outside of quotes.
+fn conjuncts(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut from, mut quoted) = (0, false);
+    for (at, c) in text.char_indices() {
+        if c == '\'' {
+            quoted = !quoted;
+        } else if !quoted && at >= from && text[at..].starts_with(" and ") {
+            parts.push(&text[from..at]);
+            from = at + " and ".len();
+        }
+    }
+    parts.push(&text[from..]);
+    parts
 }
 
 fn title(bare: &str) -> String {
@@ -187,7 +217,12 @@ mod tests {
         let read = comparisons("a gt 2026-01-01T00:00:00Z and displayName eq 'O''Neil B'").unwrap();
         assert_eq!(read[0].1, "gt");
         assert_eq!(read[1].2, "O'Neil B");
-        assert_eq!(comparisons("contains(a,'b')"), None);
+        let read = comparisons("contains(subject, 'a and b') and isRead eq false").unwrap();
+        let at = |n: usize| (read[n].0.as_str(), read[n].1.as_str(), read[n].2.as_str());
+        assert_eq!(at(0), ("subject", "contains", "a and b"));
+        assert_eq!(at(1), ("isRead", "eq", "false"));
+        assert_eq!(comparisons("endswith(a,'b')"), None);
+        assert_eq!(comparisons("a gt"), None);
         assert_eq!(order("createdDateTime desc"), ("createdDateTime", true));
         assert_eq!(order("createdDateTime"), ("createdDateTime", false));
     }

@@ -17,6 +17,7 @@ pub(super) fn route(call: Call<'_>) -> Outcome {
         (_, ["me" | "users", ..]) => users::route(call, &parts),
         (_, ["chats", rest @ ..]) => chats::route(call, rest),
         (_, ["subscriptions", rest @ ..]) => subscriptions::route(call, rest),
+        (&Method::GET, ["subscribedSkus"]) => users::skus(&call),
         (&Method::POST, ["$batch"]) => batch::batch(call),
         (&Method::GET, ["auditLogs", "signIns"]) => sign_ins::list(&call),
         (&Method::POST, ["communications", "getPresencesByUserId"]) => presence::several(&call),

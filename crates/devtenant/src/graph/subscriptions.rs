@@ -12,6 +12,7 @@ use crate::state::directory::ObjectId;
 use crate::state::subscription::{Notice, Subscription};
 use crate::web::Answer;
 
+const NOTICES_MAX: usize = 10_000;
 const MINUTE_MS: i64 = 60_000;
 const CHAT_MAX_MS: i64 = 3 * 24 * 60 * MINUTE_MS;
 const OUTLOOK_MAX_MS: i64 = 7 * 24 * 60 * MINUTE_MS;
@@ -244,5 +245,7 @@ pub(super) fn changed(
             }]}),
         })
         .collect();
-    world.notices.extend(due);
+    // Whoever takes no notice for so long has to read anew anyway.
+    let room = NOTICES_MAX.saturating_sub(world.notices.len());
+    world.notices.extend(due.into_iter().take(room));
 }

@@ -15,6 +15,8 @@ const READ_SELF: [&str; 4] = [
     "User.Read.All",
 ];
 const READ_OTHERS: [&str; 3] = ["User.ReadBasic.All", "User.Read.All", "Directory.Read.All"];
+/// The one licence of a tenant: Teams and mail.
+const SKU: &str = "6fd2c87f-b296-42f0-b197-1e91e994b900";
 const READ_AS_APP: [&str; 2] = ["User.Read.All", "Directory.Read.All"];
 
 /// Everything under `/me` and `/users`.
@@ -35,6 +37,7 @@ pub(super) fn route(call: Call<'_>, parts: &[&str]) -> Outcome {
         (&Method::PATCH, []) => agent_user::update(call, name),
         (&Method::DELETE, []) if name != "me" => agent_user::delete(call, name),
         (&Method::POST, ["revokeSignInSessions"]) => revoke(call, name),
+        (&Method::POST, ["assignLicense"]) => assign_licence(call, name),
         (&Method::GET, ["licenseDetails"]) => licences(&call, name),
         (&Method::GET, ["sponsors"]) => agent_user::sponsors(&call, name),
         (_, ["presence", ..]) => presence::route(call, name, &rest[1..]),
@@ -85,7 +88,7 @@ fn list(call: &Call<'_>) -> Outcome {
         users.retain(|user| !user.is_human());
     }
     if let Some(filter) = call.option("filter") {
-        let Some(tests) = odata::comparisons(filter).or_else(|| starts_with(filter)) else {
+        let Some(tests) = odata::comparisons(filter) else {
             return Err(Failure::new(
                 400,
                 "Request_UnsupportedQuery",
@@ -93,7 +96,7 @@ fn list(call: &Call<'_>) -> Outcome {
             ));
         };
         for (property, operator, operand) in &tests {
-            if !["eq", "starts"].contains(&operator.as_str()) {
+            if !["eq", "startswith"].contains(&operator.as_str()) {
                 return Err(Failure::new(
                     400,
                     "Request_UnsupportedQuery",
@@ -139,21 +142,6 @@ fn list(call: &Call<'_>) -> Outcome {
     call.list("users", shown, size)
 }
 
-/// `startswith(property,'text')`.
-fn starts_with(filter: &str) -> Option<Vec<(String, String, String)>> {
-    let inner = filter
-        .trim()
-        .strip_prefix("startswith(")
-        .or_else(|| filter.trim().strip_prefix("startsWith("))?
-        .strip_suffix(')')?;
-    let (property, operand) = inner.split_once(',')?;
-    Some(vec![(
-        property.trim().to_owned(),
-        "starts".to_owned(),
-        operand.trim().trim_matches('\'').to_owned(),
-    )])
-}
-
 /// Ends every session: refresh tokens are void, access tokens are challenged.
 fn revoke(mut call: Call<'_>, name: &str) -> Outcome {
     let user = call.named_user(name)?;
@@ -172,6 +160,63 @@ fn revoke(mut call: Call<'_>, name: &str) -> Outcome {
     Ok(Answer::json(200, &body))
 }
 
+/// The one licence there is, given or taken.
+fn assign_licence(mut call: Call<'_>, name: &str) -> Outcome {
+    let fitting = ["LicenseAssignment.ReadWrite.All", "User.ReadWrite.All"];
+    call.permit("POST /users/{id}/assignLicense", &fitting, &fitting)?;
+    let user = call.named_user(name)?;
+    let body = call.body()?;
+    let lists = ["addLicenses", "removeLicenses"].map(|member| body[member].as_array().cloned());
+    let [Some(add), Some(remove)] = lists else {
+        return Err(Failure::new(
+            400,
+            "Request_BadRequest",
+            "addLicenses and removeLicenses must both be specified, if only as empty lists.",
+        ));
+    };
+    let strange = add.iter().any(|one| one["skuId"] != SKU) || remove.iter().any(|one| *one != SKU);
+    if strange {
+        return Err(Failure::new(
+            400,
+            "Request_BadRequest",
+            "License assignment cannot be done for a subscription that the company does not have.",
+        ));
+    }
+    if let Some(user) = call.tenant_mut()?.user_mut(user.id.as_str()) {
+        user.licensed = (user.licensed && remove.is_empty()) || !add.is_empty();
+    }
+    let user = call.named_user(user.id.as_str())?;
+    let shown = shown(&call, &user);
+    Ok(call.entity(200, "users/$entity", shown))
+}
+
+/// `GET /subscribedSkus`: what can be assigned.
+pub(super) fn skus(call: &Call<'_>) -> Outcome {
+    let fitting = [
+        "LicenseAssignment.Read.All",
+        "LicenseAssignment.ReadWrite.All",
+        "Organization.Read.All",
+        "Directory.Read.All",
+    ];
+    call.permit("GET /subscribedSkus", &fitting, &fitting)?;
+    let tenant = call.tenant()?;
+    let used = tenant.users.iter().filter(|user| user.licensed).count();
+    let shown = json!({
+        "accountId": tenant.id,
+        "accountName": tenant.name,
+        "appliesTo": "User",
+        "capabilityStatus": "Enabled",
+        "consumedUnits": used,
+        "id": format!("{}_{SKU}", tenant.id),
+        "skuId": SKU,
+        "skuPartNumber": "ENTERPRISEPACK",
+        "subscriptionIds": [],
+        "prepaidUnits": {"enabled": 100, "suspended": 0, "warning": 0, "lockedOut": 0},
+        "servicePlans": [],
+    });
+    call.list("subscribedSkus", vec![shown], 100)
+}
+
 fn licences(call: &Call<'_>, name: &str) -> Outcome {
     let user = call.named_user(name)?;
     call.permit(
@@ -182,7 +227,7 @@ fn licences(call: &Call<'_>, name: &str) -> Outcome {
     let licences = if user.licensed {
         vec![json!({
             "id": "mUfNtXYyd0yLqWmqXcxLqA",
-            "skuId": "6fd2c87f-b296-42f0-b197-1e91e994b900",
+            "skuId": SKU,
             "skuPartNumber": "ENTERPRISEPACK",
             "servicePlans": [
                 {

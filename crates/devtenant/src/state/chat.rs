@@ -43,6 +43,16 @@ pub(crate) struct Message {
     pub(crate) attachments: Vec<Value>,
     pub(crate) mentions: Vec<Value>,
     pub(crate) hosted: Vec<Hosted>,
+    #[serde(default)]
+    pub(crate) reactions: Vec<Reaction>,
+}
+
+/// What somebody thinks of a message, in one character.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Reaction {
+    pub(crate) user: ObjectId,
+    pub(crate) kind: String,
+    pub(crate) at_ms: i64,
 }
 
 /// A picture inside a message.

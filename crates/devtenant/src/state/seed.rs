@@ -27,7 +27,7 @@ const ADMIN_SCOPES: &str = "AgentIdentity.Create.All AgentIdentity.ReadWrite.All
      AgentIdentityBlueprint.DeleteRestore.All AgentIdentityBlueprint.ReadWrite.All \
      AgentIdentityBlueprint.UpdateAuthProperties.All AgentIdentityBlueprintPrincipal.Create \
      AgentIdentityBlueprintPrincipal.ReadWrite.All AgentIdUser.ReadWrite.All Application.Read.All \
-     AppRoleAssignment.ReadWrite.All DelegatedPermissionGrant.ReadWrite.All Directory.Read.All \
+     AppRoleAssignment.ReadWrite.All DelegatedPermissionGrant.ReadWrite.All Directory.Read.All LicenseAssignment.ReadWrite.All \
      User.Read.All User.RevokeSessions.All";
 
 /// The application permissions of the API.

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use legation_tests::e2e::report::Report;
 use legation_tests::e2e::tools::Tools;
-use legation_tests::e2e::{agents, approvals, conformance, conformance_client, sdk};
+use legation_tests::e2e::{agents, approvals, conformance, conformance_client, sdk, tenant};
 
 /// End-to-end drivers. The last line of standard output is the tally.
 #[derive(Debug, Parser)]
@@ -41,6 +41,8 @@ enum Driver {
     SdkDirect,
     /// Calls that a person is asked about, made with the SDKs.
     Approvals,
+    /// Microsoft's client libraries against the development tenant.
+    Tenant,
     /// Whole turns of real agents.
     Agents,
     /// The same turns without a hub.
@@ -65,6 +67,7 @@ async fn main() -> anyhow::Result<ExitCode> {
         Driver::Sdk => sdk::run(&tools, &mut report).await?,
         Driver::SdkDirect => sdk::direct(&tools, &mut report).await?,
         Driver::Approvals => approvals::run(&tools, &mut report).await?,
+        Driver::Tenant => tenant::run(&tools, &mut report).await?,
         Driver::Agents => agents::run(&tools, &mut report).await?,
         Driver::AgentsDirect => agents::direct(&tools, &mut report).await?,
     }

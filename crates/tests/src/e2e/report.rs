@@ -56,6 +56,12 @@ impl Report {
         self.failed += failed;
     }
 
+    /// How many checks there were so far.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.passed + self.failed
+    }
+
     /// Whether nothing failed.
     #[must_use]
     pub fn good(&self) -> bool {

@@ -40,6 +40,18 @@ impl Tools {
         self.folder.join("python/bin").join(program)
     }
 
+    /// The folder of a group.
+    #[must_use]
+    pub fn group(&self, group: &str) -> PathBuf {
+        self.folder.join(group)
+    }
+
+    /// The Python that has Microsoft's client libraries.
+    #[must_use]
+    pub fn microsoft_python(&self) -> PathBuf {
+        self.folder.join("microsoft-python/bin/python")
+    }
+
     /// The environment of a hermetic test with `node` in reach.
     #[must_use]
     pub fn environment(&self, home: &Path) -> HashMap<String, String> {

@@ -34,6 +34,8 @@ pub(super) enum Stage {
     Sdk,
     /// The SDKs where a person is asked.
     Approvals,
+    /// Microsoft's client libraries against the development tenant.
+    Tenant,
     /// Whole turns of real agents.
     Agents,
 }
@@ -60,7 +62,7 @@ pub(super) struct Tally {
 
 impl Stage {
     /// In the order they run.
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Fmt,
         Self::Clippy,
         Self::Tidy,
@@ -70,6 +72,7 @@ impl Stage {
         Self::ConformanceClient,
         Self::Sdk,
         Self::Approvals,
+        Self::Tenant,
         Self::Agents,
     ];
 
@@ -85,6 +88,7 @@ impl Stage {
             Self::ConformanceClient => "conformance-client",
             Self::Sdk => "sdk",
             Self::Approvals => "approvals",
+            Self::Tenant => "tenant",
             Self::Agents => "agents",
         }
     }
@@ -101,6 +105,7 @@ impl Stage {
             Self::ConformanceClient => "the official suite against the hub as a client",
             Self::Sdk => "SDKs and Inspector against real servers behind the hub",
             Self::Approvals => "SDKs where a person is asked",
+            Self::Tenant => "Microsoft's client libraries against the development tenant",
             Self::Agents => "whole turns of real agents, offline",
         }
     }
@@ -137,6 +142,7 @@ impl Stage {
                 end_to_end("sdk", &needed)
             }
             Self::Approvals => end_to_end("approvals", &[Tool::Sdk1, Tool::Sdk2, Tool::Python]),
+            Self::Tenant => end_to_end("tenant", &[Tool::MicrosoftPython, Tool::MicrosoftNode]),
             Self::Agents => end_to_end("agents", &[Tool::Claude, Tool::Codex]),
         }
     }

@@ -239,6 +239,11 @@ pub(super) fn fits(mail: &Mail, property: &str, operator: &str, operand: &str) -
         Some(other) => other.to_string(),
         None => return false,
     };
+    if operator == "contains" || operator == "startswith" {
+        let (own, wanted) = (own.to_lowercase(), operand.to_lowercase());
+        let starts = own.starts_with(&wanted);
+        return starts || (operator == "contains" && own.contains(&wanted));
+    }
     let order = match (Wall::parse(&own), Wall::parse(operand)) {
         (Some(own), Some(wanted)) => own.cmp(&wanted),
         _ => own.to_lowercase().as_str().cmp(&operand.to_lowercase()),
@@ -251,4 +256,35 @@ pub(super) fn fits(mail: &Mail, property: &str, operator: &str, operand: &str) -
         "lt" => order.is_lt(),
         _ => order.is_le(),
     }
+}
+
+/// Whether a mail has all of the words somewhere that people read.
+pub(super) fn mentions(mail: &Mail, words: &str) -> bool {
+    let text = format!(
+        "{} {} {}",
+        mail.shown["subject"],
+        plain(&mail.shown["body"]),
+        mail.shown["from"]
+    )
+    .to_lowercase();
+    words.split_whitespace().all(|word| text.contains(word))
+}
+
+/// The attachments of a mail as Graph shows them.
+pub(super) fn attachments(mail: &Mail) -> Value {
+    mail.attachments
+        .iter()
+        .map(|attachment| {
+            let bytes = attachment["contentBytes"].as_str().unwrap_or_default();
+            json!({
+                "@odata.type": "#microsoft.graph.fileAttachment",
+                "id": attachment["id"],
+                "name": attachment["name"],
+                "contentType": attachment["contentType"],
+                "size": bytes.len() / 4 * 3,
+                "isInline": attachment["isInline"].as_bool().unwrap_or(false),
+                "contentBytes": bytes,
+            })
+        })
+        .collect()
 }

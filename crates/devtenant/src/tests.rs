@@ -1,0 +1,8 @@
+//! Tests over a real socket, with requests as data.
+
+mod client;
+mod entra;
+mod faults;
+mod graph;
+mod page;
+mod state;
