@@ -12,9 +12,13 @@
 //! verify is not honoured, and is reported.
 
 mod book;
+mod check;
+mod effects;
 mod form;
+mod granted;
 mod row;
 mod shell;
+mod time;
 
 use std::fmt;
 

@@ -14,6 +14,7 @@ pub mod call;
 pub mod code;
 pub mod conversation;
 pub mod event;
+pub mod journal;
 pub mod listing;
 pub mod peer;
 pub mod pipeline;

@@ -3,6 +3,7 @@
 mod pushes;
 mod roads;
 mod steps;
+mod upkeep;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +20,9 @@ use legation_wire::message::ErrorObject;
 use crate::approval::Approvals;
 use crate::proposal::Proposal;
 use crate::redaction::Redaction;
-use crate::stage::ask::{Agreed, Question, Unapproved};
+use crate::stage::ask::{Agreed, Question};
+use crate::stage::delegate::Delegation;
+use crate::stage::unapproved::Unapproved;
 use crate::stage::{self, Cleaning, KnownClients};
 use crate::{
     Ask, Asking, Call, Description, Endpoint, Item, ListKind, Listing, Outcome, Peer, Refusal,
@@ -75,6 +78,7 @@ struct Asks<'a> {
     arguments: Option<&'a Raw>,
     /// As the client wrote them, which is all that it is shown again.
     written: Option<&'a Raw>,
+    delegation: &'a Delegation,
 }
 
 /// A list, a client and a state of the rules.
@@ -99,6 +103,7 @@ impl Gate {
         clients: KnownClients,
         asking: Asking,
     ) -> Self {
+        asking.check_against(&ledger);
         Self {
             servers,
             ledger,
@@ -172,6 +177,13 @@ impl Gate {
         mut request: Request,
     ) -> Result<Outcome, Refusal> {
         self.clients.load().check(&context.caller.principal)?;
+        let delegation = match Delegation::take(&mut request.params, &context.caller) {
+            Ok(delegation) => delegation,
+            Err(malformed) => {
+                let subject = (request.item.verb(), None, request.item.name());
+                return Err(self.refuse(context, subject, None, malformed.into()).await);
+            }
+        };
         let resolved = stage::resolve::resolve(self.servers.as_ref(), context, &mut request).await;
         let target = match resolved {
             Ok(target) => target,
@@ -193,9 +205,10 @@ impl Gate {
             peer: &request.peer,
             arguments: arguments.as_ref(),
             written: written.as_ref(),
+            delegation: &delegation,
         };
         let cleared = self.clear(context, target, asks).await?;
-        let ticket = self.intend(context, &cleared, arguments.as_ref()).await?;
+        let ticket = self.intend(context, &cleared, asks).await?;
         let Cleared { permitted, uses } = cleared;
         let Request {
             item,
@@ -270,9 +283,10 @@ impl Gate {
             peer: &peer,
             arguments: arguments.as_ref(),
             written: written.as_ref(),
+            delegation: &Delegation::NONE,
         };
         let cleared = self.clear(context, target, asks).await?;
-        let ticket = self.intend(context, &cleared, arguments.as_ref()).await?;
+        let ticket = self.intend(context, &cleared, asks).await?;
         let permitted = cleared.permitted;
         let peer = stage::sample::guard(self, context, &permitted, peer);
         let receipt = permitted.receipt();
@@ -298,13 +312,11 @@ impl Gate {
             peer: &peer,
             arguments: Some(&ask.params),
             written: Some(&ask.params),
+            delegation: &Delegation::NONE,
         };
         let told = |refusal: Refusal| refusal.to_error();
         let cleared = self.clear(context, target, asks).await.map_err(told)?;
-        let ticket = self
-            .intend(context, &cleared, Some(&ask.params))
-            .await
-            .map_err(told)?;
+        let ticket = self.intend(context, &cleared, asks).await.map_err(told)?;
         let answer = peer.ask(ask).await;
         let outcome = match &answer {
             Ok(raw) => Outcome::Complete(raw.clone()),

@@ -6,15 +6,19 @@
 //! it is the same call again: everything is decided anew, and the certificate
 //! counts for this plan only, once, in the transaction of the intent.
 
+mod check;
+mod row;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use legation_core::{ClientId, EntityId, ProposalId, SharedClock};
+use legation_core::{ProposalId, SharedClock};
 use legation_keystore::{HumanProof, Key, KeystoreError};
-use legation_policy::{DefinitionHash, Verb};
-use legation_store::{ProposalRow, ProposalState, Store, StoreError};
-use serde::{Deserialize, Serialize};
+use legation_policy::registry::EventName;
+use legation_store::{ProposalState, Store, StoreError};
 use sha2::{Digest as _, Sha256};
+
+use row::{certified_by, digest, of_proposal, to_proposal};
 
 use crate::approval::{Approvals, Bound, CLOCK_SLACK_MS};
 
@@ -87,22 +91,6 @@ pub enum ProposalError {
     /// No name could be made.
     #[error("the operating system gave no random bytes; nothing was proposed")]
     NoRandomness,
-}
-
-/// What is sealed in a row's `plan`.
-#[derive(Serialize, Deserialize)]
-struct Plan {
-    client: Box<str>,
-    server: Box<str>,
-    verb: Box<str>,
-    item: Box<str>,
-    entity: Box<str>,
-    definition: Option<[u8; 32]>,
-    args_digest: [u8; 32],
-    policy_version: u64,
-    rule: Box<str>,
-    reason: Box<str>,
-    arguments: Box<str>,
 }
 
 // === impl Proposals ===
@@ -197,6 +185,8 @@ impl Proposals {
             return Err(ProposalError::Full);
         }
         open.insert(proposal.id.clone(), proposal.clone());
+        drop(open);
+        self.happened(EventName::ProposalMade, &proposal);
         Ok((proposal, true))
     }
 
@@ -247,6 +237,9 @@ impl Proposals {
         }
         let proposal = open.get_mut(id).ok_or(ProposalError::Unknown)?;
         proposal.certified = Some((proof.how().into(), at_ms));
+        let certified = proposal.clone();
+        drop(open);
+        self.happened(EventName::ProposalCertified, &certified);
         Ok(())
     }
 
@@ -255,7 +248,8 @@ impl Proposals {
     /// # Errors
     /// When there is none, or the row cannot be written; it is void either way.
     pub fn reject(&self, id: &ProposalId) -> Result<(), ProposalError> {
-        self.lock().remove(id).ok_or(ProposalError::Unknown)?;
+        let rejected = self.lock().remove(id).ok_or(ProposalError::Unknown)?;
+        self.happened(EventName::ProposalRejected, &rejected);
         let held = self
             .store
             .proposal_state(id.as_str(), ProposalState::Rejected)
@@ -268,8 +262,11 @@ impl Proposals {
     }
 
     /// It was applied, in the transaction of its intent, or another was first.
-    pub(crate) fn applied(&self, id: &ProposalId) {
-        self.lock().remove(id);
+    pub(crate) fn applied(&self, id: &ProposalId, recorded: bool) {
+        let gone = self.lock().remove(id);
+        if let Some(applied) = gone.filter(|_| recorded) {
+            self.happened(EventName::ProposalApplied, &applied);
+        }
     }
 
     /// Other rules are in force: what was proposed under the old ones is void.
@@ -288,20 +285,22 @@ impl Proposals {
     }
 
     fn close(&self, to: ProposalState, over: impl Fn(&Proposal) -> bool) {
-        let gone: Vec<ProposalId> = {
+        let gone: Vec<Proposal> = {
             let mut open = self.lock();
             let ids: Vec<ProposalId> = open
                 .values()
                 .filter(|proposal| over(proposal))
                 .map(|proposal| proposal.id.clone())
                 .collect();
-            for id in &ids {
-                open.remove(id);
-            }
-            ids
+            ids.iter().filter_map(|id| open.remove(id)).collect()
         };
-        for id in gone {
-            if let Err(error) = self.store.proposal_state(id.as_str(), to) {
+        for proposal in gone {
+            let event = match to {
+                ProposalState::Expired => EventName::ProposalExpired,
+                _ => EventName::ProposalVoided,
+            };
+            self.happened(event, &proposal);
+            if let Err(error) = self.store.proposal_state(proposal.id.as_str(), to) {
                 tracing::warn!(error = %legation_core::error::chain(&error), "a proposal's row stays open");
             }
         }
@@ -326,126 +325,4 @@ impl Proposal {
     pub fn is_alive(&self, now_ms: i64) -> bool {
         now_ms < self.expires_ms && self.created_ms <= now_ms.saturating_add(CLOCK_SLACK_MS)
     }
-}
-
-/// SHA-256 over everything that makes the plan, each part with its length.
-fn digest(bound: &Bound, draft: &Draft) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    let mut add = |part: &[u8]| {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
-    };
-    for text in [
-        bound.client.as_str(),
-        bound.server.as_str(),
-        bound.verb.as_str(),
-        &bound.item,
-        bound.entity.as_str(),
-        &draft.rule,
-        &draft.arguments,
-    ] {
-        add(text.as_bytes());
-    }
-    add(bound.definition.as_ref().map_or(&[], |hash| &hash.0));
-    add(&bound.arguments);
-    add(&bound.policy_version.to_le_bytes());
-    hash.finalize().into()
-}
-
-fn certified_by(id: &str, digest: &[u8; 32], how: &str, at_ms: i64, key: &Key) -> String {
-    let mac = key.mac(&[
-        b"proposal certified",
-        id.as_bytes(),
-        digest,
-        how.as_bytes(),
-        &at_ms.to_le_bytes(),
-    ]);
-    format!("{how} {}", legation_core::id::hex(&mac))
-}
-
-fn of_proposal(proposal: &Proposal, key: &Key) -> Result<ProposalRow, KeystoreError> {
-    let bound = &proposal.bound;
-    let plan = Plan {
-        client: bound.client.as_str().into(),
-        server: bound.server.as_str().into(),
-        verb: bound.verb.as_str().into(),
-        item: bound.item.clone(),
-        entity: bound.entity.as_str().into(),
-        definition: bound.definition.map(|hash| hash.0),
-        args_digest: bound.arguments,
-        policy_version: bound.policy_version,
-        rule: proposal.rule.clone(),
-        reason: proposal.reason.clone(),
-        arguments: proposal.arguments.clone(),
-    };
-    let mut row = ProposalRow {
-        id: proposal.id.as_str().to_owned(),
-        state: ProposalState::Proposed,
-        client: bound.client.as_str().to_owned(),
-        entity: bound.entity.as_str().to_owned(),
-        digest: proposal.digest,
-        created_ms: proposal.created_ms,
-        expires_ms: proposal.expires_ms,
-        certified_by: None,
-        certified_ms: None,
-        idempotency_key: proposal.idempotency_key.to_string(),
-        plan: Vec::new(),
-    };
-    let plain = serde_json::to_vec(&plan).unwrap_or_default();
-    row.plan = key.seal(&columns(&row), &plain)?;
-    Ok(row)
-}
-
-fn to_proposal(row: &ProposalRow, key: &Key) -> Option<Proposal> {
-    let plain = key.open(&columns(row), &row.plan).ok()?;
-    let plan: Plan = serde_json::from_slice(&plain).ok()?;
-    let certified = match (row.state, row.certified_ms, row.certified_by.as_deref()) {
-        (ProposalState::Proposed, ..) => None,
-        (ProposalState::Certified, Some(at_ms), Some(by)) => {
-            let how = by.rsplit_once(' ')?.0;
-            if certified_by(&row.id, &row.digest, how, at_ms, key) != by {
-                return None;
-            }
-            Some((how.into(), at_ms))
-        }
-        _ => return None,
-    };
-    Some(Proposal {
-        id: ProposalId::new(row.id.as_str()),
-        bound: Bound {
-            client: ClientId::new(&*plan.client),
-            server: legation_core::ServerName::parse(&plan.server).ok()?,
-            verb: Verb::parse(&plan.verb)?,
-            item: plan.item,
-            entity: EntityId::new(&*plan.entity),
-            definition: plan.definition.map(DefinitionHash),
-            arguments: plan.args_digest,
-            policy_version: plan.policy_version,
-        },
-        rule: plan.rule,
-        reason: plan.reason,
-        arguments: plan.arguments,
-        digest: row.digest,
-        idempotency_key: row.idempotency_key.as_str().into(),
-        created_ms: row.created_ms,
-        expires_ms: row.expires_ms,
-        certified,
-    })
-}
-
-/// Everything in a row that its plan is sealed with.
-fn columns(row: &ProposalRow) -> Vec<u8> {
-    let mut beside = Vec::with_capacity(192);
-    let mut add = |part: &[u8]| {
-        beside.extend_from_slice(&(part.len() as u64).to_le_bytes());
-        beside.extend_from_slice(part);
-    };
-    add(b"proposal");
-    for text in [&row.id, &row.client, &row.entity, &row.idempotency_key] {
-        add(text.as_bytes());
-    }
-    add(&row.digest);
-    add(&row.created_ms.to_le_bytes());
-    add(&row.expires_ms.to_le_bytes());
-    beside
 }

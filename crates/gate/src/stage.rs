@@ -16,16 +16,19 @@ use crate::redaction::RedactionError;
 pub mod ask;
 pub mod authenticate;
 pub mod decide;
+pub mod delegate;
 pub mod limit;
 pub mod record;
 pub mod resolve;
 pub(crate) mod restore;
 pub mod result;
 pub(crate) mod sample;
+pub mod unapproved;
 
-pub use ask::Unapproved;
 pub use authenticate::{KnownClients, NotAuthentic};
+pub use delegate::NotDelegated;
 pub use result::{Cleaning, Withheld};
+pub use unapproved::Unapproved;
 
 /// A call that a stage stopped; nothing reached a server.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +36,9 @@ pub enum Refusal {
     /// The credential is not (or no longer) good.
     #[error(transparent)]
     NotAuthentic(#[from] NotAuthentic),
+    /// For whom it is made cannot be understood.
+    #[error(transparent)]
+    NotDelegated(#[from] NotDelegated),
     /// The name leads nowhere.
     #[error(transparent)]
     Unresolved(#[from] Unresolved),
@@ -113,6 +119,7 @@ impl Refusal {
             Self::Unresolved(Unresolved::Unavailable { .. }) => "resolve.unavailable",
             Self::Unresolved(Unresolved::Ambiguous { .. }) => "resolve.ambiguous",
             Self::Unresolved(Unresolved::NoEndpoint { .. }) => "resolve.no_endpoint",
+            Self::NotDelegated(_) => "delegation.malformed",
             Self::TooMany(_) => "rate.too_many",
             Self::Denied(denied) => denied.rule.as_str(),
             Self::Unapproved(unapproved) => unapproved.rule(),
@@ -139,6 +146,9 @@ impl Refusal {
             }
             Self::Unresolved(Unresolved::NoEndpoint { .. }) => {
                 "`legation mcp list` shows the servers, legation.toml the views".to_owned()
+            }
+            Self::NotDelegated(_) => {
+                "Name the client that you act for, or leave the member out; a confidence is between 0 and 1.".to_owned()
             }
             Self::TooMany(error) => error.hint(),
             Self::Denied(denied) => denied.hint().to_owned(),
@@ -168,7 +178,8 @@ impl Refusal {
             Self::Unresolved(Unresolved::Unavailable { .. })
             | Self::NoLabels(_)
             | Self::NotRecorded(_) => codes::SERVER_UNAVAILABLE,
-            Self::Unresolved(
+            Self::NotDelegated(_)
+            | Self::Unresolved(
                 Unresolved::Unknown { .. }
                 | Unresolved::Ambiguous { .. }
                 | Unresolved::NoEndpoint { .. },
@@ -182,6 +193,7 @@ impl Refusal {
         match self {
             Self::NotAuthentic(_) => ReasonCode::MissingOrInvalidAuth,
             Self::Unresolved(_) => ReasonCode::UnknownTarget,
+            Self::NotDelegated(_) => ReasonCode::DelegationDenied,
             Self::TooMany(_) => ReasonCode::RateLimited,
             Self::Denied(denied) => denied.reason_code,
             Self::Unapproved(unapproved) => unapproved.reason_code(),
@@ -200,6 +212,7 @@ impl Refusal {
             Self::Unapproved(unapproved) => Some(unapproved.target()),
             Self::NotRedacted(stopped) => Some(&stopped.target),
             Self::NotAuthentic(_)
+            | Self::NotDelegated(_)
             | Self::Unresolved(_)
             | Self::TooMany(_)
             | Self::Withheld(_)
@@ -220,6 +233,7 @@ impl Refusal {
             | Self::NotRedacted(_)
             | Self::Withheld(_) => {}
             Self::NotAuthentic(_)
+            | Self::NotDelegated(_)
             | Self::Unresolved(_)
             | Self::NoLabels(_)
             | Self::NotRecorded(_) => return None,

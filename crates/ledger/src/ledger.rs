@@ -16,7 +16,7 @@ use crate::error::{LedgerError, LedgerOpenError};
 use crate::follow::Follow;
 use crate::keys::LedgerKeys;
 use crate::publish::Publisher;
-use crate::query::{self, Bounds, Filter, Page};
+use crate::query::{self, Bounds, Filter, Named, Page};
 use crate::queue::{ClaimKind, Claimed, Duty, Pending, Queues};
 use crate::read::{self, Entry};
 use crate::record::{CallId, Claim, Intent, Note, OutcomeRecord, Refused};
@@ -345,6 +345,16 @@ impl Ledger {
     /// [`LedgerError::Read`].
     pub fn scan(&self, filter: &Filter, after: i64, bounds: Bounds) -> Result<Page, LedgerError> {
         query::forward(self.inner.store.reader(), filter, after, bounds)
+    }
+
+    /// What approvals, proposals and grants were used or closed since a time, of
+    /// at most about `scan` records. A row of theirs that says otherwise was put
+    /// there by another hand. Blocks.
+    ///
+    /// # Errors
+    /// [`LedgerError::Read`].
+    pub fn naming(&self, since_ms: i64, scan: usize) -> Result<Named, LedgerError> {
+        query::naming(self.inner.store.reader(), since_ms, scan)
     }
 
     /// Everything about one call, oldest first. Blocks.

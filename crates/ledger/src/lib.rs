@@ -51,7 +51,7 @@ pub use follow::Follow;
 pub use keys::{LedgerKeys, Month};
 pub use ledger::{Durability, Ledger};
 pub use publish::{Place, PublishError, PublishSettings};
-pub use query::{Bounds, Filter, Page};
+pub use query::{Bounds, Filter, Named, Page};
 pub use read::{Entry, LedgerReader};
 pub use record::{CallId, Claim, Detail, Intent, Note, OutcomeRecord, Refused, Status, Verb};
 pub use shred::Shredded;

@@ -93,14 +93,20 @@ impl Detail<'_> {
             ("grant", self.grant),
             ("approval", self.approval),
             ("proposal", self.proposal),
-            ("provider", self.provider),
+            ("provider_used", self.provider),
             ("on_behalf_of", self.on_behalf_of.map(ClientId::as_str)),
             ("reason_code", self.reason_code),
+            ("event", self.event),
+            ("governance_result", self.governance_result),
+            ("tool_name", self.tool_name),
         ];
         for (name, word) in words {
             if let Some(word) = word {
                 line.text(name, word, WORD_MAX);
             }
+        }
+        if let Some(confidence) = self.confidence.filter(|said| said.is_finite()) {
+            line.millis("confidence", thousandths(confidence));
         }
         if let Some(version) = self.policy {
             line.version("policy", version);
@@ -113,6 +119,14 @@ impl Detail<'_> {
             line.texts("traits", self.traits.iter().copied(), WORD_MAX);
         }
     }
+}
+
+/// A share of one in thousandths, which is as much as anybody means by it.
+fn thousandths(share: f64) -> u64 {
+    let wanted = share.clamp(0.0, 1.0) * 1_000.0;
+    (0..=1_000_u32)
+        .find(|count| f64::from(*count) + 0.5 >= wanted)
+        .map_or(0, u64::from)
 }
 
 // === impl Intent ===

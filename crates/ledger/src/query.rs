@@ -12,6 +12,7 @@ use memchr::memmem::Finder;
 use crate::error::LedgerError;
 use crate::line;
 use crate::read::Entry;
+use crate::stored::Record;
 
 /// Which records are wanted. What is `None` does not matter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,6 +62,17 @@ pub struct Page {
     pub entries: Vec<Entry>,
     /// From where to look on; `None` when everything was looked at.
     pub next: Option<i64>,
+}
+
+/// Records that name approvals, proposals or grants.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Named {
+    /// The records, in no order.
+    pub records: Vec<Record>,
+    /// Whether all since the time asked for were looked at.
+    pub whole: bool,
+    /// Since when they were, in milliseconds since 1970.
+    pub from_ms: i64,
 }
 
 /// A filter made ready for many rows.
@@ -148,6 +160,57 @@ pub(crate) fn forward(
         entries,
         next: Some(position),
     })
+}
+
+/// The records since a time that use something up or speak of it: intents that
+/// name an approval or proposal, and notes that name one of these or a grant.
+pub(crate) fn naming(reader: &Reader, since_ms: i64, scan: usize) -> Result<Named, LedgerError> {
+    let starts = |name: &str| Finder::new(&format!("\"{name}\":\"")).into_owned();
+    let (approval, proposal, grant) = (starts("approval"), starts("proposal"), starts("grant"));
+    let (intent, note) = (member("kind", "intent"), member("kind", "note"));
+    let names = |bytes: &[u8]| {
+        let used = approval.find(bytes).is_some() || proposal.find(bytes).is_some();
+        if note.find(bytes).is_some() {
+            return used || grant.find(bytes).is_some();
+        }
+        used && intent.find(bytes).is_some()
+    };
+    let last = reader.ledger_last(1).map_err(LedgerError::read)?;
+    let mut high = last.first().map_or(0, |row| row.position);
+    let mut named = Named {
+        records: Vec::new(),
+        whole: true,
+        from_ms: since_ms,
+    };
+    let mut seen = 0;
+    while high > 0 {
+        let low = high
+            .saturating_sub(i64::try_from(CHUNK).unwrap_or(i64::MAX))
+            .max(0);
+        let rows = reader.ledger_after(low, CHUNK).map_err(LedgerError::read)?;
+        let (mut newest_ms, mut oldest_ms) = (i64::MIN, i64::MAX);
+        for row in rows.iter().filter(|row| row.position <= high) {
+            seen += 1;
+            newest_ms = newest_ms.max(row.at_ms);
+            oldest_ms = oldest_ms.min(row.at_ms);
+            if names(&row.bytes)
+                && let Ok(record) = serde_json::from_slice(&row.bytes)
+            {
+                named.records.push(record);
+            }
+        }
+        // A clock that was set back between two records must not end it early.
+        if newest_ms < since_ms {
+            break;
+        }
+        high = low;
+        if high > 0 && seen >= scan {
+            named.whole = false;
+            named.from_ms = oldest_ms;
+            break;
+        }
+    }
+    Ok(named)
 }
 
 /// Everything about one call, oldest first.

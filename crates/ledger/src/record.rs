@@ -86,6 +86,14 @@ pub struct Detail<'a> {
     pub entities: Option<&'a [EntityId]>,
     /// What the rules knew of the target, in words of a closed list.
     pub traits: &'a [&'a str],
+    /// Which event of the registry it is.
+    pub event: Option<&'a str>,
+    /// `allowed`, or the code of what stopped it.
+    pub governance_result: Option<&'a str>,
+    /// What a note is about, as `server/tool`; a call names both anyway.
+    pub tool_name: Option<&'a str>,
+    /// How sure the caller said it is, from 0 to 1.
+    pub confidence: Option<f64>,
 }
 
 /// What a call uses up: in the transaction that records its intent, or not at

@@ -61,6 +61,7 @@ pub struct Record {
     /// The proposal it applied.
     pub proposal: Option<String>,
     /// The model provider.
+    #[serde(rename = "provider_used")]
     pub provider: Option<String>,
     /// Who delegated it.
     pub on_behalf_of: Option<String>,
@@ -73,6 +74,14 @@ pub struct Record {
     /// What the rules knew of the target.
     #[serde(default)]
     pub traits: Vec<String>,
+    /// Which event of the registry it is.
+    pub event: Option<String>,
+    /// `allowed`, or the code of what stopped it.
+    pub governance_result: Option<String>,
+    /// Note: the tool it is about, as `server/tool`.
+    pub tool_name: Option<String>,
+    /// How sure the caller said it is.
+    pub confidence: Option<f64>,
     /// Commitment to the arguments.
     pub args: Option<String>,
     /// Outcome: how it ended.

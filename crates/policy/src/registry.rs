@@ -190,6 +190,10 @@ registry! {
         ProposalRejected = "PROPOSAL_REJECTED",
         /// A certified proposal was carried out.
         ProposalApplied = "PROPOSAL_APPLIED",
+        /// A proposal was too old before anything came of it.
+        ProposalExpired = "PROPOSAL_EXPIRED",
+        /// A proposal was made under other rules.
+        ProposalVoided = "PROPOSAL_VOIDED",
         /// A definition was seen for the first time.
         DefinitionSeen = "DEFINITION_SEEN",
         /// A definition is no longer what it was.
@@ -207,6 +211,20 @@ registry! {
         /// Keys were destroyed, and with them what they sealed.
         KeyDestroyed = "KEY_DESTROYED",
     }
+}
+
+/// Who writes the record of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Producer {
+    /// The gate: calls, approvals, grants and proposals.
+    Gate,
+    /// The hub around it: files, definitions, labels and keys.
+    Hub,
+    /// The provider decision names it for `explain`; who calls a model records
+    /// it, and no crate does so yet.
+    Decision,
+    /// A part that is not built yet, for this reason.
+    Later(&'static str),
 }
 
 /// What a record of an event may say beside who, when and what.
@@ -260,6 +278,50 @@ impl EventField {
 // === impl EventName ===
 
 impl EventName {
+    /// Who records it.
+    pub fn producer(self) -> Producer {
+        match self {
+            Self::McpToolCall
+            | Self::McpResourceRead
+            | Self::McpPromptGet
+            | Self::McpCompletion
+            | Self::McpTask
+            | Self::McpSampling
+            | Self::ApprovalRequested
+            | Self::ApprovalGranted
+            | Self::ApprovalDenied
+            | Self::ApprovalExpired
+            | Self::ApprovalVoided
+            | Self::GrantAdded
+            | Self::GrantRemoved
+            | Self::ProposalMade
+            | Self::ProposalCertified
+            | Self::ProposalRejected
+            | Self::ProposalApplied
+            | Self::ProposalExpired
+            | Self::ProposalVoided => Producer::Gate,
+            Self::DefinitionSeen
+            | Self::DefinitionChanged
+            | Self::DefinitionApproved
+            | Self::DefinitionRejected
+            | Self::GovernanceChanged
+            | Self::GovernanceBroken
+            | Self::LabelsCleared
+            | Self::KeyDestroyed => Producer::Hub,
+            Self::LlmProviderSelected
+            | Self::LlmProviderBlocked
+            | Self::CopilotTokenMissing
+            | Self::UnknownProvider => Producer::Decision,
+            Self::LlmProviderUnavailable => {
+                Producer::Later("a provider fails to answer only where one is called")
+            }
+            Self::LlmProviderChanged => {
+                Producer::Later("the preference is changed where models are configured")
+            }
+            Self::CopilotWebhookRequest => Producer::Later("the webhook comes with the models"),
+        }
+    }
+
     /// What a record of it says.
     pub fn fields(self) -> &'static [EventField] {
         use EventField::{
@@ -312,6 +374,8 @@ impl EventName {
             | Self::ProposalCertified
             | Self::ProposalRejected
             | Self::ProposalApplied
+            | Self::ProposalExpired
+            | Self::ProposalVoided
             | Self::DefinitionSeen
             | Self::DefinitionChanged
             | Self::DefinitionApproved

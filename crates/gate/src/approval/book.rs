@@ -56,7 +56,7 @@ pub(super) enum Effect {
     /// Take back what the approval granted.
     Revoke(ApprovalId),
     /// Close the row.
-    Close { id: ApprovalId, why: Voided },
+    Close { gone: Box<Approval>, why: Voided },
     /// The calls that wait can go on, or end.
     Wake(ApprovalId),
     /// The index of grants reads differently now.
@@ -69,6 +69,15 @@ pub enum NotOpen {
     /// There is none of this id that could still be answered.
     #[error("no approval of this id waits for an answer; nothing was changed")]
     Unknown,
+    /// Its time was over.
+    #[error("its time was over before it was answered; nothing was changed")]
+    Expired,
+    /// The call it was for has been made.
+    #[error("it was used already; nothing was changed")]
+    Used,
+    /// The rules it was asked under are not in force any more.
+    #[error("it was asked under other rules and is void; nothing was changed")]
+    Voided,
     /// Somebody granted it before; only a denial can follow.
     #[error("it has been granted already; nothing was changed")]
     Answered,
@@ -201,10 +210,8 @@ impl Book {
             reindex |= gone.state == State::Granted;
             // The row of a denial says so already.
             if gone.state != State::Denied {
-                effects.push(Effect::Close {
-                    id: id.clone(),
-                    why,
-                });
+                let gone = Box::new(gone);
+                effects.push(Effect::Close { gone, why });
                 effects.push(Effect::Wake(id));
             }
         }

@@ -6,20 +6,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arc_swap::ArcSwap;
 use legation_core::{ApprovalId, SharedClock};
 use legation_keystore::{Key, KeystoreError};
-use legation_policy::{Grant, GrantId, GrantIndex, GrantScope, Rung};
+use legation_policy::registry::EventName;
+use legation_policy::{Grant, GrantId, GrantIndex};
 use legation_store::{ApprovalState, Store, StoreError};
 use tokio::sync::{broadcast, watch};
 
-use super::book::{Book, Effect, Event};
-use super::{Answer, Answered, Approval, Bound, Channel, NotOpen, State, row};
+use super::book::{Book, Event};
+use super::granted::LASTING;
+use super::time::Time;
+use super::{APPROVAL_TTL_MS, Answer, Answered, Approval, Bound, Channel, NotOpen, State, row};
+use crate::journal::Journal;
 
 /// How many events a listener may fall behind.
 const EVENTS: usize = 256;
-/// What the name of a grant that goes beyond one call begins with.
-const LASTING: &str = "g-";
-/// How long an answer for a session lasts at most: a seat that is never closed
-/// must not keep it for ever.
-const SESSION_TTL_MS: i64 = 12 * 60 * 60 * 1000;
 
 /// What approvals are made of.
 #[derive(Debug)]
@@ -30,25 +29,30 @@ pub struct ApprovalsParts {
     pub key: Key,
     /// The time.
     pub clock: SharedClock,
+    /// Where what happens is recorded.
+    pub journal: Arc<Journal>,
 }
 
 /// Every approval that is open, and every grant in force. Shared.
 #[derive(Debug)]
 pub struct Approvals {
-    store: Arc<Store>,
-    key: Key,
+    pub(super) store: Arc<Store>,
+    pub(super) key: Key,
     time: Time,
     held: Mutex<Held>,
-    index: ArcSwap<GrantIndex>,
-    changed: watch::Sender<u64>,
+    pub(super) index: ArcSwap<GrantIndex>,
+    pub(super) changed: watch::Sender<u64>,
     events: broadcast::Sender<ApprovalEvent>,
+    pub(super) journal: Arc<Journal>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
-    book: Book,
+pub(super) struct Held {
+    pub(super) book: Book,
     /// Grants that rows stand for, and the approval each came from.
-    lasting: HashMap<GrantId, Lasting>,
+    pub(super) lasting: HashMap<GrantId, Lasting>,
+    /// Approvals that were used up, until each would have expired anyway.
+    pub(super) spent: HashMap<ApprovalId, i64>,
     reported: Vec<String>,
 }
 
@@ -61,15 +65,6 @@ pub struct Lasting {
     pub approval: Option<ApprovalId>,
     /// When it was given, in milliseconds of wall time.
     pub created_ms: i64,
-}
-
-/// Time that does not go back while the hub runs: setting the clock back a day
-/// gives no approval a day more.
-#[derive(Debug)]
-struct Time {
-    clock: SharedClock,
-    start: std::time::Instant,
-    start_ms: i64,
 }
 
 /// What listeners hear: the TUI, the console, Teams.
@@ -116,6 +111,7 @@ impl Approvals {
             index: ArcSwap::from_pointee(GrantIndex::default()),
             changed: watch::Sender::new(0),
             events: broadcast::Sender::new(EVENTS),
+            journal: parts.journal,
         };
         approvals.reload()?;
         Ok(approvals)
@@ -139,9 +135,18 @@ impl Approvals {
         }
         let grants = self.store.grant_list()?;
         let mut held = self.lock();
-        *held = Held::default();
+        *held = Held {
+            spent: std::mem::take(&mut held.spent),
+            ..Held::default()
+        };
         for row in &rows {
             match row::to_approval(row, &self.key) {
+                Ok(approval) if held.spent.contains_key(&approval.id) => {
+                    held.reported.push(format!(
+                        "approval {} was used before, and its row was put back; it is not honoured",
+                        approval.id
+                    ));
+                }
                 Ok(approval) if approval.is_alive(now_ms) => held.book.restore(approval),
                 Ok(_) => {}
                 Err(forged) => held.report(&forged),
@@ -251,9 +256,25 @@ impl Approvals {
             channel,
             at_ms,
         };
-        let id = id.clone();
-        self.handle(&mut held, Event::Answered { id, answered })?;
-        Ok(answer)
+        let told = self.handle(
+            &mut held,
+            Event::Answered {
+                id: id.clone(),
+                answered,
+            },
+        );
+        drop(held);
+        match told {
+            Err(AnswerError::NotOpen(NotOpen::Unknown)) => Err(match self.ended(id) {
+                Some(ApprovalState::Expired) => NotOpen::Expired,
+                Some(ApprovalState::Consumed) => NotOpen::Used,
+                Some(ApprovalState::Voided) => NotOpen::Voided,
+                Some(ApprovalState::Denied) => NotOpen::Denied,
+                Some(ApprovalState::Pending | ApprovalState::Granted) | None => NotOpen::Unknown,
+            }
+            .into()),
+            told => told.map(|()| answer),
+        }
     }
 
     /// The approval that a grant stands for, where using it uses that up. Told
@@ -266,7 +287,28 @@ impl Approvals {
 
     /// A call used an approval up, in the transaction of its intent.
     pub(crate) fn consumed(&self, id: &ApprovalId) {
+        let now_ms = self.now_ms();
+        let mut held = self.lock();
+        held.spent.retain(|_, until_ms| *until_ms > now_ms);
+        let until_ms = match held.book.get(id) {
+            Some(open) => open.expires_ms,
+            None => now_ms.saturating_add(APPROVAL_TTL_MS),
+        };
+        held.spent.insert(id.clone(), until_ms);
+        drop(held);
         self.pass_on(Event::Consumed(id.clone()));
+    }
+
+    /// How an approval that is open no more ended, from its row.
+    #[must_use]
+    pub fn ended(&self, id: &ApprovalId) -> Option<ApprovalState> {
+        let row = self.store.approval_get(id.as_str()).ok()??;
+        let over = row.expires_ms <= self.now_ms();
+        match row.state {
+            ApprovalState::Pending | ApprovalState::Granted if over => Some(ApprovalState::Expired),
+            ApprovalState::Pending | ApprovalState::Granted => None,
+            ended => Some(ended),
+        }
     }
 
     /// Other rules are in force: what was asked under the old ones is void.
@@ -309,7 +351,9 @@ impl Approvals {
     pub fn grant_remove(&self, id: &GrantId) -> Result<bool, StoreError> {
         let mut held = self.lock();
         let removed = self.store.grant_remove(id.as_str())?;
-        held.lasting.remove(id);
+        if let Some(lasting) = held.lasting.remove(id) {
+            self.grant_happened(EventName::GrantRemoved, &lasting);
+        }
         self.reindex(&held);
         Ok(removed)
     }
@@ -317,6 +361,11 @@ impl Approvals {
     /// Says when anything changes.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
+    }
+
+    /// Where what happens is recorded.
+    pub(crate) fn journal(&self) -> &Journal {
+        &self.journal
     }
 
     /// Everything that happens from now on.
@@ -338,125 +387,12 @@ impl Approvals {
         }
     }
 
-    /// Does what an event leads to. A write that fails takes the approval out
-    /// of the book: what is not on record does not count.
-    fn handle(&self, held: &mut Held, event: Event) -> Result<(), AnswerError> {
-        let effects = held.book.handle(event)?;
-        for effect in effects {
-            if let Err((id, error)) = self.carry_out(held, effect) {
-                for effect in held.book.handle(Event::Superseded(id)).unwrap_or_default() {
-                    // Only waking and indexing are left, neither of which writes.
-                    drop(self.carry_out(held, effect));
-                }
-                return Err(error);
-            }
-        }
-        Ok(())
-    }
-
-    fn carry_out(&self, held: &mut Held, effect: Effect) -> Result<(), (ApprovalId, AnswerError)> {
-        match effect {
-            Effect::Put(id) => {
-                let Some(approval) = held.book.get(&id) else {
-                    return Ok(());
-                };
-                let kept = row::of_approval(approval, &self.key)
-                    .map_err(AnswerError::NotSealed)
-                    .and_then(|row| self.store.approval_put(&row).map_err(AnswerError::NotKept));
-                match kept {
-                    Ok(true) => self.tell(ApprovalEvent::Asked(id)),
-                    // Thirty random bits met a row of old.
-                    Ok(false) => return Err((id, NotOpen::Full.into())),
-                    Err(error) => return Err((id, error)),
-                }
-            }
-            Effect::Decide { id, answered } => match self.decide(held, &id, &answered) {
-                Ok(true) => self.tell(ApprovalEvent::Answered(id, answered.answer)),
-                Ok(false) => return Err((id, NotOpen::Answered.into())),
-                Err(error) => return Err((id, AnswerError::NotKept(error))),
-            },
-            Effect::Revoke(id) => {
-                let of: Vec<GrantId> = held
-                    .lasting
-                    .values()
-                    .filter(|lasting| lasting.approval.as_ref() == Some(&id))
-                    .map(|lasting| lasting.grant.id.clone())
-                    .collect();
-                for grant in of {
-                    held.lasting.remove(&grant);
-                    self.store
-                        .grant_remove(grant.as_str())
-                        .map_err(|error| (id.clone(), AnswerError::NotKept(error)))?;
-                }
-            }
-            Effect::Close { id, why } => {
-                let to = match why {
-                    super::Voided::Expired => ApprovalState::Expired,
-                    super::Voided::Policy => ApprovalState::Voided,
-                };
-                let closed =
-                    self.store
-                        .approval_decide(id.as_str(), to, why.as_str(), self.now_ms());
-                // It has left the book already; a row that stays open is dated.
-                if let Err(error) = closed {
-                    tracing::warn!(error = %legation_core::error::chain(&error), "an approval's row stays open");
-                }
-                self.tell(ApprovalEvent::Closed(id));
-            }
-            Effect::Wake(_) => self.changed.send_modify(|count| *count += 1),
-            Effect::Reindex => self.reindex(held),
-        }
-        Ok(())
-    }
-
-    /// Keeps an answer; whether the row still was as the book has it.
-    fn decide(
-        &self,
-        held: &mut Held,
-        id: &ApprovalId,
-        answered: &Answered,
-    ) -> Result<bool, StoreError> {
-        let by = row::decided_by(id.as_str(), answered, &self.key);
-        let at_ms = answered.at_ms;
-        if answered.answer == Answer::Deny {
-            let to = ApprovalState::Denied;
-            return self.store.approval_decide(id.as_str(), to, &by, at_ms);
-        }
-        let Some((grant, approval)) = held
-            .book
-            .get(id)
-            .and_then(|open| lasting(open, answered.answer))
-        else {
-            let to = ApprovalState::Granted;
-            return self.store.approval_decide(id.as_str(), to, &by, at_ms);
-        };
-        let row = row::of_grant(&grant, &approval, at_ms, &self.key);
-        let held_it = self.store.approval_grant(id.as_str(), &by, at_ms, &row)?;
-        if held_it {
-            let lasting = Lasting {
-                grant,
-                approval: Some(id.clone()),
-                created_ms: at_ms,
-            };
-            held.lasting.insert(lasting.grant.id.clone(), lasting);
-        }
-        Ok(held_it)
-    }
-
-    fn reindex(&self, held: &Held) {
-        let once = held.book.iter().filter_map(once);
-        let lasting = held.lasting.values().map(|lasting| lasting.grant.clone());
-        let index = GrantIndex::new(once.chain(lasting), self.store.grant_generation());
-        self.index.store(Arc::new(index));
-        self.tell(ApprovalEvent::GrantsChanged);
-    }
-
-    fn tell(&self, event: ApprovalEvent) {
+    pub(super) fn tell(&self, event: ApprovalEvent) {
         // Nobody may be listening.
         drop(self.events.send(event));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Held> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -467,111 +403,5 @@ impl Held {
     fn report(&mut self, forged: &row::Forged) {
         tracing::error!(%forged, "a row was changed by hand");
         self.reported.push(forged.to_string());
-    }
-}
-
-// === impl Time ===
-
-impl Time {
-    fn new(clock: SharedClock) -> Self {
-        Self {
-            start: clock.now(),
-            start_ms: clock.wall().0,
-            clock,
-        }
-    }
-
-    fn now_ms(&self) -> i64 {
-        let passed = self.clock.now().saturating_duration_since(self.start);
-        let passed = i64::try_from(passed.as_millis()).unwrap_or(i64::MAX);
-        self.clock
-            .wall()
-            .0
-            .max(self.start_ms.saturating_add(passed))
-    }
-}
-
-/// What an approval that was granted once allows.
-fn once(open: &Approval) -> Option<Grant> {
-    let answered = open.answered.as_ref()?;
-    if open.state != State::Granted || answered.answer != Answer::Once {
-        return None;
-    }
-    Some(Grant {
-        id: GrantId::new(open.id.as_str()),
-        args_digest: Some(open.bound.arguments),
-        policy_version: Some(open.bound.policy_version),
-        scope: GrantScope::Once,
-        seat: None,
-        workspace: None,
-        expires_ms: Some(open.expires_ms),
-        uses_left: Some(1),
-        ..of_call(open, answered)
-    })
-}
-
-/// What an answer allows beyond its call. An answer for a session or a folder
-/// ends with the rules it was given under; one for always ends with the
-/// definition.
-fn lasting(open: &Approval, answer: Answer) -> Option<(Grant, Approval)> {
-    let answered = open.answered.as_ref()?;
-    let bound = &open.bound;
-    let (seat, workspace, expires_ms, version) = match answer {
-        Answer::Once | Answer::Deny => return None,
-        Answer::Session => (
-            Some(open.seat.clone()),
-            None,
-            Some(answered.at_ms + SESSION_TTL_MS),
-            Some(bound.policy_version),
-        ),
-        Answer::Here => (
-            None,
-            open.workspace.clone(),
-            None,
-            Some(bound.policy_version),
-        ),
-        Answer::Always => {
-            let until = open
-                .lasts_ms
-                .map(|lasts| answered.at_ms.saturating_add(lasts));
-            (None, None, until, None)
-        }
-    };
-    let scope = match (answer, expires_ms) {
-        (Answer::Always, Some(_)) => GrantScope::Until,
-        (answer, _) => answer.scope()?,
-    };
-    let grant = Grant {
-        id: GrantId::new(format!("{LASTING}{}", open.id)),
-        policy_version: version,
-        scope,
-        seat,
-        workspace,
-        expires_ms,
-        ..of_call(open, answered)
-    };
-    Some((grant, open.clone()))
-}
-
-/// The members that every grant of an approval has in common.
-fn of_call(open: &Approval, answered: &Answered) -> Grant {
-    let bound = &open.bound;
-    Grant {
-        id: GrantId::new(open.id.as_str()),
-        client: bound.client.clone(),
-        server: bound.server.clone(),
-        item: bound.item.clone(),
-        verb: bound.verb,
-        definition: bound.definition,
-        args_digest: None,
-        entity: bound.entity.clone(),
-        rung: Rung::Execute,
-        policy_version: None,
-        scope: GrantScope::Always,
-        seat: None,
-        workspace: None,
-        expires_ms: None,
-        uses_left: None,
-        approver: answered.channel.as_str().into(),
     }
 }

@@ -25,6 +25,7 @@ fn open(store: &Arc<Store>, clock: &Arc<ManualClock>) -> Approvals {
         store: Arc::clone(store),
         key: Key::from_bytes([3; 32]),
         clock: Arc::clone(clock) as SharedClock,
+        journal: Arc::default(),
     })
     .expect("rows")
 }

@@ -36,8 +36,13 @@ impl Gate {
     ) -> Result<Cleared, Refusal> {
         let mut certified = None;
         for _ in 0..ROUNDS {
-            match self.decide_once(context, target, asks.arguments, certified.as_deref()) {
-                Err(refusal) => return Err(self.refuse_known(context, refusal).await),
+            let carried = (asks.arguments, asks.delegation);
+            match self.decide_once(context, target, carried, certified.as_deref()) {
+                Err(refusal) => {
+                    return Err(self
+                        .refuse_delegated(context, asks.delegation, refusal)
+                        .await);
+                }
                 Ok(Step::Cleared(cleared)) => {
                     return Ok(match certified {
                         Some(proposal) => Cleared {
@@ -77,7 +82,7 @@ impl Gate {
         &self,
         context: &OpContext,
         target: Target,
-        arguments: Option<&Raw>,
+        (arguments, delegation): (Option<&Raw>, &Delegation),
         certified: Option<&Proposal>,
     ) -> Result<Step, Refusal> {
         let caller = &context.caller;
@@ -89,13 +94,13 @@ impl Gate {
             &self.rules.load(),
             &Inquiry {
                 principal: &caller.principal,
-                on_behalf_of: None,
+                on_behalf_of: delegation.on_behalf_of.as_ref(),
                 seat: &caller.seat,
                 workspace: caller.workspace.as_deref(),
                 labels: &labels,
                 arguments: arguments.as_ref(),
                 unredacted_phi: None,
-                confidence: None,
+                confidence: delegation.confidence,
                 certified: certified.is_some(),
                 grants: &grants,
                 now_ms: self.asking.approvals.now_ms(),
@@ -136,7 +141,7 @@ impl Gate {
         context: &OpContext,
         target: Target,
     ) -> Result<Permitted, Refusal> {
-        match self.decide_once(context, target, None, None) {
+        match self.decide_once(context, target, (None, &Delegation::NONE), None) {
             Ok(Step::Cleared(cleared)) => Ok(cleared.permitted),
             Ok(Step::Again(target)) => {
                 let moved = Unapproved::Voided {
@@ -202,32 +207,77 @@ impl Gate {
         &self,
         context: &OpContext,
         cleared: &Cleared,
-        arguments: Option<&Raw>,
+        asks: Asks<'_>,
     ) -> Result<Ticket, Refusal> {
         let claim = match &cleared.uses {
             Uses::Nothing => None,
             Uses::Approval(id) => Some(Claim::Approval(id.as_str())),
             Uses::Proposal(proposal) => Some(Claim::Proposal(proposal.id.as_str())),
         };
-        let recorded =
-            stage::record::intent(&self.ledger, &cleared.permitted, claim, arguments).await;
+        if let Uses::Approval(id) = &cleared.uses
+            && self.asking.approvals.is_spent(id)
+        {
+            // Its row may say otherwise by now; that would be another's doing.
+            self.asking.approvals.replayed(id);
+            return Err(self.spent(context, cleared).await);
+        }
+        let recorded = stage::record::intent(
+            &self.ledger,
+            &cleared.permitted,
+            claim,
+            (asks.arguments, asks.delegation),
+        )
+        .await;
         let spent = matches!(recorded, Err(LedgerError::Claimed { .. }));
         if spent || recorded.is_ok() {
             match &cleared.uses {
                 Uses::Nothing => {}
                 Uses::Approval(id) => self.asking.approvals.consumed(id),
-                Uses::Proposal(proposal) => self.asking.proposals.applied(&proposal.id),
+                Uses::Proposal(proposal) => {
+                    self.asking
+                        .proposals
+                        .applied(&proposal.id, recorded.is_ok());
+                }
             }
         }
         if spent {
-            let unapproved = Unapproved::Spent {
-                rule: cleared.permitted.rule().as_str().into(),
-                target: Box::new(cleared.permitted.target().clone()),
-            };
-            let refusal = Refusal::Unapproved(Box::new(unapproved));
-            return Err(self.refuse_known(context, refusal).await);
+            return Err(self.spent(context, cleared).await);
         }
         recorded.map_err(Refusal::NotRecorded)
+    }
+
+    async fn spent(&self, context: &OpContext, cleared: &Cleared) -> Refusal {
+        let unapproved = Unapproved::Spent {
+            rule: cleared.permitted.rule().as_str().into(),
+            target: Box::new(cleared.permitted.target().clone()),
+        };
+        let refusal = Refusal::Unapproved(Box::new(unapproved));
+        self.refuse_known(context, refusal).await
+    }
+
+    /// As [`Gate::refuse_known`], for a call that was made for another.
+    async fn refuse_delegated(
+        &self,
+        context: &OpContext,
+        delegation: &Delegation,
+        refusal: Refusal,
+    ) -> Refusal {
+        let (Some(by), Refusal::Denied(denied)) = (delegation.delegator(), &refusal) else {
+            return self.refuse_known(context, refusal).await;
+        };
+        let target = denied.target.clone();
+        let subject = (target.verb, Some(&target.server), &*target.item);
+        let known = stage::record::Known {
+            about: Some(&denied.about),
+            on_behalf_of: Some(by),
+        };
+        let (ledger, chain) = (&self.ledger, &self.entity);
+        let recorded =
+            stage::record::refused(ledger, chain, context, subject, known, &refusal).await;
+        match recorded {
+            Ok(()) => refusal,
+            Err(error) => Refusal::NotRecorded(error),
+        }
     }
 
     /// Records a refusal that names its target.
@@ -261,9 +311,13 @@ impl Gate {
         about: Option<&About>,
         refusal: Refusal,
     ) -> Refusal {
+        let known = stage::record::Known {
+            about,
+            on_behalf_of: None,
+        };
         let (ledger, chain) = (&self.ledger, &self.entity);
         let recorded =
-            stage::record::refused(ledger, chain, context, subject, about, &refusal).await;
+            stage::record::refused(ledger, chain, context, subject, known, &refusal).await;
         match recorded {
             Ok(()) => refusal,
             Err(error) => Refusal::NotRecorded(error),

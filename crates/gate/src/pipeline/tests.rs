@@ -1,5 +1,7 @@
 mod asking;
+mod events;
 mod redaction;
+mod replay;
 mod roads;
 mod waiting;
 
@@ -214,11 +216,16 @@ struct Bench {
 
 fn bench(rules: Policy) -> Bench {
     let dir = tempfile::tempdir().expect("a folder");
+    bench_in(dir, rules, &SystemClock::shared())
+}
+
+/// A hub over what another left in a folder.
+fn bench_in(dir: tempfile::TempDir, rules: Policy, clock: &legation_core::SharedClock) -> Bench {
     let home = Home::at(dir.path());
     let store = Arc::new(Store::open(&home.state_db(), StoreOptions::default()).expect("a store"));
     let key = LedgerKeys::from_bytes(&[7; 32]);
     let ledger =
-        Arc::new(Ledger::open(Arc::clone(&store), key, SystemClock::shared()).expect("a ledger"));
+        Arc::new(Ledger::open(Arc::clone(&store), key, Arc::clone(clock)).expect("a ledger"));
     let servers = Arc::new(OneServer {
         calls: AtomicUsize::new(0),
         reply: Mutex::default(),
@@ -228,13 +235,8 @@ fn bench(rules: Policy) -> Bench {
         events: broadcast::Sender::new(4),
     });
     let key = legation_keystore::Key::from_bytes([8; 32]);
-    let asking = Asking::open(
-        &store,
-        &key,
-        &SystemClock::shared(),
-        crate::rate::RateLimits::default(),
-    )
-    .expect("rows");
+    let asking =
+        Asking::open(&store, &key, clock, crate::rate::RateLimits::default()).expect("rows");
     let gate = Gate::new(
         Arc::clone(&servers) as Arc<dyn ServerSet>,
         Arc::clone(&ledger),
@@ -245,7 +247,7 @@ fn bench(rules: Policy) -> Bench {
     .with_redaction(Redaction::new(
         Arc::clone(&store),
         Arc::new(legation_keystore::Keystore::open(&home.keys()).expect("a keystore")),
-        SystemClock::shared(),
+        Arc::clone(clock),
     ));
     let gate = Arc::new(gate);
     Bench {

@@ -9,96 +9,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use legation_core::{ApprovalId, OpContext, Via};
-use legation_policy::registry::ReasonCode;
 use legation_policy::{AskKind, Asked, Scope, Target};
+use legation_store::ApprovalState;
 
 use crate::approval::{
     self, APPROVAL_TTL_MS, Answer, AnswerError, Approval, Approvals, Bound, Channel, PREVIEW_MAX,
     State,
 };
-use crate::proposal::{Draft, Proposal, ProposalError, Proposals};
+use crate::proposal::{Draft, Proposal, Proposals};
+use crate::stage::unapproved::Unapproved;
 use crate::{Item, Peer};
 
 /// How long a client that is asked by a request is waited for: beyond it, its
 /// own time limit for the call would end the call.
 const WAIT: Duration = Duration::from_secs(45);
-
-/// A call that waits for a person, or was refused by one.
-#[derive(Debug, thiserror::Error)]
-pub enum Unapproved {
-    /// It waits; calling again finds the answer.
-    #[error("{} needs a person's approval ({reason}); nothing was called yet", Named(.target))]
-    Pending {
-        /// What it waits under.
-        id: ApprovalId,
-        /// The rule that asks.
-        rule: Box<str>,
-        /// Why it asks.
-        reason: Box<str>,
-        /// Which reason the rule gives.
-        code: ReasonCode,
-        /// What would be called.
-        target: Box<Target>,
-    },
-    /// A person said no.
-    #[error("a person denied {}; nothing was called", Named(.target))]
-    Denied {
-        /// Which question it was.
-        id: ApprovalId,
-        /// The rule that asked.
-        rule: Box<str>,
-        /// What was denied.
-        target: Box<Target>,
-    },
-    /// What a person agreed to is used up, or was taken back meanwhile.
-    #[error("the approval of {} was used up or taken back; nothing was called", Named(.target))]
-    Spent {
-        /// The rule that asked.
-        rule: Box<str>,
-        /// What would have been called.
-        target: Box<Target>,
-    },
-    /// What a person agreed to is not what would be called now.
-    #[error("{} is not what was approved any more; nothing was called", Named(.target))]
-    Voided {
-        /// The rule that asked.
-        rule: Box<str>,
-        /// What would have been called.
-        target: Box<Target>,
-    },
-    /// It was proposed, and waits to be certified.
-    #[error("{} was proposed and waits for a person's certificate; nothing was called yet", Named(.target))]
-    Proposed {
-        /// The proposal.
-        id: legation_core::ProposalId,
-        /// The rule that wants it certified.
-        rule: Box<str>,
-        /// What would be called.
-        target: Box<Target>,
-    },
-    /// The question could not be kept.
-    #[error("a person's approval is needed and could not be asked for; nothing was called")]
-    NotAsked {
-        /// The rule that asks.
-        rule: Box<str>,
-        /// What would have been called.
-        target: Box<Target>,
-        /// Why.
-        #[source]
-        source: AnswerError,
-    },
-    /// The proposal could not be kept.
-    #[error("a certificate is needed and nothing could be proposed; nothing was called")]
-    NotProposed {
-        /// The rule that wants it certified.
-        rule: Box<str>,
-        /// What would have been called.
-        target: Box<Target>,
-        /// Why.
-        #[source]
-        source: ProposalError,
-    },
-}
 
 /// A call as it is put to a person.
 #[derive(Debug)]
@@ -119,117 +43,6 @@ pub(crate) enum Agreed {
     Granted(Target),
     /// A person certified exactly this.
     Certified(Target, Box<Proposal>),
-}
-
-/// The target in a message.
-struct Named<'a>(&'a Target);
-
-// === impl Named ===
-
-impl std::fmt::Display for Named<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "{} `{}/{}`",
-            self.0.verb.in_words(),
-            self.0.server,
-            approval::escaped(&self.0.item, 120)
-        )
-    }
-}
-
-// === impl Unapproved ===
-
-impl Unapproved {
-    /// The rule that wants a person.
-    #[must_use]
-    pub fn rule(&self) -> &str {
-        match self {
-            Self::Pending { rule, .. }
-            | Self::Denied { rule, .. }
-            | Self::Spent { rule, .. }
-            | Self::Voided { rule, .. }
-            | Self::Proposed { rule, .. }
-            | Self::NotAsked { rule, .. }
-            | Self::NotProposed { rule, .. } => rule,
-        }
-    }
-
-    /// What would have been called.
-    #[must_use]
-    pub fn target(&self) -> &Target {
-        match self {
-            Self::Pending { target, .. }
-            | Self::Denied { target, .. }
-            | Self::Spent { target, .. }
-            | Self::Voided { target, .. }
-            | Self::Proposed { target, .. }
-            | Self::NotAsked { target, .. }
-            | Self::NotProposed { target, .. } => target,
-        }
-    }
-
-    /// The word that programs compare.
-    #[must_use]
-    pub fn reason_code(&self) -> ReasonCode {
-        match self {
-            Self::Pending { .. } => ReasonCode::ApprovalPending,
-            Self::Denied { .. } => ReasonCode::ApprovalDenied,
-            Self::Spent { .. } => ReasonCode::ApprovalUsed,
-            Self::Voided { .. } => ReasonCode::ApprovalVoided,
-            Self::Proposed { .. } => ReasonCode::CertificationRequired,
-            Self::NotAsked { .. } | Self::NotProposed { .. } => {
-                ReasonCode::OperatorApprovalRequired
-            }
-        }
-    }
-
-    /// The id to wait with, where there is one.
-    #[must_use]
-    pub fn waits_under(&self) -> Option<&str> {
-        match self {
-            Self::Pending { id, .. } => Some(id.as_str()),
-            Self::Proposed { id, .. } => Some(id.as_str()),
-            Self::Denied { .. }
-            | Self::Spent { .. }
-            | Self::Voided { .. }
-            | Self::NotAsked { .. }
-            | Self::NotProposed { .. } => None,
-        }
-    }
-
-    /// What to do next.
-    #[must_use]
-    pub fn hint(&self) -> String {
-        match self {
-            Self::Pending { id, .. } => format!(
-                "Ask your user to run `legation approve {id}` or `legation deny {id}`, then make exactly the same call again."
-            ),
-            Self::Proposed { id, .. } => format!(
-                "Ask your user to look at it and certify it with `legation approve {id}`, which takes their PIN; then make exactly the same call again."
-            ),
-            Self::Denied { .. } => {
-                "Do not make this call again; ask your user what they want instead.".to_owned()
-            }
-            Self::Spent { .. } | Self::Voided { .. } => {
-                "Make the call again to have a person asked anew.".to_owned()
-            }
-            Self::NotAsked { source, .. } => match source {
-                AnswerError::NotOpen(_) => {
-                    "Wait until your user has answered what waits: `legation approvals`.".to_owned()
-                }
-                AnswerError::NotKept(_) | AnswerError::NotSealed(_) => {
-                    "See that the data directory can be written, then call again.".to_owned()
-                }
-            },
-            Self::NotProposed { source, .. } => match source {
-                ProposalError::Full => {
-                    "Wait until your user has answered what waits: `legation approvals`.".to_owned()
-                }
-                _ => "See that the data directory can be written, then call again.".to_owned(),
-            },
-        }
-    }
 }
 
 /// What a call and a question of its are bound to.
@@ -318,7 +131,10 @@ pub(crate) async fn ask(
             code: asked.reason_code,
             target,
         }),
-        None => Err(Unapproved::Spent { rule, target }),
+        None => Err(match approvals.ended(&approval.id) {
+            Some(ApprovalState::Expired) => Unapproved::Expired { rule, target },
+            _ => Unapproved::Spent { rule, target },
+        }),
     }
 }
 

@@ -3,17 +3,49 @@
 //! The intent stands last before the call so that everything recorded as
 //! intended was also permitted; when it cannot be written, nothing is called.
 
-use legation_core::{CancelReason, EntityId, EntityLabels, OpContext, ServerName};
+use legation_core::{CancelReason, ClientId, EntityId, EntityLabels, OpContext, ServerName};
 use legation_ledger::{
     Claim, Detail, Durability, Intent, Ledger, LedgerError, OutcomeRecord, Refused, Status, Ticket,
 };
+use legation_policy::registry::EventName;
 use legation_policy::{About, GrantId, Permitted, Rung, Target, Verb};
 use legation_wire::json::Raw;
 
+use crate::journal::ALLOWED;
+use crate::stage::delegate::Delegation;
 use crate::{CallFailure, Outcome, Refusal};
 
 /// Most words of [`Target::traits`].
 const TRAITS_MAX: usize = 4;
+
+/// What an outcome says of the model that was used: the hub's own calls use
+/// none, and what a client's model is the hub does not know.
+const MODEL: Detail<'static> = Detail {
+    labels: &[],
+    rung: None,
+    grant: None,
+    approval: None,
+    proposal: None,
+    provider: Some("none"),
+    on_behalf_of: None,
+    reason_code: None,
+    policy: None,
+    entities: None,
+    traits: &[],
+    event: None,
+    governance_result: None,
+    tool_name: None,
+    confidence: None,
+};
+
+/// What is known of a call that was refused.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Known<'a> {
+    /// What a decision found out.
+    pub(crate) about: Option<&'a About>,
+    /// For whom it was made.
+    pub(crate) on_behalf_of: Option<&'a ClientId>,
+}
 
 /// Records what is about to be done, and uses up what allows it, in one
 /// transaction.
@@ -21,7 +53,7 @@ pub(crate) async fn intent(
     ledger: &Ledger,
     permitted: &Permitted,
     claim: Option<Claim<'_>>,
-    arguments: Option<&Raw>,
+    (arguments, delegation): (Option<&Raw>, &Delegation),
 ) -> Result<Ticket, LedgerError> {
     let target = permitted.target();
     let principal = permitted.principal();
@@ -45,6 +77,10 @@ pub(crate) async fn intent(
             // The chain says whose data it is, but for several.
             entities: (entities.len() > 1).then_some(entities),
             traits: traits(target, &mut words),
+            on_behalf_of: delegation.delegator(),
+            confidence: delegation.confidence,
+            event: Some(event(target.verb).as_str()),
+            governance_result: Some(ALLOWED),
             ..Detail::default()
         },
     };
@@ -70,17 +106,17 @@ pub(crate) fn outcome(ledger: &Ledger, ticket: Ticket, outcome: &Outcome) {
             },
             code: None,
             result: Some(raw.sha256_input()),
-            detail: Detail::default(),
+            detail: MODEL,
         },
-        Outcome::InputRequired(_) => OutcomeRecord::bare(Status::InputRequired),
-        Outcome::Task(_) => OutcomeRecord::bare(Status::Task),
+        Outcome::InputRequired(_) => bare(Status::InputRequired),
+        Outcome::Task(_) => bare(Status::Task),
         Outcome::Error(error) => OutcomeRecord {
             status: Status::Error,
             code: Some(error.code),
             result: None,
-            detail: Detail::default(),
+            detail: MODEL,
         },
-        Outcome::Failed(failure) => OutcomeRecord::bare(status(failure)),
+        Outcome::Failed(failure) => bare(status(failure)),
     };
     ledger.outcome(ticket, &record);
 }
@@ -90,7 +126,8 @@ pub(crate) fn withheld(ledger: &Ledger, ticket: Ticket, refusal: &Refusal) {
     let record = OutcomeRecord {
         detail: Detail {
             reason_code: Some(refusal.reason_code().as_str()),
-            ..Detail::default()
+            governance_result: Some(refusal.reason_code().as_str()),
+            ..MODEL
         },
         ..OutcomeRecord::bare(Status::Ok)
     };
@@ -103,10 +140,11 @@ pub(crate) async fn refused(
     entity: &EntityId,
     context: &OpContext,
     subject: (Verb, Option<&ServerName>, &str),
-    about: Option<&About>,
+    known: Known<'_>,
     refusal: &Refusal,
 ) -> Result<(), LedgerError> {
     let (act, server, item) = subject;
+    let about = known.about;
     let (mut words, target) = ([""; TRAITS_MAX], refusal.target());
     let intent = Intent {
         call: ledger.next_call(),
@@ -128,7 +166,10 @@ pub(crate) async fn refused(
                 .and_then(|about| about.entities.as_ref())
                 .map(EntityLabels::as_slice),
             traits: target.map_or(&[], |target| traits(target, &mut words)),
+            on_behalf_of: known.on_behalf_of,
             reason_code: Some(refusal.reason_code().as_str()),
+            event: Some(event(act).as_str()),
+            governance_result: Some(refusal.reason_code().as_str()),
             ..Detail::default()
         },
     };
@@ -139,6 +180,25 @@ pub(crate) async fn refused(
         reason: &reason,
     };
     ledger.refused(&refused).await
+}
+
+fn bare(status: Status) -> OutcomeRecord<'static> {
+    OutcomeRecord {
+        detail: MODEL,
+        ..OutcomeRecord::bare(status)
+    }
+}
+
+/// The event of the registry that a call is.
+fn event(verb: Verb) -> EventName {
+    match verb {
+        Verb::CallTool => EventName::McpToolCall,
+        Verb::ReadResource => EventName::McpResourceRead,
+        Verb::GetPrompt => EventName::McpPromptGet,
+        Verb::Complete => EventName::McpCompletion,
+        Verb::TaskUpdate | Verb::TaskCancel => EventName::McpTask,
+        Verb::Sample => EventName::McpSampling,
+    }
 }
 
 /// What the rules knew of a target, without making a list of it.

@@ -42,6 +42,9 @@ pub(super) struct FilterArgs {
     /// Of this kind: intent, outcome, refused or note.
     #[arg(long)]
     kind: Option<String>,
+    /// Of this event, for what is no call: `APPROVAL_DENIED`, …
+    #[arg(long, value_name = "EVENT")]
+    topic: Option<String>,
 }
 
 // === impl FilterArgs ===
@@ -74,7 +77,7 @@ impl FilterArgs {
             rule: self.rule.clone(),
             status: self.status.clone(),
             reason_code: self.reason.clone(),
-            topic: None,
+            topic: self.topic.clone(),
         })
     }
 }

@@ -35,17 +35,17 @@ pub(super) fn code(end: &Result<Outcome, Refusal>) -> &'static str {
 }
 
 impl Bench {
-    fn send(&self, to: &str) -> Result<Outcome, Refusal> {
+    pub(super) fn send(&self, to: &str) -> Result<Outcome, Refusal> {
         run(self.gate.call(&context("claude"), send(to)))
     }
 
-    fn waiting(&self) -> ApprovalId {
+    pub(super) fn waiting(&self) -> ApprovalId {
         let all = self.gate.asking().approvals.list();
         assert_eq!(all.len(), 1, "{all:?}");
         all[0].id.clone()
     }
 
-    fn say(&self, answer: Answer) {
+    pub(super) fn say(&self, answer: Answer) {
         let id = self.waiting();
         let approvals = &self.gate.asking().approvals;
         approvals
@@ -53,7 +53,7 @@ impl Bench {
             .expect("taken");
     }
 
-    fn called(&self) -> usize {
+    pub(super) fn called(&self) -> usize {
         self.servers.calls.load(Ordering::Relaxed)
     }
 }
@@ -147,7 +147,7 @@ fn of_a_thousand_calls_with_one_approval_exactly_one_reaches_the_server() {
 }
 
 /// The personal template, in which `files/send` has to be certified.
-fn certifying() -> Policy {
+pub(super) fn certifying() -> Policy {
     let mut sources = Template::Personal.sources();
     let FileText::Text(ladder) = &sources.autonomy_ladder else {
         panic!("the template has a ladder");
