@@ -14,7 +14,7 @@ pub mod spill;
 
 pub use hosts::Hosts;
 pub use inspect::{Check, Finding, inspect};
-pub use mapping::{BadMapping, FilterMapping};
+pub use mapping::{BadMapping, FilterMapping, RESULT_MAX};
 pub use result::{Cleaned, Cleaner, Filter};
 pub use secret::{Masked, SecretMasker};
 

@@ -22,6 +22,7 @@ pub mod proposal;
 pub mod rate;
 pub mod redaction;
 pub mod server;
+pub mod spill;
 pub mod stage;
 
 /// The words a decision is made in; whoever holds servers needs them too.

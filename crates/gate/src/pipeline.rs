@@ -2,6 +2,7 @@
 
 mod pushes;
 mod roads;
+mod spilled;
 mod steps;
 mod upkeep;
 
@@ -20,6 +21,7 @@ use legation_wire::message::ErrorObject;
 use crate::approval::Approvals;
 use crate::proposal::Proposal;
 use crate::redaction::Redaction;
+use crate::spill::Spills;
 use crate::stage::ask::{Agreed, Question};
 use crate::stage::delegate::Delegation;
 use crate::stage::unapproved::Unapproved;
@@ -48,6 +50,7 @@ pub struct Gate {
     clients: ArcSwap<KnownClients>,
     cleaning: ArcSwap<Cleaning>,
     redaction: Option<Redaction>,
+    spills: Option<Spills>,
     asking: Asking,
     /// The chain of refusals that name nobody's data.
     entity: EntityId,
@@ -111,6 +114,7 @@ impl Gate {
             clients: ArcSwap::from_pointee(clients),
             cleaning: ArcSwap::from_pointee(Cleaning::default()),
             redaction: None,
+            spills: None,
             asking,
             entity: EntityId::personal(),
             filtered: Mutex::new(HashMap::new()),
@@ -177,6 +181,11 @@ impl Gate {
         mut request: Request,
     ) -> Result<Outcome, Refusal> {
         self.clients.load().check(&context.caller.principal)?;
+        if let Item::Resource(uri) = &request.item
+            && uri.starts_with(crate::spill::SCHEME)
+        {
+            return self.page(context, uri).await;
+        }
         let delegation = match Delegation::take(&mut request.params, &context.caller) {
             Ok(delegation) => delegation,
             Err(malformed) => {

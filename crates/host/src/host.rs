@@ -17,7 +17,7 @@ use crate::adapter::Transports;
 use crate::catalogue::Catalogue;
 use crate::common::{Common, Times};
 use crate::instance::{Instance, Key, Phase};
-use crate::pins::{PinError, PinReview};
+use crate::pins::{PinError, PinNews, PinReview};
 use crate::port::Dialer;
 use crate::roster::Roster;
 use crate::server::Server;
@@ -255,6 +255,12 @@ impl Host {
     #[must_use]
     pub fn folders(&self) -> watch::Receiver<BTreeSet<Arc<Path>>> {
         self.inner.common.seats.folders()
+    }
+
+    /// Waits until servers define something that was never seen, or differs from
+    /// what was agreed to, and says what. One caller at a time hears of each.
+    pub async fn noticed(&self) -> Vec<PinNews> {
+        self.inner.common.pins.noticed().await
     }
 
     /// Tries servers that failed or wait for a sign-in again, now.

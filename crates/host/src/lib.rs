@@ -35,5 +35,5 @@ pub mod transport;
 mod watches;
 
 pub use host::{Host, HostParts, NoServer};
-pub use pins::{PinError, PinReview};
+pub use pins::{PinError, PinNews, PinReview};
 pub use status::{ServerStatus, State, Summary};

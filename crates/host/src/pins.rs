@@ -13,14 +13,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use legation_config::Instance as Mode;
-use legation_core::SharedClock;
 use legation_core::error::chain;
+use legation_core::{EntityId, ServerName, SharedClock};
 use legation_filter::inspect::{self, Finding};
 use legation_gate::ListKind;
 use legation_gate::policy::PinState;
 use legation_store::{PinRow, Store};
 use legation_wire::json::{Limits, Raw};
 use sha2::{Digest as _, Sha256};
+use tokio::sync::Notify;
 
 use crate::definitions::Definitions;
 use crate::server::Server;
@@ -55,6 +56,23 @@ pub(crate) struct Pins {
     store: Arc<Store>,
     clock: SharedClock,
     known: Mutex<Known>,
+    /// What was noticed and not told yet: at most one entry a server and look,
+    /// of which whoever records them takes all at once.
+    news: Mutex<Vec<PinNews>>,
+    noticed: Notify,
+}
+
+/// What one look at a server's definitions brought.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PinNews {
+    /// Whose definitions.
+    pub server: ServerName,
+    /// Whose data the server holds, where its configuration says so.
+    pub entity: Option<EntityId>,
+    /// How many were never seen before.
+    pub seen: usize,
+    /// Those that are no longer what was agreed to, by name.
+    pub changed: Vec<Box<str>>,
 }
 
 #[derive(Debug, Default)]
@@ -107,7 +125,38 @@ impl Pins {
             store,
             clock,
             known: Mutex::new(known),
+            news: Mutex::default(),
+            noticed: Notify::new(),
         }
+    }
+
+    /// Waits for something to be noticed, and takes it.
+    pub(crate) async fn noticed(&self) -> Vec<PinNews> {
+        loop {
+            let news =
+                std::mem::take(&mut *self.news.lock().unwrap_or_else(PoisonError::into_inner));
+            if !news.is_empty() {
+                return news;
+            }
+            self.noticed.notified().await;
+        }
+    }
+
+    fn tell_of(&self, server: &Server, seen: usize, changed: Vec<Box<str>>) {
+        if seen == 0 && changed.is_empty() {
+            return;
+        }
+        let news = PinNews {
+            server: server.spec.name.clone(),
+            entity: server.spec.entity.clone(),
+            seen,
+            changed,
+        };
+        self.news
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(news);
+        self.noticed.notify_one();
     }
 
     /// Compares definitions with what is pinned, and pins what was never seen.
@@ -116,6 +165,7 @@ impl Pins {
         let trusted = server.spec.trusted;
         let mut pinned = Pinned::default();
         let mut rows = Vec::new();
+        let (mut first_seen, mut changed) = (0, Vec::new());
         let mut known = self.known();
         let shared = server.spec.instance == Mode::Shared;
         for seen in seen(definitions) {
@@ -136,6 +186,10 @@ impl Pins {
                     fresh(&findings, trusted)
                 });
                 if Some(pin) != before {
+                    first_seen += usize::from(before.is_none());
+                    if pin.state == PinState::Changed {
+                        changed.push(seen.thing.1.clone());
+                    }
                     if pin.other.is_some() {
                         findings = known.findings(&owner, &seen);
                     }
@@ -153,6 +207,7 @@ impl Pins {
             pinned.put(&seen.thing, state);
         }
         drop(known);
+        self.tell_of(server, first_seen, changed);
         if !rows.is_empty()
             && let Err(error) = self.store.pin_put_all(&rows)
         {

@@ -3,6 +3,7 @@
 mod admin;
 mod checkpoints;
 mod credentials;
+mod events;
 mod hub;
 mod log;
 mod natives;

@@ -325,9 +325,8 @@ impl Known {
 // === impl Matter ===
 
 impl Matter<'_> {
-    /// Takes into account that health information may be sent to a server of
-    /// the one entity it is of, unless it goes on from there to somebody who
-    /// may not have it.
+    /// Takes into account that health information may go to a server of the one
+    /// entity it is of, where it does not go on to anybody.
     #[must_use]
     pub(crate) fn at(mut self, server: Option<&EntityId>, boundary: &Boundary) -> Self {
         let home = match (server, self.entities.as_slice()) {
@@ -336,7 +335,7 @@ impl Matter<'_> {
         };
         if self.unredacted_phi.is_none()
             && home.is_some_and(|home| home.phi_auto_redact)
-            && !self.foreign(boundary)
+            && !self.any_recipient(|_| true)
         {
             self.unredacted_phi = Some(false);
         }

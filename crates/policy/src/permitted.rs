@@ -191,6 +191,11 @@ impl Receipt {
         self.0.principal()
     }
 
+    /// The entity in whose chain the call was recorded.
+    pub fn entity(&self) -> &EntityId {
+        self.0.entity()
+    }
+
     /// Whose data the call touched.
     pub fn labels(&self) -> &EntityLabels {
         self.0.labels()

@@ -199,7 +199,8 @@ impl Gate {
             Ok(outcome) => stage::record::outcome(&self.ledger, ticket, outcome),
             Err(refusal) => stage::record::withheld(&self.ledger, ticket, refusal),
         }
-        handed
+        // The record is of the whole, which the client can read.
+        handed.map(|outcome| self.put_aside(context, receipt, outcome))
     }
 
     /// Records the intent, and tells the approvals what it used up.

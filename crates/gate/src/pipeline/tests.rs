@@ -3,6 +3,7 @@ mod events;
 mod redaction;
 mod replay;
 mod roads;
+mod spilled;
 mod waiting;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,6 +22,7 @@ use legation_wire::revision::Revision;
 use tokio::sync::broadcast;
 
 use super::*;
+use crate::spill::Spills;
 use crate::{Ask, HubEvent, Resolve, TaskWish, Unresolved};
 
 /// A server set with one server, `files`, whose tools are `read` and `erase`.
@@ -99,7 +101,14 @@ impl OneServer {
 }
 
 impl ServerSet for OneServer {
-    fn resolve(&self, _caller: &Caller, _endpoint: &Endpoint, item: &Item) -> Resolve {
+    fn resolve(&self, _caller: &Caller, endpoint: &Endpoint, item: &Item) -> Resolve {
+        let own = match (endpoint, item) {
+            (Endpoint::Server(_), Item::Tool(name)) => {
+                Some(Item::Tool(format!("files-{name}").into()))
+            }
+            _ => None,
+        };
+        let item = own.as_ref().unwrap_or(item);
         Resolve::Ready(if item.name().starts_with("files-") {
             Ok(Self::target(item))
         } else {
@@ -237,6 +246,8 @@ fn bench_in(dir: tempfile::TempDir, rules: Policy, clock: &legation_core::Shared
     let key = legation_keystore::Key::from_bytes([8; 32]);
     let asking =
         Asking::open(&store, &key, clock, crate::rate::RateLimits::default()).expect("rows");
+    let keys = legation_keystore::Keystore::open(&home.keys()).expect("a keystore");
+    let keys = Arc::new(keys);
     let gate = Gate::new(
         Arc::clone(&servers) as Arc<dyn ServerSet>,
         Arc::clone(&ledger),
@@ -246,9 +257,10 @@ fn bench_in(dir: tempfile::TempDir, rules: Policy, clock: &legation_core::Shared
     )
     .with_redaction(Redaction::new(
         Arc::clone(&store),
-        Arc::new(legation_keystore::Keystore::open(&home.keys()).expect("a keystore")),
+        Arc::clone(&keys),
         Arc::clone(clock),
     ));
+    let gate = gate.with_spills(Spills::new(Arc::clone(&store), keys, Arc::clone(clock)));
     let gate = Arc::new(gate);
     Bench {
         _dir: dir,

@@ -22,7 +22,7 @@ impl Gate {
             tokio::select! {
                 _ = cancel.cancelled() => break,
                 () = self.asking.journal.filled() => {}
-                () = tokio::time::sleep(SWEEP) => self.asking.sweep(),
+                () = tokio::time::sleep(SWEEP) => self.sweep(),
             }
             if self.settle().await.is_err() {
                 tokio::time::sleep(RETRY).await;
@@ -31,6 +31,14 @@ impl Gate {
         }
         // What is left is in the log.
         drop(self.settle().await);
+    }
+
+    /// Closes and removes what has expired.
+    pub fn sweep(&self) {
+        self.asking.sweep();
+        if let Some(spills) = &self.spills {
+            spills.sweep();
+        }
     }
 
     /// Records everything that happened beside calls so far.

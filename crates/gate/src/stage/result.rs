@@ -144,6 +144,12 @@ impl Cleaning {
         }
     }
 
+    /// Most bytes of a result that go out in one message.
+    pub(crate) fn limit(&self, server: &ServerName, item: &str) -> usize {
+        let mapping = self.mappings.get(server).unwrap_or(&self.default);
+        mapping.limit(item)
+    }
+
     /// An object of a server's own, cleaned.
     pub(crate) fn object(&self, server: &ServerName, item: &str, object: Object) -> Object {
         cleaned(&self.of(server, item), object)

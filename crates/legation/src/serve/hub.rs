@@ -15,7 +15,7 @@ use legation_ledger::{Ledger, LedgerKeys};
 use legation_store::Store;
 
 use super::admin::Admin;
-use super::{checkpoints, reload};
+use super::{checkpoints, events as records, reload};
 
 mod inner;
 mod parts;
@@ -114,6 +114,7 @@ impl Hub {
             served.serve_socket(socket).await
         });
         tasks::run_flusher(&tasks, &inner.ledger);
+        records::run(&tasks, &inner);
         let (home, environment) = (&options.home, &options.environment);
         checkpoints::run(&tasks, &inner.ledger, &settings, home, environment);
         let watch = tasks::watch_files(&inner);
@@ -177,6 +178,8 @@ impl Hub {
             drop(tokio::task::spawn_blocking(move || workers.join()).await);
         }
         self.inner.host.shutdown().await;
+        // What cannot be recorded is in the log.
+        drop(self.inner.gate.settle().await);
         if let Err(error) = self.inner.ledger.flush().await {
             tracing::error!(error = %chain(&error), "the last records could not be written");
         }

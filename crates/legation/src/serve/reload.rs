@@ -16,6 +16,7 @@ use legation_policy::{KnownTool, Policy};
 
 use legation_wire::json::Raw;
 
+use super::events;
 use super::hub::Inner;
 
 /// What is said of a mode that the organisation forbids.
@@ -54,6 +55,7 @@ pub(crate) async fn everything(hub: &Arc<Inner>) {
     }
     hub.set_defined(&loaded.servers, known);
     problems.extend(wrong);
+    events::governed(hub, &rules);
     hub.gate.set_rules(rules);
     let (cleaning, wrong) = cleaning(&hub.home, &loaded.servers);
     hub.gate.set_cleaning(cleaning);

@@ -23,6 +23,8 @@ mod leftovers;
 mod natives;
 mod patience;
 mod pins;
+mod replays;
 mod roads;
 mod rules;
+mod spilled;
 mod sse;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use legation_core::clock::ManualClock;
+use legation_core::{SharedClock, Wall};
 use legation_keystore::{Keystore, Pin};
 use legation_policy::governance::{FileText, Template};
 use legation_policy::registry::{EventName, Producer};
@@ -37,51 +39,48 @@ impl Bench {
     }
 }
 
-#[test]
-fn every_event_that_the_gate_is_to_record_is_recorded_with_its_fields() {
-    let mut seen = BTreeSet::new();
-    let mut look = |bench: &Bench| {
-        for record in bench.records() {
-            let Some(event) = record["event"].as_str() else {
-                continue;
+/// Notes the events of a hub's records, each with all of its fields.
+fn look(seen: &mut BTreeSet<EventName>, bench: &Bench) {
+    for record in bench.records() {
+        let Some(event) = record["event"].as_str() else {
+            continue;
+        };
+        let event = EventName::parse(event).expect("an event of the registry");
+        for field in event.fields() {
+            let name = field.as_str();
+            let there = match name {
+                // Every record has these under the names of its own form.
+                "timestamp" => record["at"].is_string(),
+                "entity_context" => record["labels"].is_array() || record["entity"].is_string(),
+                "tool_name" => record["item"].is_string() || record["tool_name"].is_string(),
+                // The outcome has them.
+                "execution_time_ms" | "provider_used" => record["kind"] != "note",
+                _ => record[name].is_string(),
             };
-            let event = EventName::parse(event).expect("an event of the registry");
-            for field in event.fields() {
-                let name = field.as_str();
-                let there = match name {
-                    // Every record has these under the names of its own form.
-                    "timestamp" => record["at"].is_string(),
-                    "entity_context" => record["labels"].is_array() || record["entity"].is_string(),
-                    "tool_name" => record["item"].is_string() || record["tool_name"].is_string(),
-                    // The outcome has them.
-                    "execution_time_ms" | "provider_used" => record["kind"] != "note",
-                    _ => record[name].is_string(),
-                };
-                assert!(there, "{event} has no {name}: {record}");
-            }
-            seen.insert(event);
+            assert!(there, "{event} has no {name}: {record}");
         }
-    };
-    // Approvals of every end, and grants.
-    let bench = super::bench(asking());
-    for (to, answer) in [
+        seen.insert(event);
+    }
+}
+
+/// Approvals and grants of every end but expiry, and every act there is.
+fn approvals_and_acts(seen: &mut BTreeSet<EventName>) {
+    let bench = bench(asking());
+    let answers = [
         ("a", Answer::Once),
         ("b", Answer::Deny),
         ("c", Answer::Always),
-    ] {
+    ];
+    for (to, answer) in answers {
         bench.send(to).expect_err("it waits");
         bench.say(answer);
     }
-    let grants = bench.gate.asking().approvals.grants();
-    let removed = bench
-        .gate
-        .asking()
-        .approvals
-        .grant_remove(&grants[0].grant.id);
+    let approvals = &bench.gate.asking().approvals;
+    let grants = approvals.grants();
+    let removed = approvals.grant_remove(&grants[0].grant.id);
     assert!(removed.expect("removed"));
     bench.send("d").expect_err("it waits");
     bench.gate.set_rules(personal());
-    // Every act there is.
     for item in [
         Item::Tool("files-read".into()),
         Item::Resource("files-read".into()),
@@ -99,16 +98,17 @@ fn every_event_that_the_gate_is_to_record_is_recorded_with_its_fields() {
         Arc::new(Nobody::default()),
     ));
     cancel.expect("cancelled");
-    look(&bench);
-    let outcome = bench
-        .records()
-        .into_iter()
-        .find(|one| one["kind"] == "outcome");
+    look(seen, &bench);
+    let records = bench.records();
+    let outcome = records.iter().find(|one| one["kind"] == "outcome");
     let outcome = outcome.expect("an outcome");
     assert_eq!(outcome["provider_used"], "none");
     assert!(outcome["execution_time_ms"].is_number(), "{outcome}");
-    // Proposals of every end but expiry, which is with the approvals' clock.
-    let bench = super::bench(certifying());
+}
+
+/// Proposals of every end but expiry.
+fn proposals(seen: &mut BTreeSet<EventName>) {
+    let bench = bench(certifying());
     let plan = |to: &str| {
         bench.send(to).expect_err("it is proposed");
         bench.gate.asking().proposals.list().pop().expect("a plan")
@@ -119,46 +119,55 @@ fn every_event_that_the_gate_is_to_record_is_recorded_with_its_fields() {
     let (pin, now) = (Pin::new(&keys), SystemClock::shared().wall());
     pin.set(None, "correct horse", now).expect("set");
     let proof = pin.verify("correct horse", now).expect("a person");
-    proposals
-        .certify(&first.id, &first.digest, &proof)
-        .expect("certified");
+    let certified = proposals.certify(&first.id, &first.digest, &proof);
+    certified.expect("certified");
     assert_eq!(code(&bench.send("a")), "done");
     proposals.reject(&plan("b").id).expect("rejected");
     plan("c");
     bench.gate.set_rules(personal());
-    look(&bench);
-    // Expiry.
-    let clock = Arc::new(legation_core::clock::ManualClock::at(legation_core::Wall(
-        1_800_000_000_000,
-    )));
+    look(seen, &bench);
+}
+
+/// What expires.
+fn expiry(seen: &mut BTreeSet<EventName>) {
+    let clock = ManualClock::at(Wall(1_800_000_000_000));
+    let clock = Arc::new(clock);
     for rules in [asking(), certifying()] {
         let dir = tempfile::tempdir().expect("a folder");
-        let shared = Arc::clone(&clock) as legation_core::SharedClock;
-        let bench = bench_in(dir, rules, &shared);
+        let bench = bench_in(dir, rules, &(Arc::clone(&clock) as SharedClock));
         bench.send("a").expect_err("it waits");
         clock.advance(std::time::Duration::from_hours(24));
-        bench.gate.asking().sweep();
-        look(&bench);
+        bench.gate.sweep();
+        look(seen, &bench);
     }
-    // A server asks for a model.
-    let bench = super::bench(asking());
-    let target = OneServer::target(&Item::Tool("files-read".into()));
+}
+
+/// A server asks for a model.
+fn sampling(seen: &mut BTreeSet<EventName>) {
+    let bench = bench(asking());
     let target = Target {
         verb: Verb::Sample,
-        ..target
+        ..OneServer::target(&Item::Tool("files-read".into()))
     };
     let ask = Ask {
         method: "sampling/createMessage".into(),
         params: Raw::empty_object(),
     };
-    drop(run(bench.gate.sample(
-        &context("claude"),
-        target,
-        Arc::new(Nobody::default()),
-        ask,
-    )));
-    look(&bench);
+    let context = context("claude");
+    let sampled = bench
+        .gate
+        .sample(&context, target, Arc::new(Nobody::default()), ask);
+    drop(run(sampled));
+    look(seen, &bench);
+}
 
+#[test]
+fn every_event_that_the_gate_is_to_record_is_recorded_with_its_fields() {
+    let mut seen = BTreeSet::new();
+    approvals_and_acts(&mut seen);
+    proposals(&mut seen);
+    expiry(&mut seen);
+    sampling(&mut seen);
     let wanted: BTreeSet<EventName> = EventName::ALL
         .iter()
         .copied()

@@ -3,6 +3,9 @@ use legation_wire::json::Limits;
 
 use super::*;
 
+/// The delegator and the confidence, or the member that is refused.
+type Read = Result<(Option<&'static str>, Option<f64>), &'static str>;
+
 #[test]
 fn what_is_said_is_read_and_taken_out_and_nonsense_is_refused() {
     let caller = Caller {
@@ -14,7 +17,7 @@ fn what_is_said_is_read_and_taken_out_and_nonsense_is_refused() {
         workspace: None,
     };
     // `_meta`, what is read (delegator, confidence) or refused, what is left.
-    let cases: [(&str, Result<(Option<&str>, Option<f64>), &str>, &str); 9] = [
+    let cases: [(&str, Read, &str); 9] = [
         ("{}", Ok((None, None)), "{}"),
         (r#"{"a":1}"#, Ok((None, None)), r#"{"a":1}"#),
         (

@@ -15,6 +15,7 @@ use legation_gate::proposal::Proposal;
 use legation_keystore::{HumanProof, Pin};
 use legation_wire::message::ErrorObject;
 
+use super::super::events;
 use super::super::hub::Inner;
 use super::{failed, failed_with};
 
@@ -154,8 +155,9 @@ pub(super) fn reset_labels(hub: &Inner, request: &ResetLabels) -> Result<Done, E
         .asking()
         .conversations
         .reset(&request.holder)
-        .map(|()| Done {})
-        .map_err(|error| failed_with(&error))
+        .map_err(|error| failed_with(&error))?;
+    events::labels_cleared(hub, &request.holder);
+    Ok(Done {})
 }
 
 fn of_approval(open: &Approval) -> Waiting {

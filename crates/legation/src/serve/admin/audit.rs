@@ -16,6 +16,7 @@ use legation_wire::json::Raw;
 use legation_wire::message::ErrorObject;
 
 use super::{Answer, failed_with, later, of_cli, unknown};
+use crate::serve::events;
 use crate::serve::hub::Inner;
 
 /// Most records of a tail.
@@ -47,9 +48,17 @@ pub(super) fn dispatch(hub: &Arc<Inner>, method: &str, params: &Raw) -> BoxFutur
                 public_key: key.to_string(),
             })
         }),
-        Shred::METHOD => work(hub, params, |ledger, request: Shred| {
-            shred(ledger, &request)
-        }),
+        Shred::METHOD => {
+            let told = Arc::clone(&hub);
+            work(hub, params, move |ledger, request: Shred| {
+                let answer = shred(ledger, &request)?;
+                if answer.destroyed {
+                    let entity = EntityId::new(request.entity.as_str());
+                    events::keys_destroyed(&told, &entity, &answer.months);
+                }
+                Ok(answer)
+            })
+        }
         _ => unknown(method),
     }
 }

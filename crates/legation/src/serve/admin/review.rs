@@ -2,12 +2,12 @@
 
 use legation_api::Done;
 use legation_api::mcp::{Decide, Looked, ReviewAnswer, Waiting};
-use legation_core::{EntityId, Wall};
+use legation_core::Wall;
 use legation_host::{PinError, PinReview};
-use legation_ledger::Note;
 use legation_wire::message::ErrorObject;
 
 use super::{failed, failed_with};
+use crate::serve::events;
 use crate::serve::hub::Inner;
 
 pub(crate) fn waiting(hub: &Inner, server: Option<&str>) -> Result<ReviewAnswer, ErrorObject> {
@@ -19,7 +19,6 @@ pub(crate) fn waiting(hub: &Inner, server: Option<&str>) -> Result<ReviewAnswer,
 
 /// Each decision is a record before it takes effect.
 pub(crate) async fn decide(hub: &Inner, request: &Decide) -> Result<Done, ErrorObject> {
-    let entity = EntityId::personal();
     let waiting = hub.host.pins_waiting(None).map_err(refused)?;
     for looked in &request.definitions {
         let review = as_looked_at(&waiting, looked).map_err(refused)?;
@@ -32,8 +31,8 @@ pub(crate) async fn decide(hub: &Inner, request: &Decide) -> Result<Done, ErrorO
             server, kind, item, ..
         } = &review;
         let text = format!("{verb} the {kind} {item} of {server}");
-        hub.ledger
-            .note(&Note::new(&entity, "review", &text))
+        events::reviewed(server, item, request.accept, &text)
+            .write(&hub.ledger)
             .await
             .map_err(|error| failed_with(&error))?;
         hub.host

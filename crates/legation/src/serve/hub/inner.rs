@@ -13,6 +13,7 @@ use legation_core::process::GuardPath;
 use legation_core::{BootId, Home, SharedClock};
 use legation_front::Front;
 use legation_gate::redaction::Redaction;
+use legation_gate::spill::Spills;
 use legation_gate::{Asking, Gate};
 use legation_host::{Host, HostParts};
 use legation_keystore::Keystore;
@@ -23,6 +24,7 @@ use tokio::sync::{Notify, watch as latest};
 
 use super::HubOptions;
 use crate::serve::credentials::Keys;
+use crate::serve::events::InForce;
 use crate::serve::natives;
 
 /// What the hub's own tasks and the administration share.
@@ -50,6 +52,8 @@ pub(crate) struct Inner {
     known: Mutex<Vec<ServerSpec>>,
     /// The servers and tools for which the rules in force were read.
     defined: Mutex<(Vec<ServerSpec>, Vec<KnownTool>)>,
+    /// What was in force when the files were last read.
+    in_force: Mutex<Option<InForce>>,
     pub(super) changed: Notify,
     pub(super) ended: latest::Sender<Option<&'static str>>,
 }
@@ -88,6 +92,11 @@ impl Inner {
             Arc::clone(store),
             Arc::clone(&keystore),
             options.clock.clone(),
+        ))
+        .with_spills(Spills::new(
+            Arc::clone(store),
+            Arc::clone(&keystore),
+            options.clock.clone(),
         ));
         let gate = Arc::new(gate);
         windows.open(&gate);
@@ -113,6 +122,7 @@ impl Inner {
             problems: Mutex::new(Vec::new()),
             known: Mutex::new(Vec::new()),
             defined: Mutex::new((Vec::new(), Vec::new())),
+            in_force: Mutex::new(None),
             changed: Notify::new(),
             ended: latest::Sender::new(None),
         });
@@ -138,7 +148,16 @@ impl Inner {
         let problems = self.problems.lock();
         let mut problems = problems.unwrap_or_else(PoisonError::into_inner).clone();
         problems.extend(self.ledger.problems());
+        problems.extend(self.gate.asking().approvals.reported());
         problems
+    }
+
+    /// Notes what is in force from here on; what was before.
+    pub(crate) fn set_in_force(&self, now: InForce) -> Option<InForce> {
+        let in_force = self.in_force.lock();
+        in_force
+            .unwrap_or_else(PoisonError::into_inner)
+            .replace(now)
     }
 
     pub(crate) fn set_problems(&self, problems: Vec<String>) {
