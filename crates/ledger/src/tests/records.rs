@@ -1,5 +1,8 @@
 //! What stands in a record, and what never does.
 
+use legation_core::Wall;
+use legation_core::clock::ManualClock;
+
 use super::*;
 
 /// A call, a refused call and a note.
@@ -198,4 +201,40 @@ fn a_follower_gets_every_record_once_and_the_flusher_brings_the_last() {
         let ((), seen) = tokio::join!(flush, work);
         assert_eq!(seen, (2..=602).collect::<Vec<i64>>());
     });
+}
+
+#[test]
+fn a_clock_that_is_moved_a_day_breaks_no_chain_and_hides_no_record() {
+    const DAY: i64 = 24 * 60 * 60 * 1000;
+    let place = place();
+    let asked = asked("a");
+    for day in [5_i64, 4, 6] {
+        let clock = Arc::new(ManualClock::at(Wall(day * DAY)));
+        let store = Store::open(&place.path, StoreOptions::default()).expect("a store");
+        let ledger = Ledger::open(Arc::new(store), keys(), clock).expect("a ledger");
+        block_on(one_call(&ledger, &asked, Durability::Disk));
+        block_on(ledger.flush()).expect("flushed");
+        // As when the process is killed; the next start closes it, whenever that
+        // believes to be.
+        let open = ledger.intent(&asked.intent(&ledger), Durability::Disk);
+        std::mem::forget(block_on(open).expect("recorded"));
+    }
+    drop(place.open());
+    let report = place.verify();
+    assert!(report.is_intact(), "{report:?}");
+    assert_eq!((report.intents, report.outcomes), (6, 6));
+    let reader = LedgerReader::open(&place.path).expect("a reader");
+    for (day, records) in [(5, 3), (4, 4), (6, 4)] {
+        let filter = Filter {
+            from_ms: Some(day * DAY),
+            until_ms: Some((day + 1) * DAY),
+            ..Filter::default()
+        };
+        let bounds = Bounds {
+            limit: 100,
+            scan: 100,
+        };
+        let page = reader.query(&filter, None, bounds).expect("read");
+        assert_eq!(page.entries.len(), records, "day {day}");
+    }
 }
