@@ -129,3 +129,6 @@ impl Provisioner {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,8 +25,10 @@ pub struct Verified {
 pub struct SignInRecord {
     /// When.
     pub at: Option<Wall>,
-    /// As what: `agenticAppInstance`, `agentIDuser`, …
+    /// What acted: `agenticAppInstance`, …
     pub agent_type: String,
+    /// As whom: `agentIDuser` for the agent's own user.
+    pub subject_type: Option<String>,
     /// The blueprint.
     pub blueprint: Option<String>,
     /// For which service.
@@ -116,6 +118,7 @@ impl SignInRecord {
         Some(Self {
             at: wire.created_date_time.as_deref().and_then(Wall::parse),
             agent_type,
+            subject_type: agent.agent_subject_type,
             blueprint: agent.parent_app_id,
             resource: wire.resource_display_name,
             succeeded: wire.status.and_then(|status| status.error_code) == Some(0),

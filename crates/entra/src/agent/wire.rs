@@ -76,6 +76,8 @@ pub(super) struct WireAgent {
     #[serde(default)]
     pub(super) agent_type: Option<String>,
     #[serde(default)]
+    pub(super) agent_subject_type: Option<String>,
+    #[serde(default)]
     pub(super) parent_app_id: Option<String>,
 }
 

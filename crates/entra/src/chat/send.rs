@@ -17,7 +17,7 @@ use crate::base::{query_value, segment};
 use crate::error::GraphError;
 
 /// Attempts at one part.
-const TRIES: u32 = 3;
+const TRIES: u32 = 5;
 /// A message that was posted may be readable a little later.
 const LOOK_AFTER: Duration = Duration::from_secs(1);
 /// A message of an earlier attempt with the same key is looked for so far back.

@@ -14,6 +14,7 @@ mod crowd;
 mod definitions;
 mod demo;
 mod disk;
+mod entra;
 mod fidelity;
 mod fixture;
 mod governance;

@@ -1,0 +1,9 @@
+//! The client of Entra ID and Graph against the development tenant, which shares no code with it.
+
+mod agents;
+mod chats;
+mod errors;
+mod secrets;
+mod sign_in;
+mod stand;
+mod weather;
