@@ -2,6 +2,7 @@
 
 mod corpus;
 mod hidden;
+mod hostile;
 mod inspects;
 mod markdown;
 mod results;
