@@ -131,7 +131,10 @@ impl EraMeta {
 
 /// Ends what [`EraMeta::begin_meta`] began with what differs from call to call.
 pub(crate) fn complete(begun: &[u8], log_level: Option<&str>, token: Option<i64>) -> Raw {
-    let mut out = Vec::with_capacity(begun.len() + 128);
+    // Without room to spare the text needs no second allocation to be shared.
+    let level = log_level.map_or(0, |level| level.len() + 64);
+    let more = level + token.map_or(0, |_| 64);
+    let mut out = Vec::with_capacity(begun.len().max(1) + more + 1);
     out.extend_from_slice(begun);
     if let Some(level) = log_level {
         write_name(&mut out, LOG_LEVEL);

@@ -166,7 +166,7 @@ impl Http {
         }
         let request = Outbound {
             method: "DELETE",
-            headers: &self.lines(shared, b""),
+            headers: &[&self.headers, &self.session_lines(shared)],
             body: b"",
         };
         // A server may refuse (405) or be gone: either way nothing is owed.
@@ -182,10 +182,9 @@ impl Http {
         message: &Message,
         mirrored: Option<Vec<u8>>,
     ) -> Result<Answer, HttpError> {
-        let mut lines = self.lines(shared, POST);
-        if let Some(mirrored) = mirrored {
-            lines.extend_from_slice(&mirrored);
-        } else if let Message::Request(call) = message
+        let mut lines = self.session_lines(shared);
+        if let Message::Request(call) = message
+            && mirrored.is_none()
             && shared
                 .revision
                 .get()
@@ -196,8 +195,13 @@ impl Http {
         }
         let request = Outbound {
             method: "POST",
-            headers: &lines,
-            body: &message.to_bytes(),
+            headers: &[
+                &self.headers,
+                POST,
+                &lines,
+                mirrored.as_deref().unwrap_or_default(),
+            ],
+            body: &message.to_vec(),
         };
         let inbound = self.client.send(&self.target, request).await?;
         if let Message::Request(call) = message
@@ -212,7 +216,7 @@ impl Http {
 
     /// Opens the legacy listening stream, or resumes a broken one.
     async fn get(&self, shared: &Shared, last_event: &str) -> Result<Answer, HttpError> {
-        let mut lines = self.lines(shared, GET);
+        let mut lines = self.session_lines(shared);
         // What the server gave goes back, unless it is no header's value.
         if let Ok(last_event) = HeaderValue::from_str(last_event)
             && !last_event.is_empty()
@@ -221,18 +225,16 @@ impl Http {
         }
         let request = Outbound {
             method: "GET",
-            headers: &lines,
+            headers: &[&self.headers, GET, &lines],
             body: b"",
         };
         let inbound = self.client.send(&self.target, request).await?;
         Answer::sort(inbound, self.max_body).await
     }
 
-    /// The header lines of a request: everybody's, its kind's, the session's.
-    fn lines(&self, shared: &Shared, kind: &[u8]) -> Vec<u8> {
-        let mut lines = Vec::with_capacity(self.headers.len() + kind.len() + 256);
-        lines.extend_from_slice(&self.headers);
-        lines.extend_from_slice(kind);
+    /// The header lines of a session, which the modern era has none of.
+    fn session_lines(&self, shared: &Shared) -> Vec<u8> {
+        let mut lines = Vec::new();
         if let Some(revision) = shared.revision.get()
             && !revision.is_modern()
         {

@@ -120,7 +120,9 @@ impl Object {
             .iter()
             .map(|(name, value)| name.len() + value.as_bytes().len() + 4)
             .sum::<usize>();
-        let mut out = Vec::with_capacity(size + 2);
+        // As long as the text becomes unless names have to be escaped: the last member has no
+        // comma behind it. Without room to spare it needs no second allocation to be shared.
+        let mut out = Vec::with_capacity(size.max(1) + 1);
         self.write_to(&mut out);
         Raw::from_checked(out.into())
     }

@@ -130,9 +130,14 @@ impl Message {
 
     /// The message as text, composed of what was checked.
     pub fn to_bytes(&self) -> Bytes {
+        self.to_vec().into()
+    }
+
+    /// As [`Message::to_bytes`], for a text that nobody shares.
+    pub fn to_vec(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.size_hint());
         self.write_to(&mut out);
-        out.into()
+        out
     }
 
     /// Appends the message as text.

@@ -40,8 +40,8 @@ pub(super) struct Client {
 pub(super) struct Outbound<'a> {
     pub(super) method: &'static str,
     /// Header lines, each with its end, without those that say how long the
-    /// request is and where it goes.
-    pub(super) headers: &'a [u8],
+    /// request is and where it goes; in pieces, to be put together once.
+    pub(super) headers: &'a [&'a [u8]],
     pub(super) body: &'a [u8],
 }
 
@@ -167,7 +167,8 @@ impl Outbound<'_> {
     fn head(&self, target: &Target) -> Vec<u8> {
         let path = target.path.as_str().as_bytes();
         let authority = target.authority.as_bytes();
-        let mut head = Vec::with_capacity(self.headers.len() + path.len() + authority.len() + 96);
+        let lines: usize = self.headers.iter().map(|lines| lines.len()).sum();
+        let mut head = Vec::with_capacity(lines + path.len() + authority.len() + 96);
         for part in [
             self.method.as_bytes(),
             b" ",
@@ -175,8 +176,10 @@ impl Outbound<'_> {
             b" HTTP/1.1\r\nhost: ",
             authority,
             b"\r\n",
-            self.headers,
-        ] {
+        ]
+        .iter()
+        .chain(self.headers)
+        {
             head.extend_from_slice(part);
         }
         // What has no body by its nature says nothing of one (RFC 9110, 8.6).
