@@ -16,6 +16,7 @@ mod http_legacy;
 mod http_modern;
 pub mod listen;
 pub mod rpc;
+pub mod sdk;
 pub mod seal;
 pub mod session;
 pub mod stdio;

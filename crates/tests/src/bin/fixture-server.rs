@@ -21,6 +21,9 @@ struct Args {
     /// The protocol eras it speaks.
     #[arg(long, default_value = "both")]
     era: Era,
+    /// Speak through the official Rust SDK instead of by hand; with tasks in the modern era alone.
+    #[arg(long)]
+    sdk: bool,
     /// The name it gives itself.
     #[arg(long, default_value = "fixture")]
     name: String,
@@ -50,6 +53,7 @@ async fn main() -> anyhow::Result<()> {
     };
     let fixture = Fixture::new(args.era, args.name, args.caps, files);
     match args.transport {
+        Transport::Stdio if args.sdk => fixture::sdk::stdio(fixture).await?,
         Transport::Stdio => {
             fixture::stdio::serve(fixture, tokio::io::stdin(), tokio::io::stdout())
                 .await
@@ -63,9 +67,13 @@ async fn main() -> anyhow::Result<()> {
             if let Some(path) = args.port_file {
                 write_port(&path, port)?;
             }
-            fixture::http::serve(fixture, listener)
-                .await
-                .context("cannot accept")?;
+            if args.sdk {
+                fixture::sdk::http(fixture, listener).await?;
+            } else {
+                fixture::http::serve(fixture, listener)
+                    .await
+                    .context("cannot accept")?;
+            }
         }
     }
     Ok(())

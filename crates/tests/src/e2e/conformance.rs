@@ -19,13 +19,15 @@ use super::tools::Tools;
 use crate::fixture::Era;
 use crate::harness::hub::{Hub, HubOptions};
 use crate::harness::peer::{PeerEra, friendly};
-use crate::harness::servers::{HttpFixture, era_name, stdio_entry};
+use crate::harness::servers::{HttpFixture, era_name, sdk_stdio_entry, stdio_entry};
 
 /// The revision whose requirements are run, by the client's era.
 const REVISIONS: [(PeerEra, &str); 2] = [
     (PeerEra::Legacy, "2025-11-25"),
     (PeerEra::Modern, "2026-07-28"),
 ];
+/// How the fixture is reached, by hand and through the official Rust SDK.
+const TRANSPORTS: [&str; 4] = ["stdio", "http", "rmcp stdio", "rmcp http"];
 const PATIENCE: Duration = Duration::from_secs(240);
 
 /// What one run of the suite came to.
@@ -39,7 +41,7 @@ pub(super) struct Outcome {
 /// Runs every pair over every transport.
 pub async fn run(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
     let mut table = Vec::new();
-    for transport in ["stdio", "http"] {
+    for transport in TRANSPORTS {
         for era in [Era::Legacy, Era::Modern] {
             for (client, revision) in REVISIONS {
                 let name = format!("{revision} over {} {transport}", era_name(era));
@@ -103,11 +105,17 @@ async fn pair(
 ) -> anyhow::Result<Outcome> {
     let folder = tempfile::tempdir()?;
     let http;
-    let mut entry = if transport == "stdio" {
-        stdio_entry(era, "client")?
-    } else {
-        http = HttpFixture::start(era, folder.path()).await?;
-        http.entry("client")
+    let mut entry = match transport {
+        "stdio" => stdio_entry(era, "client")?,
+        "rmcp stdio" => sdk_stdio_entry(era, "client")?,
+        _ => {
+            http = if transport == "http" {
+                HttpFixture::start(era, folder.path()).await?
+            } else {
+                HttpFixture::start_sdk(era, folder.path()).await?
+            };
+            http.entry("client")
+        }
     };
     entry["prefix"] = "".into();
     let servers = json!({"fixture": entry});
@@ -119,14 +127,15 @@ async fn pair(
     .await?;
     let peer = hub.http(client, json!({}), friendly()).await?;
     hub.wait_for_tool(&peer, "test_simple_text").await?;
-    let excuses = excuses(revision, era);
+    let excuses = excuses(revision, era, transport.starts_with("rmcp"));
     let outcome = suite(tools, folder.path(), &hub.url(), revision, Some(&excuses)).await;
     outcome.with_context(|| format!("the hub said {:?}", hub.said()))
 }
 
 /// The committed file of a pair.
-fn excuses(revision: &str, era: Era) -> PathBuf {
-    let name = format!("{revision}-over-{}.yml", era_name(era));
+fn excuses(revision: &str, era: Era, by_sdk: bool) -> PathBuf {
+    let by = if by_sdk { "-rmcp" } else { "" };
+    let name = format!("{revision}-over-{}{by}.yml", era_name(era));
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("conformance")
         .join(name)

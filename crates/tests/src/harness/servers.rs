@@ -39,13 +39,30 @@ pub fn stdio_entry(era: Era, instance: &str) -> anyhow::Result<Value> {
     }))
 }
 
+/// The same of a fixture that speaks through the official Rust SDK.
+pub fn sdk_stdio_entry(era: Era, instance: &str) -> anyhow::Result<Value> {
+    let mut entry = stdio_entry(era, instance)?;
+    entry["args"] = json!(["--sdk", "--era", era_name(era)]);
+    Ok(entry)
+}
+
 // === impl HttpFixture ===
 
 impl HttpFixture {
     /// Starts one and waits until it listens.
     pub async fn start(era: Era, folder: &Path) -> anyhow::Result<Self> {
+        Self::start_with(era, folder, &[]).await
+    }
+
+    /// The same of a fixture that speaks through the official Rust SDK.
+    pub async fn start_sdk(era: Era, folder: &Path) -> anyhow::Result<Self> {
+        Self::start_with(era, folder, &["--sdk"]).await
+    }
+
+    async fn start_with(era: Era, folder: &Path, flags: &[&str]) -> anyhow::Result<Self> {
         let port_file: PathBuf = folder.join(format!("fixture-{}.port", era_name(era)));
         let child = command(program("fixture-server")?, &environment(folder, None))
+            .args(flags)
             .args(["--transport", "http", "--era", era_name(era), "--port-file"])
             .arg(&port_file)
             .stdin(Stdio::null())
