@@ -72,6 +72,7 @@ impl Command<'_> {
             "clear" => self.clear(),
             "skew" | "propagation" | "lifetime" => self.time(name),
             "license" | "account" | "mfa" => self.switch(name),
+            "agents" | "premium" => self.feature(name),
             "application" => self.application(),
             "unconsent" => self.unconsent(),
             "say" => self.say(),

@@ -144,6 +144,10 @@ enum Command {
     Account { user: String, switch: Switch },
     /// Enable or disable an application, a blueprint or an agent identity
     Application { client: String, switch: Switch },
+    /// Whether the tenant has agent identities
+    Agents { switch: Switch },
+    /// Whether the tenant has the licence that the sign-in log needs
+    Premium { switch: Switch },
     /// Whether somebody's sign-ins need a second factor
     Mfa { user: String, switch: Switch },
     /// Take back what was consented to for a client at Graph; all of it without names
@@ -240,6 +244,8 @@ impl Command {
             Self::Application { client, switch } => {
                 ("application", json!({"client": client, "on": on(*switch)}))
             }
+            Self::Agents { switch } => ("agents", json!({"on": on(*switch)})),
+            Self::Premium { switch } => ("premium", json!({"on": on(*switch)})),
             Self::Unconsent { client, scopes } => {
                 ("unconsent", json!({"client": client, "scopes": scopes}))
             }

@@ -205,7 +205,7 @@ impl Shared {
             return answer;
         }
         let answer = match first {
-            "v1.0" | "beta" => graph::answer(self, &mut world, ask),
+            "v1.0" | "beta" | "oidc" => graph::answer(self, &mut world, ask),
             "device" | "deviceauth" => page::answer(self, &mut world, ask),
             "" => page::welcome(&world),
             _ => entra::answer(self, &mut world, ask),

@@ -83,6 +83,12 @@ pub(crate) struct Tenant {
     /// How long a change of the directory takes to be seen.
     #[serde(default)]
     pub(crate) propagation_ms: i64,
+    /// Whether it has agent identities at all.
+    #[serde(default = "yes")]
+    pub(crate) has_agents: bool,
+    /// Whether it has the licence that the sign-in log needs.
+    #[serde(default = "yes")]
+    pub(crate) premium: bool,
     /// The names and secrets that the environment file shows.
     pub(crate) handed_out: HandedOut,
 }
@@ -98,6 +104,11 @@ pub(crate) struct HandedOut {
     pub(crate) agent: ObjectId,
     pub(crate) agent_user: ObjectId,
     pub(crate) human: ObjectId,
+}
+
+/// What a tenant has unless its file says otherwise.
+fn yes() -> bool {
+    true
 }
 
 // === impl World ===

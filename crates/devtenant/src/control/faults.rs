@@ -120,6 +120,17 @@ impl Command<'_> {
         Ok(Value::Null)
     }
 
+    pub(super) fn feature(mut self, name: &str) -> Done {
+        let on = self.body["on"].as_bool().ok_or("`on` is missing")?;
+        let tenant = self.tenant_mut()?;
+        if name == "agents" {
+            tenant.has_agents = on;
+        } else {
+            tenant.premium = on;
+        }
+        Ok(Value::Null)
+    }
+
     pub(super) fn application(mut self) -> Done {
         let on = self.body["on"].as_bool().ok_or("`on` is missing")?;
         let name = self.text("client")?.to_owned();

@@ -35,6 +35,11 @@ pub(super) fn create(mut call: Call<'_>, parts: &[&str]) -> Outcome {
             "Insufficient privileges to complete the operation.",
         ));
     }
+    if !call.tenant()?.has_agents {
+        return Err(Failure::bad_request(
+            "Resource not found for the segment 'microsoft.graph.agentUser'.",
+        ));
+    }
     let text = |name: &str| {
         body[name]
             .as_str()

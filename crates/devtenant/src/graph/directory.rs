@@ -9,7 +9,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::error::Failure;
-use super::{Call, Outcome, chats, route};
+use super::{Call, Outcome, chats, odata, route};
 use crate::state::directory::ObjectId;
 
 /// Type names of agents' objects, as paths and bodies have them.
@@ -20,6 +20,10 @@ const AGENT: &str = "microsoft.graph.agentIdentity";
 /// Everything under `/applications`, `/servicePrincipals` and `/oauth2PermissionGrants`.
 pub(super) fn route(call: Call<'_>, parts: &[&str]) -> Outcome {
     let method = call.ask.method.clone();
+    let cast = [BLUEPRINT, BLUEPRINT_PRINCIPAL, AGENT];
+    if let Some(part) = parts.iter().find(|part| cast.contains(*part)) {
+        agents_are_served(&call, part)?;
+    }
     match (&method, parts) {
         (_, ["applications", rest @ ..]) => applications::route(call, rest),
         (_, ["servicePrincipals", rest @ ..]) => principals::route(call, rest),
@@ -90,7 +94,23 @@ fn required(body: &Value, name: &str) -> Result<String, Failure> {
         })
 }
 
-/// `$filter` of one equality, or of `appId`: what directory objects are looked up by.
+/// What directory objects are looked up by.
+const FILTERABLE: [&str; 12] = [
+    "accountEnabled",
+    "agentIdentityBlueprintId",
+    "appId",
+    "clientId",
+    "consentType",
+    "createdByAppId",
+    "displayName",
+    "id",
+    "identifierUris",
+    "principalId",
+    "resourceId",
+    "servicePrincipalType",
+];
+
+/// Whether an object passes `$filter`. An object that has not the property does not pass.
 fn matches(call: &Call<'_>, value: &Value) -> Result<bool, Failure> {
     let Some(filter) = call.option("filter") else {
         return Ok(true);
@@ -101,19 +121,37 @@ fn matches(call: &Call<'_>, value: &Value) -> Result<bool, Failure> {
             format!("Unsupported or invalid query filter clause: '{filter}'."),
         )
     };
-    let tests = super::odata::comparisons(filter).ok_or_else(unsupported)?;
     let mut all = true;
-    for (property, operator, operand) in tests {
-        let Some(known) = value.get(&property).filter(|_| operator == "eq") else {
-            return Err(unsupported());
-        };
-        let fits = match known {
-            Value::String(text) => text.eq_ignore_ascii_case(&operand),
-            Value::Null => operand == "null",
-            Value::Bool(on) => operand == if *on { "true" } else { "false" },
+    for (property, operator, operand) in odata::comparisons(filter).ok_or_else(unsupported)? {
+        let known = FILTERABLE.contains(&property.as_str());
+        let text = match &value[&property] {
+            Value::String(text) => text.to_lowercase(),
+            Value::Bool(on) => on.to_string(),
+            Value::Null => "null".to_owned(),
             _ => return Err(unsupported()),
         };
-        all &= fits;
+        let operand = operand.to_lowercase();
+        all &= match operator.as_str() {
+            "eq" if known => text == operand,
+            "startswith" if known => text.starts_with(&operand),
+            _ => return Err(unsupported()),
+        };
     }
     Ok(all)
+}
+
+/// Agents' objects: refused where the tenant has none of them, and to tokens that may do too much.
+fn agents_are_served(call: &Call<'_>, part: &str) -> Result<(), Failure> {
+    if !call.tenant()?.has_agents {
+        return Err(Failure::bad_request(format!(
+            "Resource not found for the segment '{part}'."
+        )));
+    }
+    let broad = "Directory.AccessAsUser.All";
+    if call.caller.permissions.iter().any(|name| name == broad) {
+        return Err(denied(
+            "Tokens with the permission Directory.AccessAsUser.All are not accepted here.",
+        ));
+    }
+    Ok(())
 }

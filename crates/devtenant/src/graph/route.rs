@@ -10,6 +10,9 @@ use super::{Call, Outcome, batch, chats, directory, presence, sign_ins, subscrip
 
 /// Finds the operation and runs it.
 pub(super) fn route(call: Call<'_>) -> Outcome {
+    if call.ask.route() == ["oidc", "userinfo"] {
+        return users::info(&call);
+    }
     let parts = normalised(&call.ask.parts[1..]);
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let method = call.ask.method.clone();

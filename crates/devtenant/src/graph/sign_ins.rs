@@ -12,6 +12,13 @@ const INTERACTIVE: &str = "interactiveUser";
 /// `GET /auditLogs/signIns`, in beta: v1.0 shows neither agents nor other than interactive ones.
 pub(super) fn list(call: &Call<'_>) -> Outcome {
     call.permit("GET /auditLogs/signIns", &READ, &READ)?;
+    if !call.tenant()?.premium {
+        return Err(Failure::new(
+            403,
+            "Authentication_RequestFromNonPremiumTenantOrB2CTenant",
+            "Neither tenant is B2C or tenant doesn't have premium license",
+        ));
+    }
     call.options(&["filter", "top", "skiptoken", "orderby", "select"])?;
     let kinds = kinds(call.option("filter").unwrap_or_default());
     let tests = tests(call.option("filter").unwrap_or_default())

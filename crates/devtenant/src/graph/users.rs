@@ -74,6 +74,20 @@ fn read(call: &Call<'_>, name: &str) -> Outcome {
     Ok(call.entity(200, "users/$entity", shown(call, &user)))
 }
 
+/// `/oidc/userinfo`: what OpenID Connect knows of the token's person.
+pub(super) fn info(call: &Call<'_>) -> Outcome {
+    let user = call.me()?;
+    let (given, family) = user.name.split_once(' ').unwrap_or((&user.name, ""));
+    let shown = json!({
+        "sub": user.id.as_str(),
+        "name": user.name,
+        "given_name": given,
+        "family_name": family,
+        "email": user.upn,
+    });
+    Ok(Answer::json(200, &shown))
+}
+
 fn list(call: &Call<'_>) -> Outcome {
     call.permit("GET /users", &READ_OTHERS, &READ_AS_APP)?;
     call.options(&["select", "top", "filter", "skiptoken", "count", "orderby"])?;

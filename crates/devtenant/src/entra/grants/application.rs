@@ -90,6 +90,12 @@ fn agent_of<'r>(
     let Some(agent) = request.form.filled("fmi_path") else {
         return Ok(None);
     };
+    if !tenant.has_agents {
+        return Err(Refusal::new(
+            82_001,
+            "Agent identities are not available in this tenant.",
+        ));
+    }
     if !client.is_blueprint || wanted.resource != Resource::TokenExchange {
         return Err(Refusal::new(
             82_002,

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{SEND, WRITE, attached, folders, shape, store};
+use super::{SEND, WRITE, attached, folders, moving, shape, store};
 use crate::graph::error::Failure;
 use crate::graph::{Call, Outcome, subscriptions};
 use crate::random;
@@ -58,7 +58,7 @@ pub(super) fn send_draft(mut call: Call<'_>, owner: &ObjectId, id: &str) -> Outc
     mailbox.mails.retain(|known| known.id != mail.id);
     mailbox
         .removed
-        .push(super::gone(&mail, sequence, "deleted"));
+        .push(moving::gone(&mail, sequence, "deleted"));
     Ok(Answer::empty(202))
 }
 

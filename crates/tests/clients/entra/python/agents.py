@@ -251,6 +251,40 @@ def application_permissions_are_granted_except_what_agents_may_not_have():
 
 
 @check
+def a_tenant_without_agents_says_so():
+    HUMAN.ctl("agents", "off")
+    refused(call("GET", "/servicePrincipals/microsoft.graph.agentIdentity"), 400, "BadRequest")
+    refused(call("POST", "/users/microsoft.graph.agentUser", {}), 400, "BadRequest")
+    blueprint = app(STATE["blueprint"], STATE["secret"])
+    same(blueprint.acquire_token_for_client([EXCHANGE], fmi_path=STATE["agent"])["error_codes"], [82001])
+    HUMAN.ctl("agents", "on")
+    done(call("GET", "/servicePrincipals/microsoft.graph.agentIdentity"), 200)
+
+
+@check
+def a_disabled_agent_or_blueprint_signs_in_no_more():
+    for client, code in ((STATE["agent"], 7000112), (STATE["blueprint"], 7000112)):
+        HUMAN.ctl("application", client, "off")
+        blueprint = app(STATE["blueprint"], STATE["secret"])
+        first = blueprint.acquire_token_for_client([EXCHANGE], fmi_path=STATE["agent"])
+        if client == STATE["agent"]:
+            first = app(STATE["agent"], {"client_assertion": first["access_token"]}).acquire_token_for_client([EXCHANGE])
+        same((first["error"], first["error_codes"]), ("unauthorized_client", [code]))
+        HUMAN.ctl("application", client, "on")
+
+
+@check
+def agents_are_found_by_their_blueprint():
+    found = done(call("GET", f"/servicePrincipals?$filter=agentIdentityBlueprintId eq '{STATE['blueprint']}'"), 200)
+    same([one["id"] for one in found["value"]], [STATE["agent"]])
+    found = done(call("GET", f"/servicePrincipals/microsoft.graph.agentIdentity?$filter=startswith(displayName,'{STATE['name'][:8]}')"), 200)
+    same([one["id"] for one in found["value"]], [STATE["agent"]])
+    refused(call("GET", "/servicePrincipals?$filter=notes eq 'x'"), 400, "Request_UnsupportedQuery")
+    skus = done(call("GET", "/subscribedSkus"), 403)
+    holds(skus["error"]["code"], skus)
+
+
+@check
 def everything_is_taken_away_again():
     done(call("DELETE", f"/users/{STATE['user']}"), 204)
     refused(call("GET", f"/users/{STATE['user']}"), 404, "Request_ResourceNotFound")

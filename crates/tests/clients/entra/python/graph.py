@@ -350,6 +350,26 @@ def messages_that_teams_refuses():
 
 
 @check
+def reactions_previews_and_members():
+    from msgraph.generated.chats.chats_request_builder import ChatsRequestBuilder
+    from msgraph.generated.chats.item.messages.item.set_reaction.set_reaction_post_request_body import SetReactionPostRequestBody
+    from msgraph.generated.chats.item.messages.item.unset_reaction.unset_reaction_post_request_body import UnsetReactionPostRequestBody
+
+    said = HUMAN.say(STATE["chat"], "liked")["id"]
+    item = messages().by_chat_message_id(said)
+    before = wait(item.get()).last_modified_date_time
+    wait(item.set_reaction.post(SetReactionPostRequestBody(reaction_type="like")))
+    liked = whole(wait(item.get()))
+    same([one.reaction_type for one in liked.reactions], ["like"])
+    holds(liked.last_modified_date_time > before, "a reaction moves the time of change")
+    wait(item.unset_reaction.post(UnsetReactionPostRequestBody(reaction_type="like")))
+    same(whole(wait(item.get())).reactions, [])
+    kind = ChatsRequestBuilder.ChatsRequestBuilderGetQueryParameters
+    chats = whole(wait(agent().chats.get(options(kind, expand=["lastMessagePreview"]))))
+    same(chats.value[0].last_message_preview.body.content, "liked")
+
+
+@check
 def a_message_is_deleted_and_only_by_its_author():
     sent = wait(messages().post(text_message("gone soon")))
     item = agent().users.by_user_id(ENV["AGENT_USER_ID"]).chats.by_chat_id(STATE["chat"]).messages
@@ -645,6 +665,37 @@ def meetings_are_set_once_and_seen_in_a_zone():
 
 
 @check
+def a_series_is_shown_by_its_occurrences():
+    body = {"subject": "daily", "start": {"dateTime": "2026-11-30T09:00:00", "timeZone": "UTC"},
+            "end": {"dateTime": "2026-11-30T09:15:00", "timeZone": "UTC"},
+            "recurrence": {"pattern": {"type": "daily", "interval": 1},
+                           "range": {"type": "numbered", "startDate": "2026-11-30", "numberOfOccurrences": 3}}}
+    made = raw("POST", "/v1.0/me/events", json=body).json()
+    same(made["type"], "seriesMaster")
+    from msgraph.generated.users.item.calendar_view.calendar_view_request_builder import CalendarViewRequestBuilder
+    kind = CalendarViewRequestBuilder.CalendarViewRequestBuilderGetQueryParameters
+    query = options(kind, start_date_time="2026-11-01T00:00:00Z", end_date_time="2026-12-31T00:00:00Z", top=50)
+    seen = [one for one in whole(wait(agent().me.calendar_view.get(query))).value if one.subject == "daily"]
+    same([one.start.date_time[:10] for one in seen], ["2026-11-30", "2026-12-01", "2026-12-02"])
+    same({one.series_master_id for one in seen}, {made["id"]})
+    whole(wait(agent().me.events.by_event_id(seen[1].id).get()))
+    same(sum(one.subject == "daily" for one in whole(wait(agent().me.events.get())).value), 1)
+    monthly = {**body, "recurrence": {"pattern": {"type": "absoluteMonthly", "interval": 1}, "range": {}}}
+    same(raw("POST", "/v1.0/me/events", json=monthly).status_code, 400)
+
+
+@check
+def mail_is_searched_and_filtered():
+    letter("quarterly report", "numbers inside")
+    def found(query):
+        return [one["subject"] for one in raw("GET", f"/v1.0/me/messages?{query}").json()["value"]]
+    same(found('$search="numbers"'), ["quarterly report"])
+    same(found("$filter=contains(subject,'quarterly') and isRead eq false"), ["quarterly report"])
+    same(found("$filter=startswith(subject,'quarterly x')"), [])
+    same(raw("GET", "/v1.0/me/messages?$search=x&$orderby=subject").status_code, 400)
+
+
+@check
 def a_batch_is_answered_part_by_part():
     HUMAN.fault(fault="throttle", retry_after=7, left=1, matching="GET /v1.0/me/presence")
     body = {"requests": [
@@ -754,6 +805,16 @@ def the_sign_in_log_names_the_agent():
     holds(any(one["agentSubjectType"] == "agentIDuser" for one in agents), agents)
     holds(all(one["parentAppId"] == ENV["BLUEPRINT_ID"] for one in agents), agents)
     same(raw("GET", f"/beta/auditLogs/signIns{query}").status_code, 403)
+
+
+@check
+def a_tenant_without_the_licence_has_no_sign_in_log():
+    token = device_credential().get_token(f"{GRAPH}/AuditLog.Read.All").token
+    HUMAN.ctl("premium", "off")
+    answer = raw("GET", "/beta/auditLogs/signIns", token=token)
+    same(answer.json()["error"]["code"], "Authentication_RequestFromNonPremiumTenantOrB2CTenant")
+    HUMAN.ctl("premium", "on")
+    same(raw("GET", "/beta/auditLogs/signIns", token=token).status_code, 200)
 
 
 @check

@@ -309,6 +309,30 @@ def on_behalf_of_with_the_wrong_audience_is_refused():
 
 
 @check
+def an_assertion_that_is_over_is_refused():
+    HUMAN.ctl("skew", "36000")
+    answer = raw({"client_id": ENV["API_CLIENT_ID"], "client_secret": ENV["API_CLIENT_SECRET"],
+                  "grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer", "assertion": STATE["incoming"],
+                  "requested_token_use": "on_behalf_of", "scope": "User.Read"})
+    HUMAN.ctl("skew", "0")
+    refused(answer, "invalid_grant", 500133, 400)
+
+
+@check
+def settings_of_people_and_applications_refuse_too():
+    form = {"client_id": ENV["CLIENT_ID"], "grant_type": "refresh_token", "scope": "User.Read",
+            "refresh_token": STATE["answer"]["refresh_token"]}
+    for command, error, code in ((("mfa", ENV["HUMAN_ID"]), "interaction_required", 50076),
+                                 (("account", ENV["HUMAN_ID"]), "invalid_grant", 50057),
+                                 (("application", ENV["CLIENT_ID"]), "unauthorized_client", 7000112)):
+        on, off = ("on", "off") if command[0] == "mfa" else ("off", "on")
+        HUMAN.ctl(*command, on)
+        refused(raw(form), error, code)
+        HUMAN.ctl(*command, off)
+        same(raw(form).status_code, 200, command)
+
+
+@check
 def consent_that_is_missing_is_told():
     answer = api().acquire_token_on_behalf_of(STATE["incoming"], [f"{GRAPH}/User.Read.All"])
     refused(answer, "invalid_grant", 65001)
