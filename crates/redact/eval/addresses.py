@@ -45,7 +45,6 @@ COUNTRIES = {
     "gh": {"towns": [("Kumasi", "AK-###-####"), ("Obuasi", "AO-###-####"), ("Sunyani", "BS-###-####"), ("Tamale", "NT-###-####"), ("Cape Coast", "CC-###-####"), ("Koforidua", "EN-###-####")],
            "streets": ["Harper Road", "Prempeh II Street", "Liberation Road", "Market Circle", "Hospital Road", "Bantama High Street", "Nhyiaeso Close"],
            "street": ["H/No. {n}, {street}", "{n} {street}", "Plot {flat}, Block C, {street}", "Hse No. {n}, {street}"], "address": ["{line}, {town}", "{line}, {town}, {code}", "P. O. Box KS {n}, {town}"]},
-    # For the hold-out.
     "th": {"towns": [("Chiang Mai", "50###"), ("Khon Kaen", "40000"), ("Hat Yai", "90110"), ("Bang Rak, Bangkok", "10500"), ("Pattaya City", "20150"), ("Nakhon Ratchasima", "30000")],
            "streets": ["Sukhumvit Soi 21", "Charoen Krung Road", "Nimmanhaemin Soi 9", "Phahonyothin Road", "Mittraphap Road", "Thanon Si Lom"],
            "street": ["{n}/{flat} {street}", "{n}/{n} Moo {flat}, {street}", "{n} {street}"], "address": ["{line}, {town} {code}", "{line}\n{town} {code}", "{line}, {town}"]},
@@ -58,6 +57,19 @@ COUNTRIES = {
     "tz": {"towns": [("Arusha", "231##"), ("Dodoma", "411##"), ("Mwanza", "331##"), ("Dar es Salaam", "111##"), ("Moshi", "251##"), ("Tanga", "211##")],
            "streets": ["Sokoine Road", "Uhuru Street", "Mtaa wa Lumumba", "Barabara ya Boma", "Ali Hassan Mwinyi Road", "Makongoro Street"],
            "street": ["{street}, Plot No. {n}", "{n} {street}", "House No. {n}, {street}", "Block {flat}, {street}"], "address": ["S.L.P. {n}, {town}", "{line}, {town}", "{line}, {code} {town}"]},
+    # For the hold-out.
+    "ge": {"towns": [("Tbilisi", "01##"), ("Batumi", "60##"), ("Kutaisi", "46##"), ("Zugdidi", "2100"), ("Gori", "1400"), ("Telavi", "2200")],
+           "streets": ["Rustaveli Ave", "Chavchavadze Ave", "Kostava St", "Agmashenebeli Ave", "Tabidze St", "Vazha-Pshavela Ave"],
+           "street": ["{n} {street}", "{street} {n}, apt {flat}", "{street} N{n}"], "address": ["{line}, {town} {code}", "{line}\n{code} {town}", "{line}, {town}"]},
+    "am": {"towns": [("Yerevan", "00##"), ("Gyumri", "31##"), ("Vanadzor", "20##"), ("Kapan", "33##"), ("Goris", "32##")],
+           "streets": ["Mashtots", "Abovyan", "Komitas", "Tigran Mets", "Sayat-Nova", "Baghramyan"],
+           "street": ["{n} {street} Ave, apt. {flat}", "{street} St. {n}/{flat}", "{street} {n}"], "address": ["{line}, {town} {code}", "{line}\n{town} {code}", "{line}, {code} {town}"]},
+    "jp": {"towns": [("Sapporo", "060-00##"), ("Nagoya", "460-00##"), ("Kamakura", "248-00##"), ("Kyoto", "604-80##"), ("Setagaya-ku, Tokyo", "154-00##"), ("Naha", "900-00##")],
+           "streets": ["Higashiyama", "Sakuragaoka", "Nishi-machi", "Kita 3-jo", "Minami-Aoyama", "Hongo"],
+           "street": ["{flat}-{n}-{flat} {street}", "{street} {flat}-{n}", "{flat} Chome-{n} {street}"], "address": ["{line}, {town} {code}", "{line}\n{town} {code}", "{line}, {town}"]},
+    "bg": {"towns": [("Sofia", "10##"), ("Plovdiv", "40##"), ("Varna", "90##"), ("Veliko Tarnovo", "5000"), ("Burgas", "80##"), ("Ruse", "70##")],
+           "streets": ["Vitosha", "Hristo Botev", "Tsar Osvoboditel", "Shipka", "Ivan Vazov", "Graf Ignatiev"],
+           "street": ["ul. {street} {n}", "bul. {street} No {n}", "zh.k. Mladost {flat}, bl. {n}, vh. A, ap. {flat}"], "address": ["{line}, {code} {town}", "{line}\n{code} {town}", "{town}, {line}"]},
 }
 
 

@@ -57,13 +57,13 @@ def main():
     known = set() if which == "dev" else values.known_names(values.DEV_LOCALES)
     fakers = {}
     for number, locale in enumerate(locales):
-        names, default = Faker(locale.split("/")[0]), Faker("en_US")
-        names.seed_instance(seed * 1000 + number)
+        names, _, where = locale.partition("/")
+        default = Faker("en_US")
         default.seed_instance(seed * 1000 + 750 + number)
-        places = values.places(locale.split("/")[-1], rng, default)
+        places = values.places(where or names, rng, default)
         if isinstance(places.fake, Faker):
             places.fake.seed_instance(seed * 1000 + 500 + number)
-        fakers[locale] = values.Names(names, known), places
+        fakers[locale] = values.Names(names, seed * 1000 + number, known), places
     print(json.dumps({"set": which, "seed": seed, "faker": faker.VERSION, "locales": locales}))
     for number in range(count):
         locale = locales[number % len(locales)]

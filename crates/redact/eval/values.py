@@ -2,6 +2,7 @@
 
 import base64
 import random
+import re
 import unicodedata
 import urllib.parse
 
@@ -19,8 +20,9 @@ DEV_LOCALES = [
     "it_IT", "sv_SE", "ro_RO", "en_IN", "en_KE/en_BD", "uz_UZ/en_MS", "uk_UA", "fa_IR",
     "en_IN/sg", "en_US/hk", "es_CL/pe", "fa_IR/ae", "sv_SE/al", "hr_HR/rs", "en_KE/ke", "en_NG/ng", "zu_ZA/za", "en_PK/pk",
     "el_GR/gr", "it_IT/mt", "is_IS/is", "ga_IE/ie", "fr_BE/be", "yo_NG/lu", "tw_GH/gh", "he_IL", "hy_AM", "zh_CN",
+    "en_TH/th", "ig_NG/ad", "ha_NG/li", "sw/tz", "mk_MK", "ka_GE", "hi_IN", "ta_IN",
 ]
-HOLD_OUT_LOCALES = ["en_TH/th", "ig_NG/ad", "ha_NG/li", "sw/tz", "mk_MK", "ka_GE", "hi_IN", "ta_IN"]
+HOLD_OUT_LOCALES = ["ka_GE@latin/ge", "hy_AM@latin/am", "mk_MK@latin/jp", "bg_BG@latin/bg", "th_TH", "bn_BD", "ne_NP", "zh_TW"]
 
 DIGITS = "zero one two three four five six seven eight nine".split()
 
@@ -37,18 +39,37 @@ def known_names(locales):
                 add(part)
 
     for locale in locales:
-        for provider in Faker(locale.split("/")[0]).factories[0].providers:
+        for provider in Faker(re.split("[/@]", locale)[0]).factories[0].providers:
             for attribute in dir(provider):
                 if attribute.startswith(("first_name", "last_name")):
                     add(getattr(provider, attribute))
     return known
 
 
-class Names:
-    """Names of one locale, without those that are known elsewhere."""
+# How names of other scripts are written in Latin letters; what is not here stays out.
+LATIN = dict(zip("აბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰ",
+    "a b g d e v z t i k l m n o p zh r s t u p k gh q sh ch ts dz ts ch kh j h".split()))
+LATIN |= dict(zip("աբգդեզէըթժիլխծկհձղճմյնշոչպջռսվտրցւփքօֆև",
+    "a b g d e z e y t zh i l kh ts k h dz gh ch m y n sh o ch p j r s v t r ts v p k o f ev".split()))
+LATIN |= dict(zip("абвгдежзийклмнопрстуфхцчшщъью",
+    "a b v g d e zh z i y k l m n o p r s t u f h ts ch sh sht a y yu".split()))
+LATIN["я"] = "ya"
 
-    def __init__(self, fake: Faker, known):
-        self.fake, self.known = fake, known
+
+def latin(name):
+    return "".join(LATIN.get(letter, letter if letter in " -" else "") for letter in name.lower()).title()
+
+
+class Names:
+    """Names of one locale, without those that are known elsewhere; of `xx_XX@latin` in Latin letters."""
+
+    def __init__(self, locale, seed, known):
+        locale, _, script = locale.partition("@")
+        self.fake, self.known = Faker(locale), known
+        self.fake.seed_instance(seed)
+        self.draws = self.fake.first_name, self.fake.last_name
+        if script:
+            self.draws = lambda: latin(self.fake.first_name()), lambda: latin(self.fake.last_name())
 
     def drawn(self, draw):
         for _ in range(1000):
@@ -58,10 +79,10 @@ class Names:
         raise RuntimeError("the locale has no names of its own")
 
     def first(self):
-        return self.drawn(self.fake.first_name)
+        return self.drawn(self.draws[0])
 
     def last(self):
-        return self.drawn(self.fake.last_name)
+        return self.drawn(self.draws[1])
 
 
 class Values:

@@ -98,7 +98,6 @@ impl Finder<'_> {
             || gap.starts_with(['%', ':'])
             || gap.starts_with(" %")
             || gap == "/" && self.is(at + 2, UNIT)
-            || self.is(at + 1, PERSON_VERB) && gap == " "
     }
 
     /// Whether an unmarked word may be a part of an address that has parts on both sides.

@@ -108,6 +108,9 @@ impl Finder<'_> {
         let alone = self.before(first).contains(['\n', '(', '|', ',', '"'])
             || self.before(first).starts_with(':')
             || first == 0
+            || self.lexemes[first - 1].case == Case::Title
+                && (self.gap(first - 1) == " " && !self.find_label(first - 1)
+                    || self.lexemes[first - 1].len() == 1 && self.gap(first - 1).starts_with('.'))
             || self.is(first - 1, PLACE_CUE | FUNCTION)
             || self.lexemes[first].is_word();
         self.lexemes[at].has_digit()
@@ -247,8 +250,7 @@ impl Finder<'_> {
     /// `41 An der Gaass`: a capitalised word before an article that is marked.
     fn way_word(&self, at: usize, part: usize) -> bool {
         let lexeme = &self.lexemes[at];
-        let behind =
-            at > 0 && (self.lexemes[at - 1].has_digit() || self.gap(at - 1).starts_with(','));
+        let behind = at > 0 && !self.before(at).starts_with('.');
         lexeme.is_word()
             && lexeme.case == Case::Title
             && self.gap(at) == " "

@@ -194,7 +194,12 @@ impl Finder<'_> {
             let particle =
                 self.is(next, PARTICLE) && (self.goes_on(next + 1) || self.is(next + 1, PARTICLE));
             let follows = match gap {
-                ", " => last == first && self.goes_on(next) && !self.is(next, CREDENTIAL | TITLE),
+                ", " => {
+                    last == first
+                        && self.goes_on(next)
+                        && !self.is(next, CREDENTIAL | TITLE)
+                        && !(lexeme.case == Case::Upper && self.find_label(next))
+                }
                 _ => {
                     self.goes_on(next)
                         || particle

@@ -128,7 +128,7 @@ impl Finder<'_> {
             && (self.gap(at) == " "
                 || self.gap(at) == "\n"
                     && (next + 1 == self.len() || self.gap(next).starts_with(['\n', '.'])))
-            && self.lexemes[at].kind == Kind::Number
+            && self.lexemes[at].has_digit()
             && (self.lexemes[at].len() >= 3 || second)
             && lexeme.case == Case::Title
             && !lexeme.word.is(MONTH | WEEKDAY | UNIT)

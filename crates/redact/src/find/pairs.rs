@@ -41,6 +41,10 @@ impl Finder<'_> {
                 self.word(next),
                 "s" | "t" | "d" | "ll" | "re" | "ve" | "m" | "S"
             );
+        let first = self.lexemes[at].case == Case::Title && !self.marked(at);
+        if first && self.gap(at) == "'" && !ending && self.class(next) == Some(Class::Name) {
+            self.mark(at, next, Class::Name, Certainty::Guessed);
+        }
         if self.class(at) == Some(Class::Name)
             && self.gap(at) == "'"
             && !ending
