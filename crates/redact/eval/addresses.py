@@ -57,7 +57,6 @@ COUNTRIES = {
     "tz": {"towns": [("Arusha", "231##"), ("Dodoma", "411##"), ("Mwanza", "331##"), ("Dar es Salaam", "111##"), ("Moshi", "251##"), ("Tanga", "211##")],
            "streets": ["Sokoine Road", "Uhuru Street", "Mtaa wa Lumumba", "Barabara ya Boma", "Ali Hassan Mwinyi Road", "Makongoro Street"],
            "street": ["{street}, Plot No. {n}", "{n} {street}", "House No. {n}, {street}", "Block {flat}, {street}"], "address": ["S.L.P. {n}, {town}", "{line}, {town}", "{line}, {code} {town}"]},
-    # For the hold-out.
     "ge": {"towns": [("Tbilisi", "01##"), ("Batumi", "60##"), ("Kutaisi", "46##"), ("Zugdidi", "2100"), ("Gori", "1400"), ("Telavi", "2200")],
            "streets": ["Rustaveli Ave", "Chavchavadze Ave", "Kostava St", "Agmashenebeli Ave", "Tabidze St", "Vazha-Pshavela Ave"],
            "street": ["{n} {street}", "{street} {n}, apt {flat}", "{street} N{n}"], "address": ["{line}, {town} {code}", "{line}\n{code} {town}", "{line}, {town}"]},
@@ -70,6 +69,19 @@ COUNTRIES = {
     "bg": {"towns": [("Sofia", "10##"), ("Plovdiv", "40##"), ("Varna", "90##"), ("Veliko Tarnovo", "5000"), ("Burgas", "80##"), ("Ruse", "70##")],
            "streets": ["Vitosha", "Hristo Botev", "Tsar Osvoboditel", "Shipka", "Ivan Vazov", "Graf Ignatiev"],
            "street": ["ul. {street} {n}", "bul. {street} No {n}", "zh.k. Mladost {flat}, bl. {n}, vh. A, ap. {flat}"], "address": ["{line}, {code} {town}", "{line}\n{code} {town}", "{town}, {line}"]},
+    # For the hold-out.
+    "by": {"towns": [("Minsk", "2200##"), ("Grodno", "2300##"), ("Vitebsk", "2100##"), ("Brest", "2240##"), ("Novopolotsk", "2114##")],
+           "streets": ["Nezavisimosti", "Sovetskaya", "Kupaly", "Lenina", "Pushkinskaya"],
+           "street": ["{street} str. {n}, apt. {flat}", "pr-t {street} {n}-{flat}", "vul. {street}, d. {n}, kv. {flat}"], "address": ["{line}, {code} {town}", "{line}\n{code}, {town}", "{town}, {line}"]},
+    "kz": {"towns": [("Almaty", "0500##"), ("Astana", "0100##"), ("Shymkent", "1600##"), ("Taraz", "0800##"), ("Ust-Kamenogorsk", "0700##")],
+           "streets": ["Abay", "Dostyk", "Tole Bi", "Satpaev", "Kabanbay Batyr"],
+           "street": ["{street} Ave {n}", "{street} kosh. {n}, {flat}", "{flat} mkr, {n}-{flat}"], "address": ["{line}, {town}, {code}", "{line}\n{town} {code}", "{line}, {town}"]},
+    "cy": {"towns": [("Nicosia", "1###"), ("Larnaca", "60##"), ("Paphos", "80##"), ("Limassol", "30##"), ("Agia Napa", "5330")],
+           "streets": ["Ledra Street", "Makariou III", "Anexartisias", "Griva Digeni Avenue", "Apostolou Pavlou"],
+           "street": ["{n}, {street}", "{street} {n}, Flat {flat}0{flat}", "{street} {n}"], "address": ["{line}, {code} {town}", "{line}\n{code} {town}", "{line}, {town}"]},
+    "lb": {"towns": [("Beirut", ""), ("Tripoli", ""), ("Sidon", ""), ("Zahle", ""), ("Jounieh", "")],
+           "streets": ["Hamra Street", "Bliss Street", "Gouraud Street", "Rue Verdun", "Corniche Mazraa"],
+           "street": ["{street}, Fakhoury Bldg, {flat}th floor", "Bldg {n}, {street}", "{street}, Bloc B, Apt {flat}"], "address": ["{line}, {town}", "{line}\n{town}", "{line}, P.O.Box 11-{n}{flat}, {town}"]},
 }
 
 

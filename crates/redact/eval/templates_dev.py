@@ -1,4 +1,4 @@
-"""Templates that may be looked at while the engine is changed; six earlier hold-outs are among them."""
+"""Templates that may be looked at while the engine is changed; seven earlier hold-outs are among them."""
 
 TEXT = [
     "Patient: {name}\nDOB: {dob}   MRN: {mrn}\nAdmitted {date} to room {room} with community-acquired pneumonia. Started on ceftriaxone 1 g IV daily and azithromycin 500 mg. WBC 14.2, BP 132/78, O2 sat 94% on 2 L. Wife {relative} at bedside, phone {phone}. Dr. {doctor_last} will follow.",
@@ -188,6 +188,24 @@ TEXT = [
     "Portal message from {email} (IP {ip}): {first} asks whether the cast may get wet. Answered by {nurse}; leaflet at {url}.",
     "Please note the new phone of {name}: {spoken_phone}. Old letters to {street} came back. Token {hidden}.",
     "Hepatology: {last} has stopped drinking. Spleen palpable, ascites gone. Spironolactone 100 mg. Lives in {city} with {relative}. Review {date}.",
+    "Nephrology consult for {name} ({mrn}), admitted {date} from {city}. Creatinine 3.4, urine output falling. Avoid contrast. Family meeting with {relative} tomorrow. {doctor}",
+    "Dear {relative},\n\nWe regret to inform you that {name} died on {date}. The certificate will be sent to {address}.\n\nWith sympathy,\n{nurse}",
+    "Triage: {last}, {first}. Lives at {street}, {city}. Stung by a wasp, lips swollen. Adrenaline given at 15:05. Observed for six hours. Mother {relative_first} present.",
+    "Weight clinic. {first} lost 6 kg since {date}. Walks daily with {relative_first}. Next goal 95 kg. Phone review by {nurse} on {phone}.",
+    "Hand surgery report. Surgeon {doctor}, anesthetist {nurse}. Carpal tunnel released on the right. Patient {name}, born {dob}. Stitches out in {city}.",
+    "Return the glucose meter {device} to {street}, {zip} {city}, care of {relative}.",
+    "Police wish to interview {name} of {city} about the crash of {date}; plate {plate}, licence {licence}. {doctor_last} says not before Monday.",
+    "Patient transport: collect {last} at {address}, bring to Regional Hospital, ward B. Companion: {relative}. Stretcher, oxygen 3 L.",
+    "Antenatal booking: {name}, {dob}, lives with {relative} in {city}. First pregnancy. Folic acid started. Scan {date}. Midwife {nurse}, {phone}.",
+    "Infection control: contact of {first} {last} traced, {relative} ({street}) and {relative_first}. Both vaccinated, no symptoms.",
+    "Audiology: {last} hears well with the new aids. Batteries by post to {address}. Bill {account}, policy {plan}.",
+    "Message for {doctor_last} from {relative} ({email}): {first} has a rash again. Call {spoken_phone}. Photo {hidden}.",
+    "{name} turned {old_age} years old last week. Party at the home with {relative_first}, {relative} and the nurses. Ate cake. BP 128/70.",
+    "Liver transplant list: {name}, SSN {ssn}, from {city}. MELD 24. Coordinator {nurse}. Next of kin {relative}, {street}, {city}.",
+    "Login from {ip} to {url} by {nurse}; record of {last} opened {date}. Case {case}. Car of the visitor: VIN {vin}.",
+    "Stroke follow-up. {first} speaks in short sentences, right arm weak. {relative} has moved from {city} to help. Aspirin and atorvastatin continued. Fax letter to {fax}.",
+    "Room {room}: {last} fell out of bed at 04:20, no injury. {doctor_last} examined. {relative_first} informed by phone.",
+    "Insulin teaching with interpreter {nurse}. {first} comes from {city} and understands little English. {relative_first}, the daughter, will inject. Needles sent to {street}.",
 ]
 
 JSON = [
@@ -227,4 +245,8 @@ JSON = [
     {"log": [{"time": "08:10", "nurse": "{nurse}", "entry": "{first} walked to the window."}, {"time": "11:30", "nurse": "{nurse}", "entry": "{relative} from {city} called."}], "mrn": "{mrn}"},
     {"order": "{case}", "prescriber": "{doctor}", "drug": "Levothyroxine 75 mcg", "deliver": {"name": "{name}", "street": "{street}", "city": "{city}"}},
     {"text": "{relative} took {first} home to {street}, {city} on {date}.", "author": "{doctor}", "email": "{email}"},
+    {"patient": {"full": "{name}", "dob": "{dob}", "street": "{street}", "city": "{city}"}, "seen_by": "{doctor}", "summary": "Tonsillitis, penicillin for ten days"},
+    {"alert": "{first} left the ward at 10:15 with {relative}.", "ward": "Geriatrics", "reported_by": "{nurse}", "callback": "{phone}"},
+    {"parcel": {"for": "{name}", "address": "{address}"}, "content": "Catheters, 30 pieces", "ref": "{case}"},
+    {"family": [{"relation": "wife", "name": "{relative}"}, {"relation": "son", "name": "{relative_first}"}], "origin": "{city}", "mrn": "{mrn}"},
 ]

@@ -21,8 +21,9 @@ DEV_LOCALES = [
     "en_IN/sg", "en_US/hk", "es_CL/pe", "fa_IR/ae", "sv_SE/al", "hr_HR/rs", "en_KE/ke", "en_NG/ng", "zu_ZA/za", "en_PK/pk",
     "el_GR/gr", "it_IT/mt", "is_IS/is", "ga_IE/ie", "fr_BE/be", "yo_NG/lu", "tw_GH/gh", "he_IL", "hy_AM", "zh_CN",
     "en_TH/th", "ig_NG/ad", "ha_NG/li", "sw/tz", "mk_MK", "ka_GE", "hi_IN", "ta_IN",
+    "ka_GE@latin/ge", "hy_AM@latin/am", "mk_MK@latin/jp", "bg_BG@latin/bg", "th_TH", "bn_BD", "ne_NP", "zh_TW",
 ]
-HOLD_OUT_LOCALES = ["ka_GE@latin/ge", "hy_AM@latin/am", "mk_MK@latin/jp", "bg_BG@latin/bg", "th_TH", "bn_BD", "ne_NP", "zh_TW"]
+HOLD_OUT_LOCALES = ["uk_UA@latin/by", "ru_RU@latin/kz", "el_GR@latin/cy", "he_IL@latin/lb", "ar_SA", "gu_IN", "or_IN", "si_LK"]
 
 DIGITS = "zero one two three four five six seven eight nine".split()
 
@@ -53,7 +54,10 @@ LATIN |= dict(zip("աբգդեզէըթժիլխծկհձղճմյնշոչպջռսվ�
     "a b g d e z e y t zh i l kh ts k h dz gh ch m y n sh o ch p j r s v t r ts v p k o f ev".split()))
 LATIN |= dict(zip("абвгдежзийклмнопрстуфхцчшщъью",
     "a b v g d e zh z i y k l m n o p r s t u f h ts ch sh sht a y yu".split()))
-LATIN["я"] = "ya"
+LATIN |= dict(zip("яіїєґёыэјљњџѓќѕ", "ya i yi ye g yo y e j lj nj dz gj kj dz".split()))
+LATIN |= dict(zip("αβγδεζηθικλμνξοπρσςτυφχψωάέήίόύώϊϋΐ",
+    "a v g d e z i th i k l m n x o p r s s t y f ch ps o a e i i o y o i y i".split()))
+LATIN |= dict(zip("אבגדהוזחטיכךלמםנןסעפףצץקרשת", "a b g d h o z ch t i k k l m m n n s a p f ts ts k r sh t".split()))
 
 
 def latin(name):

@@ -60,7 +60,7 @@ impl Finder<'_> {
                 && town
                 && written
                 && (self.lexemes[first].capital() || self.lexemes[first].len() == 1)
-                && self.lexemes[at].capital()
+                && (self.lexemes[at].capital() || self.suffix(at))
             {
                 let class = parts
                     .clone()
@@ -77,6 +77,13 @@ impl Finder<'_> {
             self.class(at),
             Some(Class::Place | Class::Name | Class::Other)
         )
+    }
+
+    /// `Setagaya-ku`: a few letters behind a hyphen.
+    fn suffix(&self, at: usize) -> bool {
+        let lexeme = &self.lexemes[at];
+        lexeme.len() <= 3 && !lexeme.word.is(FUNCTION | UNIT | PERSON_VERB)
+            || lexeme.len() == 4 && !lexeme.word.is(SAFE)
     }
 
     /// Whether a gap may lie inside an address.

@@ -52,7 +52,7 @@ impl Finder<'_> {
                 || lexeme.is_word()
                     && lexeme.len() <= 5
                     && !lexeme.word.is(FUNCTION | MONTH | UNIT | PERSON_VERB) | (lexeme.len() == 1)
-                    && number(next + 1)
+                    && (number(next + 1) || place && self.letter(next + 1))
                     && matches!(self.gap(next), ". " | "." | " " | " # " | "° " | "-")
                     && (gap != " " || strange || place || dotted)
                     && (self.gap(next).starts_with(['.', '\u{b0}']) || lexeme.capital() || strange)
@@ -69,6 +69,14 @@ impl Finder<'_> {
             self.mark(at + 1, end, Class::Place, Certainty::Guessed);
             self.joined[at] = true;
         }
+    }
+
+    /// Whether a single capital stands where a number would.
+    fn letter(&self, at: usize) -> bool {
+        self.lexemes
+            .get(at)
+            .is_some_and(|part| part.is_word() && part.len() == 1 && part.capital())
+            && self.gap(at).starts_with([',', '\n', '.', ')'])
     }
 
     /// Whether a shortened word and another number follow: `548 Of. 8707`.
@@ -295,7 +303,14 @@ impl Finder<'_> {
             && (!self.is(part, SAFE)
                 || self.is(part, PARTICLE)
                 || dot && self.numbered_behind(part));
-        lexeme.is_word() && (initial || letters || short)
+        // "zh.k. Mladost 5": small letters with dots.
+        let small = lexeme.case == Case::Lower
+            && dot
+            && (place || self.numbered_behind(part))
+            && lexeme.len() <= 4
+            && (lexeme.len() <= 2 || !lexeme.word.is(SAFE))
+            && !lexeme.word.is(OUTSIDE);
+        lexeme.is_word() && (initial || letters || short || small)
     }
 
     /// "Saint- Tessier", "L' Robert", "Guy -sur-Mer".

@@ -151,7 +151,14 @@ impl Finder<'_> {
             "also",
         ];
         let next = at + 1;
-        if self.gap(at) == ", " && self.lexemes.get(next).is_some() && self.word(next) == "who" {
+        // "Davit, the daughter", "Kit, who".
+        if self.gap(at) == ", "
+            && self.lexemes.get(next).is_some()
+            && (self.word(next) == "who"
+                || ["the", "his", "her", "my", "a"].contains(&self.word(next))
+                    && self.gap(next) == " "
+                    && self.is(next + 1, RELATION))
+        {
             return true;
         }
         if self.gap(at) == " ("
@@ -193,7 +200,9 @@ impl Finder<'_> {
             at > 0 && self.gap(at - 1) == ": " && self.listed(at) && !self.is(at, CLINICAL);
         let opens = self.opens(at) || at > 0 && self.lexemes[at - 1].has_digit();
         let passive = matches!(word, "was" | "is") && PASSIVES.contains(&after);
+        let aware = matches!(word, "informed" | "notified");
         strong
+            || aware
             || passive && self.listed(at)
             || labelled
             || self.listed(at)
