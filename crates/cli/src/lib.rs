@@ -14,9 +14,7 @@ mod table;
 mod terminal;
 
 pub use args::{BridgeArgs, Cli, Command, DemoArgs, DevTenantArgs, ServeArgs};
-pub use commands::audit::{
-    ReadLedger, export_answer, of_ledger, query_answer, records, verify_answer,
-};
+pub use commands::audit::{export_answer, of_ledger, query_answer, records, verify_answer};
 pub use error::{CliError, Exit};
 pub use governance::{sources, template};
 pub use output::Output;

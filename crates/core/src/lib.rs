@@ -10,6 +10,7 @@ pub mod error;
 pub mod hello;
 pub mod home;
 pub mod id;
+pub mod json;
 pub mod labels;
 pub mod map;
 pub mod process;

@@ -317,6 +317,12 @@ impl Ledger {
         }
     }
 
+    /// Its records, for whoever reads many. Reading them blocks.
+    #[must_use]
+    pub fn records(&self) -> read::Records<'_> {
+        read::Records::of(self.inner.store.reader())
+    }
+
     /// The last `count` records, oldest first. Blocks.
     ///
     /// # Errors

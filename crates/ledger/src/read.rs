@@ -36,6 +36,12 @@ pub struct LedgerReader {
     reader: Reader,
 }
 
+/// The records of a ledger, whoever holds it.
+#[derive(Debug, Clone, Copy)]
+pub struct Records<'a> {
+    reader: &'a Reader,
+}
+
 // === impl Entry ===
 
 impl Entry {
@@ -76,49 +82,63 @@ impl LedgerReader {
         Reader::connect(url).map(|reader| Self { reader })
     }
 
+    /// Its records.
+    #[must_use]
+    pub fn records(&self) -> Records<'_> {
+        Records::of(&self.reader)
+    }
+}
+
+// === impl Records ===
+
+impl<'a> Records<'a> {
+    pub(crate) fn of(reader: &'a Reader) -> Self {
+        Self { reader }
+    }
+
     /// The last `count` records, oldest first.
     ///
     /// # Errors
     /// [`LedgerError::Read`].
-    pub fn tail(&self, count: usize) -> Result<Vec<Entry>, LedgerError> {
-        tail(&self.reader, count)
+    pub fn tail(self, count: usize) -> Result<Vec<Entry>, LedgerError> {
+        tail(self.reader, count)
     }
 
-    /// See [`Ledger::query`](crate::Ledger::query).
+    /// The wanted records before a position, newest first.
     ///
     /// # Errors
     /// [`LedgerError::Read`].
     pub fn query(
-        &self,
+        self,
         filter: &Filter,
         before: Option<i64>,
         bounds: Bounds,
     ) -> Result<Page, LedgerError> {
-        query::backward(&self.reader, filter, before, bounds)
+        query::backward(self.reader, filter, before, bounds)
     }
 
-    /// See [`Ledger::scan`](crate::Ledger::scan).
+    /// The wanted records after a position, oldest first.
     ///
     /// # Errors
     /// [`LedgerError::Read`].
-    pub fn scan(&self, filter: &Filter, after: i64, bounds: Bounds) -> Result<Page, LedgerError> {
-        query::forward(&self.reader, filter, after, bounds)
+    pub fn scan(self, filter: &Filter, after: i64, bounds: Bounds) -> Result<Page, LedgerError> {
+        query::forward(self.reader, filter, after, bounds)
     }
 
-    /// See [`Ledger::find_call`](crate::Ledger::find_call).
+    /// Everything about one call, oldest first.
     ///
     /// # Errors
     /// [`LedgerError::Read`].
-    pub fn find_call(&self, call: &str) -> Result<Vec<Entry>, LedgerError> {
-        query::call(&self.reader, call)
+    pub fn find_call(self, call: &str) -> Result<Vec<Entry>, LedgerError> {
+        query::call(self.reader, call)
     }
 
     /// Checks every chain from its start, and against `evidence`.
     ///
     /// # Errors
     /// [`LedgerError::Read`].
-    pub fn verify(&self, evidence: &Evidence) -> Result<Report, LedgerError> {
-        verify::verify(&self.reader, evidence)
+    pub fn verify(self, evidence: &Evidence) -> Result<Report, LedgerError> {
+        verify::verify(self.reader, evidence)
     }
 }
 

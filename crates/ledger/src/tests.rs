@@ -67,6 +67,7 @@ impl Place {
     fn verify(&self) -> Report {
         LedgerReader::open(&self.path)
             .expect("a reader")
+            .records()
             .verify(&Evidence::default())
             .expect("read")
     }
@@ -74,6 +75,7 @@ impl Place {
     fn statuses(&self) -> Vec<(Kind, Option<Status>)> {
         let reader = LedgerReader::open(&self.path).expect("a reader");
         reader
+            .records()
             .tail(10_000)
             .expect("read")
             .iter()

@@ -3,8 +3,7 @@
 use std::cell::OnceCell;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 /// The arguments of one call. Text that is not one JSON object, or that has
@@ -37,7 +36,7 @@ impl<'a> Arguments<'a> {
     pub(crate) fn value(&self) -> Option<&Value> {
         self.value
             .get_or_init(|| {
-                let Strict(value) = serde_json::from_str(self.text).ok()?;
+                let value = legation_core::json::parse(self.text).ok()?;
                 value.is_object().then_some(value)
             })
             .as_ref()
@@ -107,73 +106,5 @@ fn write_sorted(value: &Value, out: &mut String) {
             out.push(']');
         }
         scalar => out.push_str(&scalar.to_string()),
-    }
-}
-
-/// A value none of whose objects has a key twice.
-struct Strict(Value);
-
-struct StrictVisitor;
-
-impl<'de> Deserialize<'de> for Strict {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(StrictVisitor).map(Self)
-    }
-}
-
-impl<'de> Visitor<'de> for StrictVisitor {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value)
-            .map(Value::Number)
-            .ok_or_else(|| E::custom("not a number"))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut all = Vec::new();
-        while let Some(Strict(item)) = items.next_element()? {
-            all.push(item);
-        }
-        Ok(Value::Array(all))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
-        while let Some(key) = members.next_key::<String>()? {
-            let Strict(value) = members.next_value()?;
-            if map.insert(key, value).is_some() {
-                return Err(A::Error::custom("a key stands twice"));
-            }
-        }
-        Ok(Value::Object(map))
     }
 }

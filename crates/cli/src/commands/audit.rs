@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::table::Table;
 use crate::{CliError, Context};
 
-pub use answers::{ReadLedger, export_answer, of_ledger, query_answer, records, verify_answer};
+pub use answers::{export_answer, of_ledger, query_answer, records, verify_answer};
 use source::Source;
 
 /// The commands of `legation audit`.

@@ -82,7 +82,7 @@ fn an_untouched_ledger_agrees_with_its_checkpoints() {
     evidence.add_folder(&exported.folder).expect("read");
     evidence.trust(exported.key.clone());
     let reader = LedgerReader::open(&exported.place.path).expect("a reader");
-    let report = reader.verify(&evidence).expect("read");
+    let report = reader.records().verify(&evidence).expect("read");
     assert!(report.is_intact(), "{report:?}");
     // Twelve calls and the record that names the key.
     assert_eq!(

@@ -120,7 +120,10 @@ fn a_filter_finds_what_it_names_and_nothing_else() {
         let positions = found.entries.iter().map(|one| one.position.to_string());
         assert_eq!(positions.collect::<Vec<_>>().join(" "), *expected, "{text}");
         assert_eq!(found.next, None);
-        assert_eq!(reader.query(&filter, None, ALL).expect("read"), found);
+        assert_eq!(
+            reader.records().query(&filter, None, ALL).expect("read"),
+            found
+        );
         let mut forward = ledger.scan(&filter, 0, ALL).expect("read").entries;
         forward.reverse();
         assert_eq!(forward, found.entries, "{text}");

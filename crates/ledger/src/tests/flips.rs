@@ -45,7 +45,7 @@ fn every_byte_of_a_thousand_records_is_found() {
         .pragma_update(None, "synchronous", "OFF")
         .expect("set");
     let reader = LedgerReader::open(&place.path).expect("opened");
-    let verify = || reader.verify(&Evidence::default()).expect("read");
+    let verify = || reader.records().verify(&Evidence::default()).expect("read");
     let mut flips = 0;
     for column in ["prev", "hash", "bytes"] {
         let rows: Vec<(i64, String, i64, Vec<u8>)> = connection

@@ -51,7 +51,7 @@ pub(super) fn both(place: &Place, folder: Option<&Path>, keys: &[PublicKey]) -> 
         args.extend(["--public-key".to_owned(), key.to_string()]);
     }
     let reader = LedgerReader::open(&place.path).expect("a reader");
-    let report = reader.verify(&evidence).expect("read");
+    let report = reader.records().verify(&evidence).expect("read");
     let ours: Vec<Said> = report
         .faults
         .iter()

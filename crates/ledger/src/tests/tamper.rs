@@ -73,6 +73,7 @@ fn every_flipped_byte_is_found_and_located() {
                 changed[at] ^= 1 << (at % 8);
                 update.execute((&changed, position)).expect("changed");
                 let fault = reader
+                    .records()
                     .verify(&Evidence::default())
                     .expect("read")
                     .faults
@@ -90,6 +91,7 @@ fn every_flipped_byte_is_found_and_located() {
     assert!(flips > 16 * 300, "{flips}");
     assert!(
         reader
+            .records()
             .verify(&Evidence::default())
             .expect("read")
             .is_intact()

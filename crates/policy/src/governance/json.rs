@@ -7,15 +7,12 @@
 //! skipped and kept. Reading straight into the types was rejected because it
 //! can say neither that a key is doubled nor where in the file a mistake is.
 
-use std::fmt;
-
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess,
-    SeqAccess, Unexpected, Visitor,
+    DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Unexpected, Visitor,
 };
 use serde::forward_to_deserialize_any;
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 use super::problem::Place;
 
@@ -67,20 +64,16 @@ pub(super) fn read<T: DeserializeOwned>(text: &str) -> Result<Read<T>, Refused> 
 
 /// The whole document, without a doubled key anywhere.
 pub(super) fn parse(text: &str) -> Result<Value, Refused> {
-    let mut reader = serde_json::Deserializer::from_str(text);
-    Strict
-        .deserialize(&mut reader)
-        .and_then(|value| reader.end().map(|()| value))
-        .map_err(|error| {
-            let said = error.to_string();
-            let message = said
-                .rfind(" at line ")
-                .map_or(said.as_str(), |at| &said[..at]);
-            Refused {
-                place: Place::line(error.line()),
-                message: message.to_owned(),
-            }
-        })
+    legation_core::json::parse(text).map_err(|error| {
+        let said = error.to_string();
+        let message = said
+            .rfind(" at line ")
+            .map_or(said.as_str(), |at| &said[..at]);
+        Refused {
+            place: Place::line(error.line()),
+            message: message.to_owned(),
+        }
+    })
 }
 
 /// The place of `pointer` in `text`, which has been parsed.
@@ -152,8 +145,6 @@ fn pointer_of(path: &serde_path_to_error::Path) -> String {
     pointer
 }
 
-struct Strict;
-
 /// A value in which an object is an object: types would take a list of their
 /// members without names for one as well, and no name would then be checked.
 struct Objects(Value);
@@ -162,74 +153,6 @@ struct Objects(Value);
 struct Scanner<'a> {
     text: &'a str,
     at: usize,
-}
-
-// === impl Strict ===
-
-impl<'de> DeserializeSeed<'de> for Strict {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Strict {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value)
-            .map(Value::Number)
-            .ok_or_else(|| E::custom("a number out of range"))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::String(value.to_owned()))
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut all = Vec::new();
-        while let Some(item) = items.next_element_seed(Self)? {
-            all.push(item);
-        }
-        Ok(Value::Array(all))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let mut all = Map::new();
-        while let Some(key) = members.next_key::<String>()? {
-            if all.contains_key(&key) {
-                return Err(A::Error::custom(format!("the key {key:?} is there twice")));
-            }
-            let value = members.next_value_seed(Self)?;
-            all.insert(key, value);
-        }
-        Ok(Value::Object(all))
-    }
 }
 
 // === impl Objects ===

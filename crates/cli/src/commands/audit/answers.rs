@@ -6,9 +6,7 @@ use std::path::Path;
 use legation_api::audit::{
     Chain, Export, ExportAnswer, Fault, Filter, Query, QueryAnswer, Record, Verify, VerifyAnswer,
 };
-use legation_ledger::{
-    Bounds, Entry, Evidence, Format, Ledger, LedgerError, LedgerReader, Page, PublicKey, Report,
-};
+use legation_ledger::{Bounds, Entry, Evidence, Format, LedgerError, PublicKey, Records, Report};
 use serde_json::value::RawValue;
 
 use crate::{CliError, Exit};
@@ -22,42 +20,11 @@ const SCAN_MAX: usize = 200_000;
 /// Faults of an answer.
 const FAULTS_MAX: usize = 1_000;
 
-/// A ledger that can be read, whoever holds it.
-pub trait ReadLedger {
-    /// See [`Ledger::query`].
-    ///
-    /// # Errors
-    /// [`LedgerError::Read`].
-    fn query(
-        &self,
-        filter: &legation_ledger::Filter,
-        before: Option<i64>,
-        bounds: Bounds,
-    ) -> Result<Page, LedgerError>;
-
-    /// See [`Ledger::scan`].
-    ///
-    /// # Errors
-    /// [`LedgerError::Read`].
-    fn scan(
-        &self,
-        filter: &legation_ledger::Filter,
-        after: i64,
-        bounds: Bounds,
-    ) -> Result<Page, LedgerError>;
-
-    /// See [`Ledger::verify`].
-    ///
-    /// # Errors
-    /// [`LedgerError::Read`].
-    fn verify(&self, evidence: &Evidence) -> Result<Report, LedgerError>;
-}
-
 /// The records a query wants.
 ///
 /// # Errors
 /// When they cannot be read.
-pub fn query_answer(ledger: &impl ReadLedger, query: &Query) -> Result<QueryAnswer, CliError> {
+pub fn query_answer(ledger: Records<'_>, query: &Query) -> Result<QueryAnswer, CliError> {
     let bounds = Bounds {
         limit: query.limit.clamp(1, LIMIT_MAX),
         scan: SCAN_MAX,
@@ -76,7 +43,7 @@ pub fn query_answer(ledger: &impl ReadLedger, query: &Query) -> Result<QueryAnsw
 /// # Errors
 /// When there is no such format, or the records cannot be read.
 pub fn export_answer(
-    ledger: &impl ReadLedger,
+    ledger: Records<'_>,
     export: &Export,
     version: &str,
 ) -> Result<ExportAnswer, CliError> {
@@ -107,7 +74,7 @@ pub fn export_answer(
 ///
 /// # Errors
 /// When what it names, or the ledger, cannot be read.
-pub fn verify_answer(ledger: &impl ReadLedger, verify: &Verify) -> Result<VerifyAnswer, CliError> {
+pub fn verify_answer(ledger: Records<'_>, verify: &Verify) -> Result<VerifyAnswer, CliError> {
     let mut evidence = Evidence::default();
     if let Some(folder) = &verify.checkpoints {
         evidence
@@ -230,54 +197,4 @@ fn filter(filter: &Filter) -> legation_ledger::Filter {
 #[must_use]
 pub fn of_ledger(error: &LedgerError) -> CliError {
     CliError::failed(error).with_hint(error.hint())
-}
-
-// === impl ReadLedger ===
-
-impl ReadLedger for Ledger {
-    fn query(
-        &self,
-        filter: &legation_ledger::Filter,
-        before: Option<i64>,
-        bounds: Bounds,
-    ) -> Result<Page, LedgerError> {
-        Self::query(self, filter, before, bounds)
-    }
-
-    fn scan(
-        &self,
-        filter: &legation_ledger::Filter,
-        after: i64,
-        bounds: Bounds,
-    ) -> Result<Page, LedgerError> {
-        Self::scan(self, filter, after, bounds)
-    }
-
-    fn verify(&self, evidence: &Evidence) -> Result<Report, LedgerError> {
-        Self::verify(self, evidence)
-    }
-}
-
-impl ReadLedger for LedgerReader {
-    fn query(
-        &self,
-        filter: &legation_ledger::Filter,
-        before: Option<i64>,
-        bounds: Bounds,
-    ) -> Result<Page, LedgerError> {
-        Self::query(self, filter, before, bounds)
-    }
-
-    fn scan(
-        &self,
-        filter: &legation_ledger::Filter,
-        after: i64,
-        bounds: Bounds,
-    ) -> Result<Page, LedgerError> {
-        Self::scan(self, filter, after, bounds)
-    }
-
-    fn verify(&self, evidence: &Evidence) -> Result<Report, LedgerError> {
-        Self::verify(self, evidence)
-    }
 }

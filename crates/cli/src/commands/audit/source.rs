@@ -42,7 +42,7 @@ impl Source {
         match self {
             Self::Hub(client) => Ok(client.call(&Tail { count })?.records),
             Self::Files { reader, .. } => {
-                let entries = reader.tail(count);
+                let entries = reader.records().tail(count);
                 answers::records(&entries.map_err(|error| answers::of_ledger(&error))?)
             }
         }
@@ -51,7 +51,7 @@ impl Source {
     pub(crate) fn query(&mut self, query: &Query) -> Result<QueryAnswer, CliError> {
         match self {
             Self::Hub(client) => Ok(client.call(query)?),
-            Self::Files { reader, .. } => answers::query_answer(reader, query),
+            Self::Files { reader, .. } => answers::query_answer(reader.records(), query),
         }
     }
 
@@ -62,7 +62,7 @@ impl Source {
                 Ok(client.call(&Show { call })?.records)
             }
             Self::Files { reader, .. } => {
-                let entries = reader.find_call(call);
+                let entries = reader.records().find_call(call);
                 answers::records(&entries.map_err(|error| answers::of_ledger(&error))?)
             }
         }
@@ -75,14 +75,14 @@ impl Source {
     ) -> Result<ExportAnswer, CliError> {
         match self {
             Self::Hub(client) => Ok(client.call(export)?),
-            Self::Files { reader, .. } => answers::export_answer(reader, export, version),
+            Self::Files { reader, .. } => answers::export_answer(reader.records(), export, version),
         }
     }
 
     pub(crate) fn verify(&mut self, verify: &Verify) -> Result<VerifyAnswer, CliError> {
         match self {
             Self::Hub(client) => Ok(client.call(verify)?),
-            Self::Files { reader, .. } => answers::verify_answer(reader, verify),
+            Self::Files { reader, .. } => answers::verify_answer(reader.records(), verify),
         }
     }
 }

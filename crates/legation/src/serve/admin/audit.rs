@@ -30,16 +30,16 @@ pub(super) fn dispatch(hub: &Arc<Inner>, method: &str, params: &Raw) -> BoxFutur
             records(entries)
         }),
         Query::METHOD => work(hub, params, |ledger, request: Query| {
-            legation_cli::query_answer(ledger, &request)
+            legation_cli::query_answer(ledger.records(), &request)
         }),
         Show::METHOD => work(hub, params, |ledger, request: Show| {
             records(ledger.find_call(&request.call))
         }),
         Export::METHOD => work(hub, params, |ledger, request: Export| {
-            legation_cli::export_answer(ledger, &request, crate::VERSION)
+            legation_cli::export_answer(ledger.records(), &request, crate::VERSION)
         }),
         Verify::METHOD => work(hub, params, |ledger, request: Verify| {
-            legation_cli::verify_answer(ledger, &request)
+            legation_cli::verify_answer(ledger.records(), &request)
         }),
         Checkpoint::METHOD => work(hub, params, |ledger, _: Checkpoint| checkpoint(ledger)),
         RotateKey::METHOD => work(hub, params, |ledger, _: RotateKey| {
