@@ -111,6 +111,10 @@ impl std::fmt::Debug for Cedar {
 // === impl Cedar ===
 
 impl Cedar {
+    pub(crate) fn len(&self) -> usize {
+        self.policies.num_of_policies()
+    }
+
     /// Whether a policy names the action of a single tool.
     pub(crate) fn names_tools(&self) -> bool {
         !self.shapes.is_empty()

@@ -239,6 +239,11 @@ impl Policy {
         Ok(rules.map(|rule| (&rule.id, &*rule.text, rule.folder.as_deref())))
     }
 
+    /// How many Cedar policies the owner wrote; zero where they cannot be read.
+    pub fn policies(&self) -> usize {
+        self.cedar.as_ref().map_or(0, Cedar::len)
+    }
+
     /// The owner's own policies, if they can be read.
     pub(crate) fn cedar(&self) -> Option<&Cedar> {
         self.cedar.as_ref().ok()

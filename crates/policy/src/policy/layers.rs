@@ -104,7 +104,7 @@ impl Policy {
             return deny(
                 "boundary.never-mix",
                 ReasonCode::CrossEntityBlock,
-                "data of two entities would meet that never may",
+                "this would bring together the data of two entities that must never meet",
                 "Do this in a conversation of its own that holds no other entity's data.",
             );
         }
@@ -194,7 +194,7 @@ impl Policy {
 
     pub(super) fn ask_contracts<'p>(&'p self, case: &Case<'_>, _: &mut Progress<'p>) -> Says {
         match self.governance.contracts.get() {
-            Ok(_) => passes("its result will be judged when there is one"),
+            Ok(_) => passes("its result will be judged when it comes back"),
             // A result that nobody could judge could not be handed on.
             Err(broken) if case.question.verb == Verb::CallTool => Says::Deny(unavailable(broken)),
             Err(_) => passes("contracts speak of tools only"),

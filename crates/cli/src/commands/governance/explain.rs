@@ -56,6 +56,14 @@ pub(super) fn cmd_explain(context: &Context, args: &ExplainArgs) -> Result<(), C
 
 fn files(context: &Context, found: &Found) -> Result<(), CliError> {
     let states = states(found);
+    // Before the first start nothing is there, which is no fault of anybody's.
+    let begun = context.home.governance().exists();
+    if !begun {
+        context.output.say(
+            "there are no files yet: `legation governance init`, or the first start of the hub, writes them; \
+             until then everything is refused",
+        );
+    }
     context.output.result(&states, |states| {
         let mut table = Table::new(&["FILE", "STATE", "SAYS"]);
         for one in states {
@@ -99,11 +107,11 @@ fn states(found: &Found) -> Vec<FileState> {
         state(
             file::LLM_PROVIDER,
             all.providers.get().map(|providers| {
-                format!(
-                    "{}, {} by default",
-                    counted(providers.providers.len(), "provider"),
-                    providers.default_provider
-                )
+                let count = counted(providers.providers.len(), "provider");
+                match providers.default_provider.as_str() {
+                    "disabled" => format!("{count}, none by default"),
+                    name => format!("{count}, {name} by default"),
+                }
             }),
         ),
         state(
@@ -117,7 +125,7 @@ fn states(found: &Found) -> Vec<FileState> {
             all.enterprise
                 .get()
                 .map(|policy| match policy.parts().len() {
-                    0 => "there is no enterprise policy".to_owned(),
+                    0 => "the organisation has none".to_owned(),
                     count => counted(count, "file"),
                 }),
         ),
@@ -131,7 +139,17 @@ fn states(found: &Found) -> Vec<FileState> {
             file: name,
             reason: problem.message.clone(),
         });
-        let says = broken.as_ref().map_or(Ok("understood".to_owned()), Err);
+        let count = match name {
+            file::CEDAR => match found.policy.policies() {
+                1 => "1 policy".to_owned(),
+                count => format!("{count} policies"),
+            },
+            _ => counted(
+                found.policy.permission_rules().map_or(0, Iterator::count),
+                "rule",
+            ),
+        };
+        let says = broken.as_ref().map_or(Ok(count), Err);
         states.push(state(name, says));
     }
     for (name, roster) in &all.rosters {
@@ -143,9 +161,18 @@ fn states(found: &Found) -> Vec<FileState> {
     states
 }
 
+/// The organisation's file lies elsewhere than all others.
+pub(super) fn shown(name: &str) -> &str {
+    if name == file::ENTERPRISE {
+        "/etc/legation/policy.toml"
+    } else {
+        name
+    }
+}
+
 fn state(file: &str, says: Result<String, &Broken>) -> FileState {
     FileState {
-        file: file.to_owned(),
+        file: shown(file).to_owned(),
         state: if says.is_ok() { "holds" } else { "denies" },
         says: says.unwrap_or_else(|broken| broken.reason.clone()),
     }

@@ -133,12 +133,20 @@ fn render(answer: &Answer) -> String {
             one.reason.clone(),
         ]);
     }
+    let told = match answer.outcome {
+        "denies" => "refused",
+        "asks" => "a person is asked",
+        _ => "allowed",
+    };
+    let rung = match answer.outcome {
+        "denies" => String::new(),
+        _ => format!(", as far as {}", answer.rung),
+    };
     format!(
-        "{}{} by {} at rung {}\ndefinition: {}\n",
+        "{}{} by the rule {}{rung}\ndefinition: {}\n",
         table.render(),
-        answer.outcome,
+        told,
         answer.rule,
-        answer.rung,
         answer.definition
     )
 }

@@ -1,12 +1,15 @@
 //! `legation governance explain tool` and `client`.
 
 use legation_core::ClientId;
-use legation_policy::governance::{Broken, ToolPattern};
+use legation_policy::governance::{Broken, ToolPattern, file};
 use serde::Serialize;
 
 use super::Found;
 use crate::table::printable;
 use crate::{CliError, Context, Exit};
+
+/// Operations of a role card that are told one by one.
+const OPERATIONS_SHOWN: usize = 8;
 
 /// Pairs of a name and what the files say.
 #[derive(Debug, Serialize)]
@@ -32,7 +35,10 @@ pub(super) fn tool(context: &Context, found: &Found, tool: &str) -> Result<(), C
     let all = found.governance();
     let roles = all.roles.get().map(|cards| {
         let may = cards.roles.iter().filter(|(_, card)| card.may(tool));
-        listed(may.map(|(name, _)| name.as_str()), "no role may call it")
+        listed(
+            may.map(|(name, _)| format!("the role {name} may call it")),
+            "no role may call it",
+        )
     });
     let ladder = all
         .ladder
@@ -46,14 +52,16 @@ pub(super) fn tool(context: &Context, found: &Found, tool: &str) -> Result<(), C
             let tools = ban.when.tools.as_ref();
             tools.is_none_or(|tools| tools.iter().any(|pattern| pattern.matches(tool)))
         });
-        listed(may_strike.map(|ban| ban.id.as_str()), "no ban is about it")
+        let words = may_strike.map(|ban| format!("{} ({})", ban.id, ban.because));
+        listed(words, "no ban is about it")
     });
     let contracts = all.contracts.get().map(|contracts| {
         let of = contracts
             .contracts
             .iter()
             .filter(|one| one.tools.iter().any(|pattern| pattern.matches(tool)));
-        listed(of.map(|one| one.id.as_str()), "no contract is about it")
+        let words = of.map(|one| format!("{} ({})", one.id, one.because));
+        listed(words, "no contract is about it")
     });
     let enterprise = all.enterprise.get().map(|policy| match policy.tool(tool) {
         Ok(()) => "allows it".to_owned(),
@@ -64,7 +72,7 @@ pub(super) fn tool(context: &Context, found: &Found, tool: &str) -> Result<(), C
         said("autonomy_ladder.json", ladder),
         said("hard_bans.json", bans),
         said("output_contracts.json", contracts),
-        said("policy.toml", enterprise),
+        said(super::shown(file::ENTERPRISE), enterprise),
     ];
     show(context, tool, says)
 }
@@ -74,12 +82,18 @@ pub(super) fn client(context: &Context, found: &Found, client: &str) -> Result<(
     let id = ClientId::new(client);
     let role = all.roles.get().map(|cards| match cards.role_of(&id) {
         Some((name, card)) => {
-            let entities = card.entities.as_ref();
-            let entities = entities.map_or_else(|| "all".to_owned(), ToString::to_string);
-            format!(
-                "{name}: {} for the entities {entities}",
-                crate::table::counted(card.operations.len(), "operation")
-            )
+            let entities = card.entities.as_ref().map(ToString::to_string);
+            let entities = match entities.as_deref() {
+                None | Some("all") => "every entity".to_owned(),
+                Some(entities) => entities.to_owned(),
+            };
+            let operations: Vec<String> = card.operations.iter().map(ToString::to_string).collect();
+            let operations = match operations.as_slice() {
+                [all] if all == "*" => "may call every tool that other files allow".to_owned(),
+                few if few.len() <= OPERATIONS_SHOWN => format!("may call {}", few.join(", ")),
+                many => format!("may call {} tools, see the file", many.len()),
+            };
+            format!("has the role {name}: {operations}; for {entities}")
         }
         None => "has no role, so it may do nothing".to_owned(),
     });
@@ -88,14 +102,18 @@ pub(super) fn client(context: &Context, found: &Found, client: &str) -> Result<(
         let phi = if clearance.phi {
             "health information included"
         } else {
-            "health information redacted"
+            "names and numbers of patients redacted"
         };
-        format!("sees the data of {}, {phi}", clearance.entities)
+        let entities = match clearance.entities.to_string().as_str() {
+            "all" => "every entity".to_owned(),
+            entities => entities.to_owned(),
+        };
+        format!("sees the data of {entities}, {phi}")
     });
-    let audiences = all
-        .contracts
-        .get()
-        .map(|contracts| format!("reads for {}", contracts.audiences_of(&id).join(", ")));
+    let audiences = all.contracts.get().map(|contracts| {
+        let audiences = contracts.audiences_of(&id).join(", ");
+        format!("what it reads is judged for the audience {audiences}")
+    });
     let says = vec![
         said("role_cards.json", role),
         said("operator_profile.json", clearance),
@@ -104,12 +122,12 @@ pub(super) fn client(context: &Context, found: &Found, client: &str) -> Result<(
     show(context, client, says)
 }
 
-fn listed<'n>(names: impl Iterator<Item = &'n str>, none: &str) -> String {
-    let names: Vec<&str> = names.collect();
-    if names.is_empty() {
+fn listed(words: impl Iterator<Item = String>, none: &str) -> String {
+    let words: Vec<String> = words.collect();
+    if words.is_empty() {
         none.to_owned()
     } else {
-        names.join(", ")
+        words.join("; ")
     }
 }
 
@@ -128,7 +146,7 @@ fn show(context: &Context, subject: &str, says: Vec<Says>) -> Result<(), CliErro
     context.output.result(&answer, |answer| {
         let lines = answer.says.iter();
         lines
-            .map(|one| format!("{:<24}{}\n", one.file, printable(&one.says)))
+            .map(|one| format!("{:<27}{}\n", one.file, printable(&one.says)))
             .collect()
     })
 }
