@@ -234,7 +234,7 @@ fn a_clock_that_is_moved_a_day_breaks_no_chain_and_hides_no_record() {
             limit: 100,
             scan: 100,
         };
-        let page = reader.query(&filter, None, bounds).expect("read");
+        let page = reader.records().query(&filter, None, bounds).expect("read");
         assert_eq!(page.entries.len(), records, "day {day}");
     }
 }
