@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::entra;
 use crate::server::Shared;
+use crate::state::seed::{self, People};
 use crate::state::{Tenant, World};
 use crate::web::{Answer, Ask};
 
@@ -91,6 +92,7 @@ impl Command<'_> {
                 "early" => self.shared.report().early_json(),
                 _ => self.shared.report().unknown_json(),
             }),
+            "add-tenant" => self.add_tenant(),
             "tenants" => Ok(tenants(self.world)),
             _ => Err(format!("there is no command {name}")),
         }
@@ -124,6 +126,34 @@ impl Command<'_> {
                 .map(|user| user.id.to_string())
                 .ok_or_else(|| format!("there is no user {wanted}")),
         }
+    }
+
+    /// Another tenant like the first; its blueprint has the same certificate.
+    fn add_tenant(self) -> Done {
+        let (name, domain) = (self.text("name")?, self.text("domain")?);
+        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
+            return Err("the name is of letters, digits and hyphens".to_owned());
+        }
+        if self
+            .world
+            .tenant(name)
+            .or(self.world.tenant(domain))
+            .is_some()
+        {
+            return Err(format!("there is a tenant {name} or {domain} already"));
+        }
+        let key = self.tenant()?.apps.iter().find_map(|app| app.keys.first());
+        let certificate = key.ok_or("no blueprint has a certificate to take")?;
+        let people = People {
+            tenant: name,
+            domain,
+            human: self.text("human")?,
+            others: ["Gale Sample", "Harper Sample"],
+        };
+        let made = seed::tenant(&people, self.shared.now().0, &certificate.certificate);
+        let id = made.id.clone();
+        self.world.tenants.push(made);
+        Ok(json!({"id": id}))
     }
 
     fn decide(self) -> Done {

@@ -158,6 +158,15 @@ enum Command {
     ExpireSecrets { client: String },
     /// What clients did
     Report { what: What },
+    /// Make another tenant; its environment file is written at the next start
+    AddTenant {
+        name: String,
+        #[arg(long)]
+        domain: String,
+        /// The first person
+        #[arg(long)]
+        human: String,
+    },
     /// The tenants, their people and applications
     Tenants,
 }
@@ -246,6 +255,14 @@ impl Command {
             }
             Self::Agents { switch } => ("agents", json!({"on": on(*switch)})),
             Self::Premium { switch } => ("premium", json!({"on": on(*switch)})),
+            Self::AddTenant {
+                name,
+                domain,
+                human,
+            } => (
+                "add-tenant",
+                json!({"name": name, "domain": domain, "human": human}),
+            ),
             Self::Unconsent { client, scopes } => {
                 ("unconsent", json!({"client": client, "scopes": scopes}))
             }

@@ -4,12 +4,12 @@ use std::convert::Infallible;
 
 use anyhow::{Result, anyhow};
 use bytes::Bytes;
-use http::Request;
+use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// Sends a request; the status and the body of the answer, which may be `limit` bytes long.
+/// Sends a request; the answer, whose body may be `limit` bytes long.
 pub(crate) async fn exchange<S>(
     stream: S,
     request: Request<Full<Bytes>>,
@@ -18,14 +18,27 @@ pub(crate) async fn exchange<S>(
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let response = whole(stream, request, limit).await?;
+    Ok((response.status().as_u16(), response.into_body()))
+}
+
+/// The same with the headers of the answer.
+pub(crate) async fn whole<S>(
+    stream: S,
+    request: Request<Full<Bytes>>,
+    limit: usize,
+) -> Result<Response<Bytes>>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let (mut sender, connection) =
         hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     let answered = async {
         let response = sender.send_request(request).await?;
-        let status = response.status().as_u16();
-        let body = Limited::new(response.into_body(), limit).collect().await;
+        let (parts, body) = response.into_parts();
+        let body = Limited::new(body, limit).collect().await;
         let body = body.map_err(|error| anyhow!("the answer cannot be read: {error}"))?;
-        anyhow::Ok((status, body.to_bytes()))
+        anyhow::Ok(Response::from_parts(parts, body.to_bytes()))
     };
     // The connection may end together with the answer; only the answer decides.
     let driven = async {

@@ -159,7 +159,7 @@ fn response(now: Wall, answer: Answer) -> Response<Full<Bytes>> {
 }
 
 /// A time as HTTP writes it, RFC 9110 section 5.6.7.
-fn http_date(now: Wall) -> String {
+pub(crate) fn http_date(now: Wall) -> String {
     let stamp = jiff::Timestamp::from_millisecond(now.0).unwrap_or_default();
     stamp.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
 }

@@ -4,5 +4,6 @@ mod client;
 mod entra;
 mod faults;
 mod graph;
+mod mail;
 mod page;
 mod state;

@@ -19,7 +19,8 @@ pub(crate) struct Refusal {
     pub(crate) text: String,
     /// What a client must ask for next time, as JSON in a text.
     pub(crate) claims: Option<String>,
-    pub(crate) retry_after: Option<u32>,
+    /// Seconds, or a date.
+    pub(crate) retry_after: Option<String>,
 }
 
 /// Code, HTTP status, `error`, `suberror`.
@@ -180,8 +181,8 @@ impl Refusal {
         let answer = Answer::json(self.status, &body)
             .with("x-ms-request-id", trace)
             .with("client-request-id", correlation);
-        match self.retry_after {
-            Some(seconds) => answer.with("retry-after", seconds.to_string()),
+        match &self.retry_after {
+            Some(told) => answer.with("retry-after", told.as_str()),
             None => answer,
         }
     }

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::error::Failure;
 use crate::entra::error::Refusal;
 use crate::jwt::Parsed;
+use crate::listen::http_date;
 use crate::server::Shared;
 use crate::state::World;
 use crate::state::fault::{FaultKind, Met};
@@ -26,10 +27,10 @@ impl World {
                         "at": now.to_string(),
                     }));
                 }
-                Some(throttled(ask, now, graph, Some(seconds)))
+                Some(throttled(ask, now, graph, Some(seconds), false))
             }
-            Met::Fault(FaultKind::Throttle { retry_after }) => {
-                Some(throttled(ask, now, graph, retry_after))
+            Met::Fault(FaultKind::Throttle { retry_after, date }) => {
+                Some(throttled(ask, now, graph, retry_after, date))
             }
             Met::Fault(FaultKind::Status { status }) => {
                 let (code, message) = match status {
@@ -76,19 +77,26 @@ impl Shared {
     }
 }
 
-fn throttled(ask: &Ask, now: Wall, graph: bool, seconds: Option<u32>) -> Answer {
+fn throttled(ask: &Ask, now: Wall, graph: bool, seconds: Option<u32>, date: bool) -> Answer {
+    let told = |seconds: u32| {
+        if date {
+            http_date(Wall(now.0 + i64::from(seconds) * 1000))
+        } else {
+            seconds.to_string()
+        }
+    };
     if !graph {
         let mut refusal = Refusal::new(
             90_055,
             "The server is temporarily unavailable because it received too many requests. Please \
              try again later.",
         );
-        refusal.retry_after = seconds;
+        refusal.retry_after = seconds.map(told);
         return refusal.answer(&ask.origin, now, None);
     }
     let mut failure = Failure::new(429, "TooManyRequests", "Too many requests.");
     if let Some(seconds) = seconds {
-        failure.headers.push(("retry-after", seconds.to_string()));
+        failure.headers.push(("retry-after", told(seconds)));
     }
     let request_id = crate::random::guid();
     failure

@@ -31,6 +31,9 @@ pub(crate) enum FaultKind {
         /// Seconds.
         #[serde(default)]
         retry_after: Option<u32>,
+        /// The time is told as a date, which RFC 9110 allows and clients forget.
+        #[serde(default)]
+        date: bool,
     },
     /// Another status, such as 503.
     Status { status: u16 },
@@ -118,6 +121,7 @@ impl super::World {
         fault.left = fault.left.map(|left| left - 1);
         if let FaultKind::Throttle {
             retry_after: Some(seconds),
+            ..
         } = fault.kind
         {
             fault.told_ms = now_ms;

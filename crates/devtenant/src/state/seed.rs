@@ -45,14 +45,17 @@ const BLUEPRINT_ROLES: [&str; 3] = [
     "AgentIdentityBlueprintPrincipal.Create",
 ];
 
-struct People {
-    tenant: &'static str,
-    domain: &'static str,
-    human: &'static str,
-    others: [&'static str; 2],
+/// Who a tenant is made of.
+#[derive(Debug)]
+pub(crate) struct People<'a> {
+    /// The tenant's short name.
+    pub(crate) tenant: &'a str,
+    pub(crate) domain: &'a str,
+    pub(crate) human: &'a str,
+    pub(crate) others: [&'a str; 2],
 }
 
-const TENANTS: [People; 2] = [
+const TENANTS: [People<'static>; 2] = [
     People {
         tenant: "first",
         domain: "first.example.com",
@@ -78,7 +81,8 @@ pub(crate) fn world(now_ms: i64, certificate: &str) -> World {
     }
 }
 
-fn tenant(people: &People, now: i64, certificate: &str) -> Tenant {
+/// One tenant with everything that its environment file names.
+pub(crate) fn tenant(people: &People<'_>, now: i64, certificate: &str) -> Tenant {
     let member = |name: &str| User::new(name, people.domain, UserKind::Member, now);
     let human = member(people.human);
     let mut client = App::new("Legation command line", now);

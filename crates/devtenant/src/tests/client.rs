@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::Request;
+use http::{Request, Response};
 use http_body_util::Full;
 use legation_core::{SharedClock, SystemClock};
 use rustls::pki_types::pem::PemObject as _;
@@ -12,7 +12,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
-use crate::exchange::exchange;
+use crate::exchange::whole;
 use crate::server::{Options, Server};
 use crate::web::encoded;
 
@@ -63,6 +63,29 @@ impl Tenant {
 
     /// One request; the error is a connection that ended.
     pub(super) async fn send(&self, request: Request<Full<Bytes>>) -> anyhow::Result<(u16, Bytes)> {
+        let response = self.whole(request).await?;
+        Ok((response.status().as_u16(), response.into_body()))
+    }
+
+    /// Status and one header of a GET.
+    pub(super) async fn header(
+        &self,
+        path: &str,
+        token: &str,
+        name: &str,
+    ) -> (u16, Option<String>) {
+        let request = Request::get(path)
+            .header("host", self.server.address().to_string())
+            .header("authorization", format!("Bearer {token}"))
+            .body(Full::new(Bytes::new()))
+            .expect("a request");
+        let response = self.whole(request).await.expect("an answer");
+        let header = response.headers().get(name);
+        let header = header.map(|value| value.to_str().expect("text").to_owned());
+        (response.status().as_u16(), header)
+    }
+
+    async fn whole(&self, request: Request<Full<Bytes>>) -> anyhow::Result<Response<Bytes>> {
         let mut roots = rustls::RootCertStore::empty();
         roots.add(CertificateDer::from_pem_file(
             self.dir.path().join("ca.pem"),
@@ -76,7 +99,7 @@ impl Tenant {
         let stream = tokio_rustls::TlsConnector::from(Arc::new(config))
             .connect(ServerName::try_from("127.0.0.1")?, stream)
             .await?;
-        exchange(stream, request, 16 * 1024 * 1024).await
+        whole(stream, request, 16 * 1024 * 1024).await
     }
 
     pub(super) async fn form(&self, path: &str, form: &[(&str, &str)]) -> Said {

@@ -32,6 +32,33 @@ fn a_client_that_comes_back_early_is_refused_and_reported() {
 }
 
 #[test]
+fn a_time_to_wait_is_told_as_seconds_as_a_date_or_not_at_all() {
+    run(async {
+        let now = SystemClock.wall();
+        let clock = Arc::new(ManualClock::at(now));
+        let tenant = Tenant::start_with(Arc::clone(&clock) as SharedClock).await;
+        let token = tenant.human("User.Read").await;
+        let date = crate::listen::http_date(legation_core::Wall(now.0 + 5000));
+        for (order, told) in [
+            (
+                json!({"fault": "throttle", "retry_after": 5}),
+                Some("5".to_owned()),
+            ),
+            (
+                json!({"fault": "throttle", "retry_after": 5, "date": true}),
+                Some(date),
+            ),
+            (json!({"fault": "throttle"}), None),
+        ] {
+            assert_eq!(tenant.control("clear", &json!({})).await.0, 200);
+            assert_eq!(tenant.control("fault", &order).await.0, 200);
+            let (status, header) = tenant.header("/v1.0/me", &token, "retry-after").await;
+            assert_eq!((status, header), (429, told), "{order}");
+        }
+    });
+}
+
+#[test]
 fn a_cut_connection_tells_nothing_and_the_effect_is_as_ordered() {
     run(async {
         let tenant = Tenant::start().await;

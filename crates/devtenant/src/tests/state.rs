@@ -47,6 +47,28 @@ fn a_restart_loses_nothing_and_changes_no_key() {
 }
 
 #[test]
+fn another_tenant_has_its_own_people_and_file() {
+    run(async {
+        let tenant = Tenant::start().await;
+        let wanted = json!({
+            "name": "third", "domain": "third.example.com", "human": "Ira Sample",
+        });
+        let (status, made) = tenant.control("add-tenant", &wanted).await;
+        assert_eq!(status, 200, "{made}");
+        assert_eq!(tenant.control("add-tenant", &wanted).await.0, 400);
+        let odd = json!({"name": "../x", "domain": "x.example.com", "human": "X"});
+        assert_eq!(tenant.control("add-tenant", &odd).await.0, 400);
+        let Tenant { server, dir } = tenant;
+        server.stop().await.expect("stopped");
+        let server = Tenant::serve(dir.path(), legation_core::SystemClock::shared()).await;
+        let text = std::fs::read_to_string(dir.path().join("env.third")).expect("written");
+        let id = made["id"].as_str().expect("an id");
+        assert!(text.contains(&format!("TENANT_ID={id}\n")), "{text}");
+        server.stop().await.expect("stopped again");
+    });
+}
+
+#[test]
 fn every_file_is_its_owner_s_alone() {
     run(async {
         let tenant = Tenant::start().await;

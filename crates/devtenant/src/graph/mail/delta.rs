@@ -24,6 +24,8 @@ const FIRST_MAX: usize = 5000;
 struct Position {
     /// Everything up to here was seen.
     since: u64,
+    /// Where this round began; 0 for the first, which tells what is there and not what happened.
+    begun: u64,
     /// This round ends here; more comes in the next.
     until: u64,
     /// When links of this kind were last voided.
@@ -40,6 +42,7 @@ impl Position {
     fn token(&self) -> String {
         let json = json!([
             self.since,
+            self.begun,
             self.until,
             self.epoch,
             self.select,
@@ -54,11 +57,12 @@ impl Position {
         let text = |at: usize| json[at].as_str().map(str::to_owned);
         Some(Self {
             since: json[0].as_u64()?,
-            until: json[1].as_u64()?,
-            epoch: json[2].as_u64()?,
-            select: text(3)?,
-            change: text(4)?,
-            filter: text(5)?,
+            begun: json[1].as_u64()?,
+            until: json[2].as_u64()?,
+            epoch: json[3].as_u64()?,
+            select: text(4)?,
+            change: text(5)?,
+            filter: text(6)?,
         })
     }
 }
@@ -94,12 +98,17 @@ pub(super) fn delta(call: &mut Call<'_>, owner: &ObjectId, folder: &str) -> Outc
     changes.truncate(FIRST_MAX);
     let more = changes.len() > size;
     changes.truncate(size);
-    let next = Position {
-        since: match changes.last().filter(|_| more) {
-            Some((sequence, _)) => *sequence,
-            None => position.until.max(1),
+    let end = position.until.max(1);
+    let next = match changes.last().filter(|_| more) {
+        Some((sequence, _)) => Position {
+            since: *sequence,
+            ..position
         },
-        ..position
+        None => Position {
+            since: end,
+            begun: end,
+            ..position
+        },
     };
     let drop = [
         "select",
@@ -131,7 +140,7 @@ fn changes(
     position: &Position,
     after: Option<(i64, bool)>,
 ) -> Result<Vec<(u64, Value)>, Failure> {
-    let first = position.since == 0;
+    let first = position.begun == 0;
     let immutable = call.immutable();
     let mailbox = call.mailbox(owner)?;
     let in_round = |sequence: u64| sequence > position.since && sequence <= position.until;
@@ -198,6 +207,7 @@ fn position(call: &Call<'_>, epoch: u64) -> Result<Position, Failure> {
         }
         return Ok(Position {
             since: 0,
+            begun: 0,
             until: call.world.sequence,
             epoch,
             select: text("select"),
@@ -280,7 +290,7 @@ fn passes(mail: &Mail, at: i64, equal: bool) -> bool {
 
 /// Whether the kind of change is wanted.
 fn fits(mail: &Mail, position: &Position, first: bool) -> bool {
-    let new = first || mail.entered > position.since;
+    let new = first || mail.entered > position.begun;
     match position.change.as_str() {
         "created" => new,
         "updated" => !new || first,
