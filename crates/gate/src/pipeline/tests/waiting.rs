@@ -83,6 +83,7 @@ fn held(
         };
         let other = async {
             if let Some((after, answer)) = elsewhere {
+                // tidy: the clock is held, and goes on when everybody waits for it.
                 sleep(after).await;
                 let approvals = &bench.gate.asking().approvals;
                 let waiting = approvals.list();
