@@ -271,7 +271,8 @@ impl Proxy {
     fn ready(&self, programs: &Programs, through: &Load<'_>, effort: Effort) -> Result<()> {
         let quick = Effort {
             rounds: 1,
-            seconds: 0.05,
+            // On a busy machine some take so long for their first answer.
+            seconds: 0.5,
             warm_up: 0.0,
             ..effort
         };
