@@ -53,7 +53,8 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Megabytes a second over the corpus' texts in one piece, and milliseconds for 4 KiB of it.
+/// Megabytes a second over the corpus' texts, in pieces so small that the best run of each is
+/// seldom interrupted; and milliseconds for 4 KiB.
 fn speed(corpus: &str) -> (f64, f64) {
     let notes = corpus
         .lines()
@@ -82,7 +83,26 @@ fn speed(corpus: &str) -> (f64, f64) {
         end -= 1;
     }
     let size = f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX));
-    (size / best(&text) / 1e6, best(&text[..end]) * 1e3)
+    let spent: f64 = pieces(&text).iter().map(|piece| best(piece)).sum();
+    (size / spent / 1e6, best(&text[..end]) * 1e3)
+}
+
+/// A text in pieces of 64 KiB and a little more, parted at blank lines.
+fn pieces(text: &str) -> Vec<&str> {
+    const PIECE: usize = 64 * 1024;
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while rest.len() > PIECE {
+        let from = rest.ceil_char_boundary(PIECE);
+        let end = rest[from..]
+            .find("\n\n")
+            .map_or(rest.len(), |blank| from + blank + 2);
+        let (piece, behind) = rest.split_at(end);
+        pieces.push(piece);
+        rest = behind;
+    }
+    pieces.push(rest);
+    pieces
 }
 
 #[expect(clippy::disallowed_methods, reason = "a measurement is of real time")]

@@ -89,13 +89,33 @@ impl Folded<'_> {
         self.source[first..behind] == self.text[start..end]
     }
 
+    /// Where a character begins, with the marks before it that belong to no other one.
+    fn with_marks_before(&self, origin: &[usize], at: usize) -> usize {
+        let first = origin[at];
+        let behind = match at.checked_sub(1) {
+            None => 0,
+            Some(before) if self.text.as_bytes()[before].is_ascii_alphanumeric() => return first,
+            Some(before) => {
+                let previous = self.source[origin[before]..].chars().next();
+                origin[before] + previous.map_or(0, char::len_utf8)
+            }
+        };
+        let marks = self.source.get(behind..first).unwrap_or_default();
+        let dropped = |mark| is_combining_mark(mark) || is_invisible(mark);
+        if !marks.is_empty() && marks.chars().all(dropped) {
+            behind
+        } else {
+            first
+        }
+    }
+
     /// Where a range of the plain spelling lies in the source. It covers whole characters, with
     /// the marks and invisible characters that follow them.
     pub(crate) fn source(&self, start: usize, end: usize) -> (usize, usize) {
         let Some(origin) = &self.origin else {
             return (start, end);
         };
-        let first = origin[start];
+        let first = self.with_marks_before(origin, start);
         if end <= start {
             return (first, first);
         }

@@ -179,8 +179,7 @@ impl Finder<'_> {
         for _ in 0..4 {
             let lexeme = &self.lexemes[part];
             let guessed = self.marks[part].is_some_and(|m| m.certainty == Certainty::Guessed);
-            let unknown =
-                (guessed || lexeme.case == Case::Lower) && !lexeme.word.is(SAFE | GIVEN | SURNAME);
+            let unknown = !lexeme.word.is(SAFE | GIVEN | SURNAME);
             if lexeme.foreign
                 || unknown && lexeme.is_word() && lexeme.len() > 1
                 || lexeme.is_word() && lexeme.case == Case::Lower && guessed && lexeme.len() > 2

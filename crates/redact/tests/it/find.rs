@@ -137,3 +137,101 @@ fn takes_the_entitys_own_patterns_and_refuses_broken_ones() {
     assert!(error.to_string().contains("pattern 1"), "{error}");
     assert!(!error.hint().is_empty());
 }
+
+#[test]
+fn takes_addresses_of_many_countries_whole() {
+    for (text, left) in [
+        (
+            "lives at 99 đường số 6 phường Diên Hồng Thành phố Hà Nội.",
+            "lives at",
+        ),
+        (
+            "Home address - Şəmkir ray., Uzunoba k., OKTAY KƏRİMOV küç., b. 8, m. 6\n",
+            "Home address",
+        ),
+        (
+            "Deliver to Favela Luiz, 58\nSanto Agostinho\n09525-087 Melo da Praia / AL\n",
+            "Deliver to",
+        ),
+        ("Residence: Petőfi sándor út 75.", "Residence"),
+        (
+            "lives at 8725 rang Lussier\nL' Robert, BC G7L 1S2\n",
+            "lives at",
+        ),
+        ("visited at Diagonal 4 N° 219, Mendoza", "visited at"),
+        ("Deliver to PO Box 63\nSharonmouth 5117\n", "Deliver to"),
+        ("Street: H.No. 425, Uppal Path\n", "Street"),
+        ("lives at 1/F, 117 Tai Po Road, Sha Tin.", "lives at"),
+        (
+            "lives at zh.k. Mladost 5, bl. 50, vh. A, ap. 5, 4051 Plovdiv.",
+            "lives at",
+        ),
+    ] {
+        assert_eq!(words_left(text), left, "{text}");
+    }
+}
+
+#[test]
+fn takes_names_that_are_words_by_their_place() {
+    for (text, name) in [
+        ("Radiology: Miller, Sandy. Lungs clear.", "Miller Sandy"),
+        ("Ortho consulted. Walker to review.", "Walker"),
+        ("Patient Cannon was seen.", "Cannon"),
+        ("Surgeon: A. Barman\n", "Barman"),
+        ("Thanks for seeing RAY HALL today.", "RAY HALL"),
+        ("Next of kin: noah cook\n", "noah cook"),
+        ("Caller: Rik van den Oever\n", "Rik van den Oever"),
+    ] {
+        let left = words_left(text);
+        for word in name.split(' ') {
+            assert!(
+                !left.split(' ').any(|kept| kept == word),
+                "{word} of {text}: {left}"
+            );
+        }
+    }
+}
+
+#[test]
+fn finds_cells_beside_identifiers_in_arrays() {
+    let document =
+        r#"{"people": ["Okonkwo Ada", "Pole Edmunds"], "labs": ["sodium", "potassium"]}"#;
+    let redactor = Redactor::build(&RedactorSpec::default()).unwrap();
+    let json = redactor.redact_json(document, &mut MemoryVault::new()).json;
+    assert!(
+        !json.contains("Pole") && !json.contains("Edmunds"),
+        "{json}"
+    );
+    assert!(
+        json.contains("sodium") && json.contains("potassium"),
+        "{json}"
+    );
+}
+
+#[test]
+fn takes_ages_over_89_without_the_word_old() {
+    for text in [
+        "Amsel Vogt, 93 years, from home",
+        "died at 97 in peace",
+        "aged 91, alone",
+    ] {
+        let left = words_left(text);
+        assert!(!left.contains(['9']), "{left}");
+    }
+    assert!(words_left("for 95 years").contains("95"));
+}
+
+/// The words of a text that stay.
+fn words_left(text: &str) -> String {
+    let redactor = Redactor::build(&RedactorSpec::default()).unwrap();
+    let redacted = redactor.redact_text(text, &mut MemoryVault::new());
+    let mut left = text.to_owned();
+    for finding in redacted.findings.iter().rev() {
+        left.replace_range(finding.start..finding.end, " ");
+    }
+    let words = left.split(|c: char| !c.is_alphanumeric());
+    words
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
