@@ -8,6 +8,7 @@ mod entry;
 mod load;
 mod problem;
 mod resolve;
+mod secrets;
 mod source;
 
 use std::time::Duration;

@@ -16,6 +16,7 @@ use bytes::Bytes;
 use legation_core::{EntityId, EntityLabels, SharedClock};
 use legation_keystore::Keystore;
 use legation_policy::governance::{Governance, RedactionPlan};
+use legation_policy::registry::ReasonCode;
 use legation_redact::{Class, MemoryVault, Redactor, RedactorSpec, RosterEntry};
 use legation_store::Store;
 use legation_wire::json::{Limits, Raw};
@@ -192,6 +193,16 @@ impl RedactionError {
             Self::Residual => "redaction.residual_risk",
             Self::Broken => "redaction.broken",
             Self::Address => "redaction.address",
+        }
+    }
+
+    /// The reason as a word that programs compare.
+    pub(crate) fn code(self) -> ReasonCode {
+        match self {
+            Self::Residual => ReasonCode::ResidualRisk,
+            Self::NoRedactor | Self::Vault | Self::Broken | Self::Address => {
+                ReasonCode::UnredactedPhi
+            }
         }
     }
 

@@ -198,7 +198,7 @@ impl Refusal {
             Self::Denied(denied) => denied.reason_code,
             Self::Unapproved(unapproved) => unapproved.reason_code(),
             Self::Withheld(withheld) => withheld.code,
-            Self::NotRedacted(_) => ReasonCode::UnredactedPhi,
+            Self::NotRedacted(stopped) => stopped.error.code(),
             Self::NoLabels(_) => ReasonCode::MissingEntityOrProvenance,
             Self::NotRecorded(_) => ReasonCode::LedgerUnavailable,
         }

@@ -254,6 +254,21 @@ pub enum EventField {
     Source,
 }
 
+// === impl ReasonCode ===
+
+impl ReasonCode {
+    /// Why nothing gives this reason yet; `None` for what something does.
+    pub fn is_for_later(self) -> Option<&'static str> {
+        match self {
+            Self::NotAuthenticated => Some("accounts sign in where their services are reached"),
+            Self::RecipientNotCleared => {
+                Some("a message is judged by its recipients where one is sent")
+            }
+            _ => None,
+        }
+    }
+}
+
 // === impl EventField ===
 
 impl EventField {

@@ -84,7 +84,7 @@ pub enum ResolveError {
 }
 
 /// Carries what an error has to name.
-struct Resolver<'a> {
+pub(super) struct Resolver<'a> {
     server: &'a ServerName,
     environment: &'a Environment,
     env_mode: EnvMode,
@@ -109,11 +109,7 @@ impl ServerSpec {
         environment: &Environment,
         env_mode: EnvMode,
     ) -> Result<Resolved, ResolveError> {
-        let resolver = Resolver {
-            server: &self.name,
-            environment,
-            env_mode: self.env_mode.unwrap_or(env_mode),
-        };
+        let resolver = Resolver::new(self, environment, env_mode);
         match &self.transport {
             Transport::Stdio {
                 command,
@@ -130,7 +126,19 @@ impl ServerSpec {
 
 // === impl Resolver ===
 
-impl Resolver<'_> {
+impl<'a> Resolver<'a> {
+    pub(super) fn new(
+        spec: &'a ServerSpec,
+        environment: &'a Environment,
+        env_mode: EnvMode,
+    ) -> Self {
+        Self {
+            server: &spec.name,
+            environment,
+            env_mode: spec.env_mode.unwrap_or(env_mode),
+        }
+    }
+
     fn stdio(
         &self,
         source: &Source,
@@ -174,7 +182,11 @@ impl Resolver<'_> {
         })
     }
 
-    fn env_value(&self, name: &str, value: &SecretTemplate) -> Result<String, ResolveError> {
+    pub(super) fn env_value(
+        &self,
+        name: &str,
+        value: &SecretTemplate,
+    ) -> Result<String, ResolveError> {
         let field = || format!("env.{name}");
         match self.env_mode {
             EnvMode::Direct => expand(value.reveal(), |name| {

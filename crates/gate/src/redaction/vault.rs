@@ -128,7 +128,9 @@ impl Vaults {
                 expired = true;
                 continue;
             }
-            let beside = beside(entity, conversation, &row.token);
+            // Two conversations may draw the same token; their rows differ.
+            let token = row.token.split(' ').next().unwrap_or_default().to_owned();
+            let beside = beside(entity, conversation, &token);
             // What another key sealed, or somebody moved here, stands for nothing.
             let Ok(value) = key.open(&beside, &row.sealed) else {
                 continue;
@@ -138,7 +140,7 @@ impl Vaults {
             };
             good_until_ms = good_until_ms.min(row.expires_ms);
             opened.push(VaultRow {
-                token: row.token,
+                token,
                 value: value.to_owned(),
             });
         }
@@ -197,7 +199,7 @@ impl Held {
             Ok(legation_store::VaultRow {
                 entity: self.entity.as_str().to_owned(),
                 conversation: self.conversation.to_string(),
-                token: row.token.clone(),
+                token: format!("{} {}", row.token, self.conversation),
                 sealed: sealed.map_err(|error| failed(&error))?,
                 created_ms: now_ms,
                 expires_ms: now_ms.saturating_add(TTL_MS),

@@ -74,7 +74,7 @@ impl Redacting<'_> {
     fn withheld(&self, error: RedactionError) -> Refusal {
         Refusal::Withheld(Withheld {
             action: self.action(),
-            code: ReasonCode::UnredactedPhi,
+            code: error.code(),
             rule: error.rule(),
             reason: error.reason(),
         })

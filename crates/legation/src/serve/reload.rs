@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use legation_config::environment::Environment;
+use legation_config::servers::EnvMode;
 use legation_config::{ServerSpec, clients, governance, servers, watch};
 use legation_core::Home;
 use legation_filter::{FilterMapping, SecretMasker};
@@ -28,8 +29,12 @@ pub(crate) async fn everything(hub: &Arc<Inner>) {
     let mut problems = Vec::new();
     problems.extend(hub.keys.reload(&hub.home));
     hub.gate.set_clients(hub.keys.known(hub.no_auth));
+    let mut env_mode = EnvMode::Direct;
     match hub.settings() {
-        Ok(settings) => hub.host.set_views(settings.views),
+        Ok(settings) => {
+            env_mode = settings.env_value_mode;
+            hub.host.set_views(settings.views);
+        }
         Err(problem) => problems.push(problem),
     }
     let mut user = servers::user(&hub.home);
@@ -57,7 +62,7 @@ pub(crate) async fn everything(hub: &Arc<Inner>) {
     problems.extend(wrong);
     events::governed(hub, &rules);
     hub.gate.set_rules(rules);
-    let (cleaning, wrong) = cleaning(&hub.home, &loaded.servers);
+    let (cleaning, wrong) = cleaning(hub, &loaded.servers, env_mode);
     hub.gate.set_cleaning(cleaning);
     problems.extend(wrong);
     for problem in &problems {
@@ -68,7 +73,7 @@ pub(crate) async fn everything(hub: &Arc<Inner>) {
 }
 
 /// What results may carry, and which servers' filters make no sense.
-fn cleaning(home: &Home, servers: &[ServerSpec]) -> (Cleaning, Vec<String>) {
+fn cleaning(hub: &Inner, servers: &[ServerSpec], env_mode: EnvMode) -> (Cleaning, Vec<String>) {
     let mut wrong = Vec::new();
     let mut mappings = Vec::new();
     for server in servers {
@@ -86,7 +91,11 @@ fn cleaning(home: &Home, servers: &[ServerSpec]) -> (Cleaning, Vec<String>) {
     }
     // Of its clients' tokens the hub knows only hashes. That the owner's cannot
     // be read is told with the other credentials.
-    let own: Vec<_> = clients::owner_token(home).into_iter().collect();
+    let mut own: Vec<_> = clients::owner_token(&hub.home).into_iter().collect();
+    // Each server is given its own, and prints them where another's may be read.
+    for server in servers {
+        own.extend(server.secrets(&hub.environment, env_mode));
+    }
     let masker = SecretMasker::new(&own);
     (Cleaning::new(masker, mappings), wrong)
 }

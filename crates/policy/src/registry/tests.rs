@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{EventName, ReasonCode};
+use super::{EventName, Producer, ReasonCode};
 
 fn check(codes: &[&'static str]) {
     let distinct: BTreeSet<&str> = codes.iter().copied().collect();
@@ -82,4 +82,50 @@ fn every_event_says_what_came_of_it_and_when() {
     assert!(of(EventName::McpToolCall).contains(&"execution_time_ms"));
     assert!(of(EventName::McpToolCall).contains(&"provider_used"));
     assert!(of(EventName::CopilotWebhookRequest).contains(&"user_github_login"));
+}
+
+/// Every code is given by something, or says why nothing gives it yet: a reason
+/// that stands in the sources of no crate is one that nobody will ever see.
+#[test]
+fn every_reason_is_given_somewhere_or_says_why_not() {
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut sources = String::new();
+    for part in ["policy", "gate", "front", "legation"] {
+        read(&crates.join(part).join("src"), &mut sources);
+    }
+    for reason in ReasonCode::ALL {
+        let given = sources.contains(&format!("ReasonCode::{reason:?}"));
+        match reason.is_for_later() {
+            None => assert!(given, "{reason} is given by nothing"),
+            Some(why) => assert!(!given && !why.is_empty(), "{reason} is given"),
+        }
+    }
+    for event in EventName::ALL {
+        let given = sources.contains(&format!("EventName::{event:?}"));
+        match event.producer() {
+            Producer::Later(why) => assert!(!given && !why.is_empty(), "{event} is recorded"),
+            Producer::Gate | Producer::Hub | Producer::Decision => {
+                assert!(given, "{event} is recorded by nothing");
+            }
+        }
+    }
+}
+
+/// All sources below a folder but the registry's and tests.
+fn read(folder: &std::path::Path, sources: &mut String) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
+        if name.starts_with("tests") || name.starts_with("registry") || name == "hipaa.rs" {
+            continue;
+        }
+        if path.is_dir() {
+            read(&path, sources);
+        } else if name.ends_with(".rs") {
+            sources.push_str(&std::fs::read_to_string(&path).expect("a source"));
+        }
+    }
 }

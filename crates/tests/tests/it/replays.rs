@@ -1,8 +1,14 @@
-//! Rows of approvals that somebody who owns the database put back as they were.
+//! Rows of approvals that somebody who owns the database put back as they were,
+//! and what is on record beside calls.
 
-use legation_tests::harness::hub::Hub;
-use legation_tests::harness::peer::PeerEra;
-use legation_tests::harness::process::command;
+use std::time::Duration;
+
+use legation_tests::fixture::Era;
+use legation_tests::harness::governance::lay_over;
+use legation_tests::harness::hub::{Hub, HubOptions};
+use legation_tests::harness::peer::{PeerEra, friendly};
+use legation_tests::harness::process::{command, until};
+use legation_tests::harness::servers::stdio_entry;
 use serde_json::{Value, json};
 
 use crate::business::{Business, code};
@@ -74,6 +80,80 @@ async fn a_used_approval_that_is_put_back_is_refused_and_told_of() -> anyhow::Re
     let said = records.to_string();
     for event in ["APPROVAL_REQUESTED", "APPROVAL_GRANTED", "APPROVAL_VOIDED"] {
         assert!(said.contains(event), "{event}: {said}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_happens_beside_calls_is_on_record() -> anyhow::Result<()> {
+    let business = Business::start().await?;
+    let hub = &business.hub;
+    let rules = hub.home().join("governance/permissions.toml");
+    lay_over(&rules, &json!("# another state of the rules\n"))?;
+    // A server that changes what it offers.
+    business
+        .redefine("harbor-mail", "free", "Does something else")
+        .await?;
+    for arguments in [
+        &["mcp", "reload"][..],
+        &["approvals", "--reset-labels", "claude"],
+        &[
+            "audit", "shred", "--entity", "harbor", "--before", "2999-01", "--yes",
+        ],
+    ] {
+        let (done, out, complaint) = hub.run(arguments).await?;
+        anyhow::ensure!(done == 0, "{arguments:?}: {out}{complaint}");
+    }
+    for event in [
+        "DEFINITION_SEEN",
+        "DEFINITION_CHANGED",
+        "GOVERNANCE_CHANGED",
+        "LABELS_CLEARED",
+    ] {
+        until(event, Duration::from_secs(20), async || {
+            let query = ["audit", "query", "--json", "--topic", event];
+            let Ok((0, out, _)) = hub.run(&query).await else {
+                return false;
+            };
+            let found: Value = serde_json::from_str(&out).unwrap_or_default();
+            let record = &found["records"][0]["record"];
+            record["event"] == event && record["governance_result"].is_string()
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+/// A value that a server is given as a secret does not come back out of it.
+#[tokio::test]
+async fn what_a_server_is_given_as_a_secret_is_masked_in_its_results() -> anyhow::Result<()> {
+    const SECRET: &str = "opensesame-and-more";
+    let mut entry = stdio_entry(Era::Both, "shared")?;
+    entry["env"] = json!({"API_TOKEN": SECRET, "FOLDER": "plain-and-more"});
+    let servers = json!({"fixture": entry});
+    let hub = Hub::start(HubOptions {
+        servers,
+        ..HubOptions::default()
+    })
+    .await?;
+    let peer = hub.http(PeerEra::Modern, json!({}), friendly()).await?;
+    hub.wait_for_tool(&peer, "fixture-echo").await?;
+    let said = json!({"a": format!("it is {SECRET}"), "b": "plain-and-more"});
+    let answer = peer.call("fixture-echo", said).await?;
+    assert!(!answer.text.contains(SECRET), "{}", answer.text);
+    assert!(
+        answer.text.contains("[masked: own-secret]"),
+        "{}",
+        answer.text
+    );
+    assert!(answer.text.contains("plain-and-more"), "{}", answer.text);
+    let log = std::fs::read_dir(hub.home())?;
+    for file in log.filter_map(Result::ok) {
+        let path = file.path();
+        if path.extension().is_some_and(|kind| kind == "log") {
+            let text = std::fs::read_to_string(&path)?;
+            assert!(!text.contains(SECRET), "{}", path.display());
+        }
     }
     Ok(())
 }

@@ -178,7 +178,16 @@ fn values_are_sealed_on_disk_and_gone_with_their_key() {
     let (_, token) = bench.record("a").expect("a result");
     let home = Home::at(bench._dir.path());
     let rows = bench.store.vault_list("meadow", "a").expect("rows");
-    assert!(rows.iter().any(|row| row.token == token), "{rows:?}");
+    let named = format!("{token} a");
+    assert!(rows.iter().any(|row| row.token == named), "{rows:?}");
+    // The same token drawn in another conversation is another row.
+    let twin = legation_store::VaultRow {
+        conversation: "b".to_owned(),
+        token: format!("{token} b"),
+        ..rows[0].clone()
+    };
+    bench.store.vault_put(&[twin]).expect("kept");
+    assert_eq!(bench.store.vault_list("meadow", "a").expect("rows"), rows);
     for file in std::fs::read_dir(bench._dir.path()).expect("a folder") {
         let path = file.expect("a file").path();
         if path.is_file() {

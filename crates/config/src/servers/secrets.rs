@@ -1,0 +1,111 @@
+//! What of a server's configuration must not come back in its results.
+//!
+//! A server prints what it was started with sooner or later. Not every value is a
+//! secret, and masking a folder's name wherever it stands would make results
+//! useless; so a value counts as one by the name it stands under, or because it
+//! looks drawn at random.
+
+use std::borrow::Cow;
+
+use legation_core::Secret;
+
+use super::resolve::Resolver;
+use super::{EnvMode, ServerSpec, Transport};
+use crate::environment::{Environment, expand};
+
+/// Shortest value that is masked: a shorter one is part of any text.
+const SHORTEST: usize = 8;
+/// Shortest value that can look drawn at random.
+const RANDOM: usize = 20;
+/// Parts of names under which secrets stand.
+const NAMES: [&str; 12] = [
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "passphrase",
+    "key",
+    "auth",
+    "credential",
+    "cookie",
+    "session",
+    "dsn",
+    "pat",
+];
+
+impl ServerSpec {
+    /// The secrets that its program or endpoint is given, with the references in
+    /// them followed. What cannot be followed is left out: the server does not
+    /// start then.
+    #[must_use]
+    pub fn secrets(&self, environment: &Environment, env_mode: EnvMode) -> Vec<Secret> {
+        let resolver = Resolver::new(self, environment, env_mode);
+        let mut found = Vec::new();
+        match &self.transport {
+            Transport::Stdio { env, .. } => {
+                for (name, value) in env {
+                    if let Ok(value) = resolver.env_value(name, value) {
+                        add(name, &value, &mut found);
+                    }
+                }
+            }
+            Transport::Http { url, headers } => {
+                let lookup = |name: &str| environment.get(name).map(Cow::Borrowed);
+                if let Ok(url) = expand(url.as_str(), lookup) {
+                    add("url", &url, &mut found);
+                }
+                for (name, value) in headers {
+                    if let Ok(value) = expand(value.reveal(), lookup) {
+                        add(name, &value, &mut found);
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+fn add(name: &str, value: &str, found: &mut Vec<Secret>) {
+    // `scheme://user:password@host`
+    let password = value
+        .split_once("://")
+        .and_then(|(_, rest)| rest.split('/').next()?.rsplit_once('@'))
+        .and_then(|(user, _)| user.split_once(':'))
+        .map(|(_, password)| password);
+    // `Bearer …`, `Basic …`
+    let word = value.rsplit_once(' ').map(|(_, word)| word);
+    let whole = (is_named(name) || is_random(value)).then_some(value);
+    let parts = [whole, password, word.filter(|_| is_named(name))];
+    for part in parts.into_iter().flatten() {
+        if part.len() >= SHORTEST {
+            found.push(Secret::new(part));
+        }
+    }
+}
+
+fn is_named(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let mut words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
+    words.any(|word| {
+        NAMES
+            .iter()
+            .any(|secret| word == *secret || long(secret) && word.ends_with(secret))
+    })
+}
+
+/// Whether a word says it even at the end of another (`apikey`, `authtoken`).
+fn long(word: &str) -> bool {
+    word.len() > 2 && word != "pat" && word != "dsn"
+}
+
+fn is_random(value: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_=+.~".contains(&byte);
+    value.len() >= RANDOM
+        && value.bytes().all(plain)
+        && value.bytes().any(|byte| byte.is_ascii_digit())
+        && value.bytes().any(|byte| byte.is_ascii_lowercase())
+        && value.bytes().filter(u8::is_ascii_digit).count() * 8 >= value.len()
+}
+
+#[cfg(test)]
+mod tests;
