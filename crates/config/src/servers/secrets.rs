@@ -18,7 +18,7 @@ const SHORTEST: usize = 8;
 /// Shortest value that can look drawn at random.
 const RANDOM: usize = 20;
 /// Parts of names under which secrets stand.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "token",
     "secret",
     "password",
@@ -26,6 +26,7 @@ const NAMES: [&str; 12] = [
     "passphrase",
     "key",
     "auth",
+    "authorization",
     "credential",
     "cookie",
     "session",
