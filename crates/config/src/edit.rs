@@ -280,7 +280,7 @@ impl EditError {
             Self::Exists { name } => {
                 format!("Choose another name, or remove it first: legation mcp remove {name}")
             }
-            Self::Unknown { .. } => "`legation mcp list` names the servers.".to_owned(),
+            Self::Unknown { .. } => "`legation mcp list` names the servers".to_owned(),
             Self::Invalid { advice, .. } => advice.clone(),
             Self::Write(error) => format!("Check that you may write {}.", error.path.display()),
             Self::NothingToUndo { .. } => {

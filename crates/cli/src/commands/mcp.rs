@@ -8,6 +8,8 @@ mod logs;
 mod reload;
 mod remove;
 mod review;
+#[cfg(test)]
+mod sample;
 mod show;
 mod switch;
 mod tools;
@@ -38,7 +40,8 @@ pub enum McpCommand {
 Examples:
   legation mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes
   legation mcp add time -- uvx mcp-server-time
-  legation mcp add issues --url https://example.com/mcp --header 'Authorization=Bearer ${ISSUES_TOKEN}'")]
+  legation mcp add issues --url https://example.com/mcp \\
+    --header 'Authorization=Bearer ${ISSUES_TOKEN}'")]
     Add(Box<add::AddArgs>),
     /// Remove a server from mcp.json.
     Remove(remove::RemoveArgs),

@@ -90,13 +90,13 @@ fn plan(context: &Context, install: bool, program: &str, dry_run: bool) -> Resul
     })?;
     let data = context.home.root().display().to_string();
     // Service managers start with a short PATH, on which `npx` and `uvx` often are not.
-    let path = context.environment.get("PATH").unwrap_or_default();
+    let path = once_each(context.environment.get("PATH").unwrap_or_default());
     let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let plan = match manager() {
         Manager::Systemd => Plan {
             manager: "systemd",
             file: Some(home.join(".config/systemd/user/legation.service")),
-            text: install.then(|| systemd_unit(program, &data, path)),
+            text: install.then(|| systemd_unit(program, &data, &path)),
             commands: if install {
                 vec![
                     words("systemctl --user daemon-reload"),
@@ -114,7 +114,7 @@ fn plan(context: &Context, install: bool, program: &str, dry_run: bool) -> Resul
             let command = ["launchctl", verb, "-w", &file.display().to_string()];
             Plan {
                 manager: "launchd",
-                text: install.then(|| launchd_plist(program, &data, path)),
+                text: install.then(|| launchd_plist(program, &data, &path)),
                 commands: vec![command.iter().map(|word| (*word).to_owned()).collect()],
                 file: Some(file),
                 dry_run,
@@ -141,6 +141,17 @@ fn plan(context: &Context, install: bool, program: &str, dry_run: bool) -> Resul
         }
     };
     Ok(plan)
+}
+
+/// A search path without the folders it names again.
+fn once_each(path: &str) -> String {
+    let mut folders: Vec<&str> = Vec::new();
+    for folder in path.split(':') {
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+    folders.join(":")
 }
 
 fn systemd_unit(program: &str, data: &str, path: &str) -> String {

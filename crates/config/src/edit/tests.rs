@@ -360,8 +360,8 @@ fn what_cannot_be_done_changes_nothing() {
     }
     expect![[r#"
         there is a server one already, nothing was changed -> Choose another name, or remove it first: legation mcp remove one
-        there is no server gone, nothing was changed -> `legation mcp list` names the servers.
-        there is no server gone, nothing was changed -> `legation mcp list` names the servers.
+        there is no server gone, nothing was changed -> `legation mcp list` names the servers
+        there is no server gone, nothing was changed -> `legation mcp list` names the servers
         the new entry cannot be used, nothing was changed: command is a number, not a text -> Put it in quotes.
         the new entry cannot be used, nothing was changed: line 1, column 26: the key "command" is there twice -> The file is plain JSON: no comments, no comma after the last entry, no key twice.
         the new entry cannot be used, nothing was changed: the entry is a list, not an object -> Write {"command": …} or {"type": "http", "url": …}.

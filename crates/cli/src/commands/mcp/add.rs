@@ -12,6 +12,7 @@ use legation_core::ServerName;
 use serde::Serialize;
 
 use crate::commands::hub;
+use crate::table::{counted, printable};
 use crate::{CliError, Context, Exit};
 
 /// Arguments of `legation mcp add`.
@@ -293,15 +294,20 @@ fn render(added: &Added) -> String {
     };
     let mut text = format!("{} {verb} to {}\n", added.name, added.file);
     for warning in &added.warnings {
-        text.push_str(&format!("warning: {}\n", crate::table::printable(warning)));
+        text.push_str(&format!("warning: {}\n", printable(warning)));
     }
     match &added.server {
+        Some(Server {
+            reason: Some(reason),
+            status,
+            ..
+        }) => text.push_str(&format!("{status}: {}\n", printable(reason))),
         Some(server) => text.push_str(&format!(
-            "{}: {} tools, {} resources, {} prompts\n",
+            "{}: {}, {}, {}\n",
             server.status,
-            server.tools,
-            server.resources + server.templates,
-            server.prompts
+            counted(server.tools, "tool"),
+            counted(server.resources + server.templates, "resource"),
+            counted(server.prompts, "prompt")
         )),
         None if !added.dry_run => {
             text.push_str("not connected yet: it is when a hub runs, see `legation mcp list`\n");

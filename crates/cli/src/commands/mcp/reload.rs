@@ -19,7 +19,7 @@ pub(crate) fn cmd_reload(context: &Context, args: ReloadArgs) -> Result<(), CliE
         name: args.name,
         workspace: workspace(),
     })?;
-    context
-        .output
-        .result(&answer, |_| "reloading; see `legation mcp list`".to_owned())
+    context.output.result(&answer, |_| {
+        "stopped and started again; `legation mcp list` shows how far it is".to_owned()
+    })
 }

@@ -4,7 +4,7 @@ use clap::Args;
 use legation_api::mcp::{Show, ShowAnswer};
 
 use crate::commands::{running_hub, workspace};
-use crate::table::printable;
+use crate::table::{counted, printable};
 use crate::{CliError, Context};
 
 /// Arguments of `legation mcp show`.
@@ -28,6 +28,9 @@ fn render(answer: &ShowAnswer) -> String {
     let mut lines = vec![
         ("name", server.label.clone()),
         ("status", server.status.clone()),
+    ];
+    lines.extend(server.reason.clone().map(|reason| ("reason", reason)));
+    lines.extend([
         (
             "transport",
             format!("{} {}", server.transport, server.target),
@@ -39,17 +42,19 @@ fn render(answer: &ShowAnswer) -> String {
         ("source", server.source.clone()),
         (
             "offers",
-            format!(
-                "{} tools, {} resources, {} templates, {} prompts",
-                server.tools, server.resources, server.templates, server.prompts
-            ),
+            [
+                counted(server.tools, "tool"),
+                counted(server.resources, "resource"),
+                counted(server.templates, "template"),
+                counted(server.prompts, "prompt"),
+            ]
+            .join(", "),
         ),
         ("calls", format!("{} under way", server.calls)),
         ("restarts", server.restarts.to_string()),
-    ];
+    ]);
     let optional = [
         ("title", server.display_name.clone()),
-        ("reason", server.reason.clone()),
         // The usual hint is to use this very command.
         (
             "hint",
