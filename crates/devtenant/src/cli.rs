@@ -14,10 +14,6 @@ use crate::ctl::{self, CtlArgs};
 use crate::say::say;
 use crate::server::{Options, Server};
 
-/// A stand-in for Entra ID and Microsoft Graph on loopback
-///
-/// Microsoft's own client libraries work against it; nothing reaches Microsoft. See `ctl --help`
-/// for acting as the human and ordering faults.
 #[derive(Debug, Clone, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 struct Args {
@@ -43,7 +39,10 @@ enum Command {
     Ctl(CtlArgs),
 }
 
-/// The program's own command line; as a command of another program it has another name.
+/// Stand in for Entra ID and Microsoft Graph on loopback
+///
+/// Microsoft's own client libraries work against it; nothing reaches Microsoft. See `ctl --help`
+/// for acting as the human and ordering faults.
 #[derive(Debug, Parser)]
 #[command(name = "legation-devtenant", version)]
 struct Program {

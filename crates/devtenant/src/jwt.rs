@@ -14,7 +14,7 @@ use crate::certs::Signer;
 use crate::web::{base64_any, base64_std, base64_url};
 
 /// A token in three parts, not yet checked.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Parsed {
     pub(crate) header: Value,
     pub(crate) claims: Value,

@@ -49,7 +49,6 @@ pub struct Server {
 }
 
 /// What every request needs.
-#[derive(Debug)]
 pub(crate) struct Shared {
     world: Mutex<World>,
     report: Mutex<Report>,
@@ -222,6 +221,14 @@ impl Shared {
             self.changed.notify_one();
             self.noticed.notify_one();
         }
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared")
+            .field("state_file", &self.state_file)
+            .finish_non_exhaustive()
     }
 }
 

@@ -29,7 +29,7 @@ use self::session::{DeviceCode, RefreshToken};
 use self::subscription::{Notice, Subscription};
 
 /// All tenants.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct World {
     pub(crate) tenants: Vec<Tenant>,
     pub(crate) device_codes: Vec<DeviceCode>,
@@ -49,7 +49,7 @@ pub(crate) struct World {
 }
 
 /// One tenant.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Tenant {
     pub(crate) id: String,
     /// A short name for files and commands.
@@ -93,8 +93,9 @@ pub(crate) struct Tenant {
     pub(crate) handed_out: HandedOut,
 }
 
-/// What a tenant's environment file names.
-#[derive(Debug, Serialize, Deserialize)]
+/// What a tenant's environment file names. Like everything that holds a secret in clear it cannot
+/// be printed.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct HandedOut {
     pub(crate) client: AppId,
     pub(crate) api: AppId,

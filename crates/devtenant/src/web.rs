@@ -9,8 +9,8 @@ use bytes::Bytes;
 use http::{HeaderMap, Method};
 use serde_json::Value;
 
-/// One request, whole.
-#[derive(Debug, Clone)]
+/// One request, whole. It holds whatever secrets a client sends, so it cannot be printed.
+#[derive(Clone)]
 pub(crate) struct Ask {
     pub(crate) method: Method,
     /// `https://host[:port]` as the client wrote it: links in answers begin with it.
@@ -25,11 +25,11 @@ pub(crate) struct Ask {
 }
 
 /// Names and values of a query or a form, in order.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Pairs(pub(crate) Vec<(String, String)>);
 
 /// One answer, whole.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, String)>,

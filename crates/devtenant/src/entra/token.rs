@@ -45,7 +45,6 @@ pub(crate) enum Subject<'a> {
 }
 
 /// A new access token.
-#[derive(Debug)]
 pub(crate) struct Issued {
     pub(crate) token: String,
     pub(crate) expires_s: i64,

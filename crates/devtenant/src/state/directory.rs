@@ -63,7 +63,7 @@ guid_id! {
 }
 
 /// An application, or a blueprint of agent identities, which is a kind of application.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct App {
     pub(crate) id: ObjectId,
     pub(crate) app_id: AppId,
@@ -95,7 +95,7 @@ pub(crate) struct Scope {
 }
 
 /// A password of an application.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct SecretCredential {
     pub(crate) key_id: String,
     pub(crate) name: Option<String>,

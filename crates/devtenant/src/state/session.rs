@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::directory::{AppId, ObjectId};
 
 /// A device code and what became of it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct DeviceCode {
     pub(crate) device_code: String,
     pub(crate) user_code: String,
@@ -31,7 +31,7 @@ pub(crate) enum CodeState {
 }
 
 /// A refresh token.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct RefreshToken {
     pub(crate) token: String,
     pub(crate) tenant: String,
