@@ -196,7 +196,7 @@ fn takes_names_that_are_words_by_their_place() {
 fn finds_cells_beside_identifiers_in_arrays() {
     let document =
         r#"{"people": ["Okonkwo Ada", "Pole Edmunds"], "labs": ["sodium", "potassium"]}"#;
-    let redactor = Redactor::build(&RedactorSpec::default()).unwrap();
+    let redactor = Redactor::build(&RedactorSpec::default()).expect("nothing to refuse");
     let json = redactor.redact_json(document, &mut MemoryVault::new()).json;
     assert!(
         !json.contains("Pole") && !json.contains("Edmunds"),
@@ -223,7 +223,7 @@ fn takes_ages_over_89_without_the_word_old() {
 
 /// The words of a text that stay.
 fn words_left(text: &str) -> String {
-    let redactor = Redactor::build(&RedactorSpec::default()).unwrap();
+    let redactor = Redactor::build(&RedactorSpec::default()).expect("nothing to refuse");
     let redacted = redactor.redact_text(text, &mut MemoryVault::new());
     let mut left = text.to_owned();
     for finding in redacted.findings.iter().rev() {
