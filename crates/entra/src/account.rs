@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use legation_core::{EntityId, OpContext, Secret, SharedClock, TaskSet};
+use legation_core::{EntityId, OpContext, Secret, SharedClock, TaskSet, Wall};
 use legation_keystore::SecretStore;
 
 use crate::broker::{
@@ -235,6 +235,16 @@ impl Account {
                 source: crate::broker::BrokerError::Task,
             }),
         }
+    }
+
+    /// Makes sure that whoever acts has a token that is good for some minutes,
+    /// and says until when it is. Where one is at hand nobody is asked.
+    ///
+    /// # Errors
+    /// See [`SignInError`], which others may share.
+    pub async fn ready(&self, ctx: &OpContext) -> Result<Wall, Arc<SignInError>> {
+        let token = self.token(ctx, &self.graph_key()).await?;
+        Ok(token.expires())
     }
 
     /// A token, new if need be.

@@ -21,8 +21,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use http_body_util::{BodyExt as _, Full};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use legation_core::{OpContext, SharedClock, TaskSet, Wall};
+use zeroize::Zeroizing;
 
 pub use error::HttpError;
 pub use retry::Repeat;
@@ -264,9 +265,12 @@ impl fmt::Debug for Http {
     }
 }
 
+/// Reads an answer, which may hold a token: wiped when it was read, copies made
+/// on the way included.
 async fn read(body: Incoming, most: usize) -> Result<Bytes, HttpError> {
     let mut body = body;
-    let mut all = Vec::new();
+    let told = usize::try_from(body.size_hint().lower()).unwrap_or(0);
+    let mut all = Zeroizing::new(Vec::with_capacity(told.min(most)));
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|source| HttpError::Broken {
             source: Box::new(source),
@@ -274,12 +278,18 @@ async fn read(body: Incoming, most: usize) -> Result<Bytes, HttpError> {
         let Ok(data) = frame.into_data() else {
             continue;
         };
-        if all.len() + data.len() > most {
+        let needed = all.len() + data.len();
+        if needed > most {
             return Err(HttpError::TooLarge { most });
+        }
+        if all.capacity() < needed {
+            let mut wider = Vec::with_capacity(needed.max(2 * all.capacity()));
+            wider.extend_from_slice(&all);
+            all = Zeroizing::new(wider);
         }
         all.extend_from_slice(&data);
     }
-    Ok(all.into())
+    Ok(Bytes::from_owner(all))
 }
 
 // === impl Request ===

@@ -9,6 +9,7 @@ mod changes;
 mod decisions;
 mod footprint;
 pub(crate) mod hub;
+mod identity;
 pub(crate) mod programs;
 mod redaction;
 pub(crate) mod table;
@@ -41,7 +42,7 @@ pub(crate) struct Args {
     #[arg(long)]
     strict: bool,
     /// Only the sections whose name contains this: calls, decisions, footprint,
-    /// starts, listing, peers, redaction.
+    /// starts, listing, peers, redaction, identity.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
     /// Use the programs of this folder instead of building them.
@@ -90,6 +91,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         decisions::measure(args.quick, &mut table).context("decisions")?;
         return shown(args, &table);
     }
+    if only("identity") {
+        identity::measure(args.quick, &mut table).context("identity")?;
+        return shown(args, &table);
+    }
     let programs = match &args.programs {
         Some(folder) => Programs::in_folder(folder)?,
         None => Programs::build()?,
@@ -115,6 +120,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     if wanted("redaction") {
         redaction::measure(args.quick, &mut table).context("redaction")?;
+    }
+    if wanted("identity") {
+        identity::measure(args.quick, &mut table).context("identity")?;
     }
     shown(args, &table)
 }

@@ -2,7 +2,7 @@
 
 use legation_core::Wall;
 
-use super::wire::{WireAttachment, WireFrom, WireMessage};
+use super::wire::{List, WireAttachment, WireFrom, WireMessage};
 use crate::html::Html;
 
 /// A message that was read. Its text is data of whoever wrote it.
@@ -71,6 +71,15 @@ const QUOTATION: &str = "messageReference";
 // === impl Message ===
 
 impl Message {
+    /// Reads a page of a list of messages as Graph sends it.
+    ///
+    /// # Errors
+    /// When it is not JSON of that shape.
+    pub fn page(json: &[u8]) -> Result<Vec<Self>, serde_json::Error> {
+        let page: List = serde_json::from_slice(json)?;
+        Ok(page.value.into_iter().filter_map(Self::from_wire).collect())
+    }
+
     /// Reads what Graph answers; a message without times is none.
     pub(super) fn from_wire(wire: WireMessage) -> Option<Self> {
         let created = wire.created_date_time.as_deref().and_then(Wall::parse);

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use legation_core::{OpContext, Wall};
+use legation_core::{CancelReason, OpContext, Wall};
 
 use super::compose::Part;
 use super::turns::APART;
@@ -66,7 +66,14 @@ impl Chats {
         let parts = outgoing.compose(key)?;
         let me = self.me(ctx).await?;
         let turn = self.graph.account().chat_turns().of(chat);
-        let mut last = turn.lock().await;
+        let mut last = tokio::select! {
+            biased;
+            reason = ctx.cancel.cancelled() => {
+                let source = cancelled(reason);
+                return Err(ChatError::Graph { source });
+            }
+            turn = turn.lock() => turn,
+        };
         let mut sent = Vec::with_capacity(parts.len());
         for part in &parts {
             let posted = self.post(ctx, chat, &me, part, is_used, &mut last).await;
@@ -221,11 +228,15 @@ async fn pause(ctx: &OpContext, wait: Duration) -> Result<(), GraphError> {
     }
     tokio::select! {
         biased;
-        reason = ctx.cancel.cancelled() => Err(GraphError::Cancelled {
-            operation: "POST /v1.0/chats/{id}/messages".into(),
-            reason,
-        }),
+        reason = ctx.cancel.cancelled() => Err(cancelled(reason)),
         () = tokio::time::sleep(wait) => Ok(()),
+    }
+}
+
+fn cancelled(reason: CancelReason) -> GraphError {
+    GraphError::Cancelled {
+        operation: "POST /v1.0/chats/{id}/messages".into(),
+        reason,
     }
 }
 

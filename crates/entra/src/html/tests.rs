@@ -1,6 +1,7 @@
 use expect_test::{Expect, expect};
+use proptest::prelude::*;
 
-use super::{Html, from_markdown};
+use super::{Html, Piece, from_markdown};
 
 fn check(html: &str, expected: &Expect) {
     let html = Html::parse(html);
@@ -196,4 +197,99 @@ fn a_long_block_is_split_in_itself_and_opened_again() {
     let one = "x".repeat(1000);
     let parts = Html::from_text(&one).split(300).unwrap();
     assert_eq!(parts.concat(), one);
+}
+
+/// Bits of markup, harmless and not, in any order.
+fn markup() -> impl Strategy<Value = String> {
+    let bits = prop::sample::select(vec![
+        "<p>",
+        "</p>",
+        "<b>",
+        "</b>",
+        "<a href=\"https://example.com\">",
+        "</a>",
+        "<script>",
+        "</script>",
+        "<style>",
+        "</style>",
+        "<svg>",
+        "</svg>",
+        "<math>",
+        "<table><tr><td>",
+        "</td>",
+        "<img src=x onerror=y>",
+        "<at id=\"0\">",
+        "</at>",
+        "<attachment id=\"1\"></attachment>",
+        "<!--",
+        "-->",
+        "<![CDATA[",
+        "]]>",
+        "<textarea>",
+        "</textarea>",
+        "<pre>",
+        "</pre>",
+        "&lt;",
+        "&#x3c;",
+        "<",
+        ">",
+        "\"",
+        "'",
+        "&",
+        "/",
+        "text ",
+        "ü",
+        "\n",
+        "<plaintext>",
+        "<noscript>",
+        "</noscript>",
+        "<ul><li>",
+        "</li></ul>",
+        "\0",
+        "javascript:",
+    ]);
+    prop::collection::vec(bits, 0..40).prop_map(|bits| bits.concat())
+}
+
+proptest! {
+    #[test]
+    fn whatever_comes_only_permitted_elements_leave(html in markup()) {
+        let clean = Html::parse(&html);
+        let written = clean.to_html();
+        for tag in written.split('<').skip(1) {
+            let name: String = tag
+                .trim_start_matches('/')
+                .chars()
+                .take_while(char::is_ascii_alphanumeric)
+                .collect();
+            let known = [
+                "p", "b", "a", "table", "tr", "td", "at", "attachment", "pre", "ul", "li", "img",
+            ];
+            prop_assert!(known.contains(&name.as_str()), "{} in {}", name, written);
+            let inside = tag.split('>').next().unwrap_or_default();
+            prop_assert!(!inside.contains("on") || inside.starts_with("a href"), "{}", written);
+        }
+        prop_assert_eq!(Html::parse(&written).to_html(), written);
+    }
+
+    #[test]
+    fn parts_fit_and_hold_everything(html in markup(), words in "[a-z &<]{0,400}") {
+        let all = Html::parse(&format!("{html}</script></style></svg><p>{}</p>", Html::from_text(&words).to_html()));
+        let parts = all.split(200).unwrap();
+        let letters = |html: &Html| {
+            let texts = html.pieces().iter().filter_map(|piece| match piece {
+                // A name that fits into no part goes on as text.
+                Piece::Text(text) | Piece::Mention { name: text, .. } => Some(text.as_str()),
+                _ => None,
+            });
+            let letters = texts.flat_map(str::chars);
+            letters.filter(char::is_ascii_lowercase).collect::<String>()
+        };
+        let mut whole = String::new();
+        for part in &parts {
+            prop_assert!(part.len() <= 200, "{}", part.len());
+            whole += &letters(&Html::parse(part));
+        }
+        prop_assert_eq!(whole, letters(&Html::parse(&all.to_html())));
+    }
 }
