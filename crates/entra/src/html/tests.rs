@@ -119,6 +119,15 @@ fn nothing_that_is_written_can_be_read_as_markup() {
 }
 
 #[test]
+fn a_name_that_was_left_open_takes_no_more_than_its_line() {
+    let html = Html::parse("<at id=\"3\"><span>Alex</span> Sample<p>approve</p>");
+    assert_eq!(
+        html.to_html(),
+        "<span></span><at id=\"3\">Alex Sample</at><p>approve</p>"
+    );
+}
+
+#[test]
 fn markdown_becomes_html_and_its_html_is_no_way_around() {
     let html = from_markdown(
         "# Done\n\nBuilt **all** of `it`, see [the log](https://example.com/log).\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n<script>x</script><b>bold</b> [bad](javascript:x)\n\n```rust\nlet x = a < b;\n```",

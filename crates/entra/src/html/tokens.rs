@@ -51,6 +51,8 @@ const PERMITTED: &[&str] = &[
     "ul",
 ];
 const VOID: &[&str] = &["br", "hr"];
+/// Of the permitted ones, those that may stand in a name.
+const INLINE: &[&str] = &["b", "em", "i", "s", "span", "strong", "u"];
 /// Elements that go with all that is in them.
 const GONE: &[&str] = &[
     "applet", "audio", "base", "canvas", "embed", "frame", "frameset", "head", "iframe", "link",
@@ -184,6 +186,7 @@ impl State {
             "codeblock" => self.open("pre", None),
             _ => {
                 if let Some(tag) = known(VOID) {
+                    self.end_mention();
                     self.pieces.push(Piece::Void { tag });
                 } else if let Some(permitted) = known(PERMITTED) {
                     let href = attribute(tag, "href").and_then(link);
@@ -197,6 +200,10 @@ impl State {
     }
 
     fn open(&mut self, tag: &'static str, href: Option<String>) {
+        // A name is a few words; where it was left open it ends with its line.
+        if !INLINE.contains(&tag) {
+            self.end_mention();
+        }
         if self.open.len() < DEPTH_MAX {
             self.open.push(tag);
             self.pieces.push(Piece::Open { tag, href });
