@@ -81,6 +81,8 @@ impl Command<'_> {
             "chats" => self.chats(),
             "mail" => self.mail(),
             "mailbox" => self.mailbox(),
+            "calendar" => self.calendar(),
+            "presence" => self.presence(),
             "meeting" => self.meeting(),
             "expire-delta" => {
                 self.world.delta_epoch += 1;

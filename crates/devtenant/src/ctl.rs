@@ -123,6 +123,16 @@ enum Command {
         #[arg(long)]
         end: String,
     },
+    /// Every meeting of somebody's calendar
+    Calendar {
+        #[arg(long)]
+        user: Option<String>,
+    },
+    /// What applications and the person say of somebody's presence
+    Presence {
+        #[arg(long)]
+        user: Option<String>,
+    },
     /// Order a fault, as JSON: {"fault":"throttle","retry_after":2,"left":3,"matching":"/chats"}
     Fault { fault: String },
     /// The faults that are ordered
@@ -220,6 +230,8 @@ impl Command {
                 json!({"to": to, "from": from, "subject": subject, "body": body, "html": html}),
             ),
             Self::Mailbox { user } => ("mailbox", json!({"user": user})),
+            Self::Calendar { user } => ("calendar", json!({"user": user})),
+            Self::Presence { user } => ("presence", json!({"user": user})),
             Self::Meeting {
                 user,
                 subject,

@@ -63,6 +63,18 @@ impl Command<'_> {
         serde_json::to_value(mailbox).map_err(|error| error.to_string())
     }
 
+    pub(super) fn calendar(self) -> Done {
+        let user = self.user_id("user")?;
+        let calendar = self.tenant()?.calendars.get(user.as_str());
+        serde_json::to_value(calendar).map_err(|error| error.to_string())
+    }
+
+    pub(super) fn presence(self) -> Done {
+        let user = self.user_id("user")?;
+        let presence = self.tenant()?.presence.get(user.as_str());
+        serde_json::to_value(presence).map_err(|error| error.to_string())
+    }
+
     pub(super) fn meeting(self) -> Done {
         let user = ObjectId::new(self.user_id("user")?);
         let time = |name: &str| {

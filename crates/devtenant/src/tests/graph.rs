@@ -102,6 +102,35 @@ fn a_link_leads_where_the_client_came_from() {
 }
 
 #[test]
+fn the_human_sees_what_was_set() {
+    run(async {
+        let tenant = Tenant::start().await;
+        let meeting = json!({
+            "subject": "review",
+            "start": "2026-12-01T10:00:00Z",
+            "end": "2026-12-01T11:00:00Z",
+        });
+        assert_eq!(tenant.control("meeting", &meeting).await.0, 200);
+        let (_, calendar) = tenant.control("calendar", &json!({})).await;
+        assert_eq!(calendar["events"][0]["shown"]["subject"], "review");
+        let (_, presence) = tenant.control("presence", &json!({})).await;
+        assert!(presence.is_null(), "nothing was said: {presence}");
+        let token = tenant.human("Presence.ReadWrite").await;
+        let path = format!(
+            "/v1.0/users/{}/presence/setPresence",
+            tenant.env("HUMAN_ID")
+        );
+        let said = json!({"sessionId": "x", "availability": "Busy", "activity": "InACall"});
+        assert_eq!(
+            tenant.graph("POST", &path, &token, Some(&said)).await.0,
+            200
+        );
+        let (_, presence) = tenant.control("presence", &json!({})).await;
+        assert_eq!(presence["sessions"][0]["activity"], "InACall");
+    });
+}
+
+#[test]
 fn what_is_unknown_is_refused_and_reported_once() {
     run(async {
         let tenant = Tenant::start().await;
