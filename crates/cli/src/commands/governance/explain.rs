@@ -130,28 +130,7 @@ fn states(found: &Found) -> Vec<FileState> {
                 }),
         ),
     ];
-    for name in [file::PERMISSIONS, file::CEDAR] {
-        let mut errors = found
-            .problems()
-            .iter()
-            .filter(|problem| &*problem.file == name && problem.severity == Severity::Error);
-        let broken = errors.next().map(|problem| Broken {
-            file: name,
-            reason: problem.message.clone(),
-        });
-        let count = match name {
-            file::CEDAR => match found.policy.policies() {
-                1 => "1 policy".to_owned(),
-                count => format!("{count} policies"),
-            },
-            _ => counted(
-                found.policy.permission_rules().map_or(0, Iterator::count),
-                "rule",
-            ),
-        };
-        let says = broken.as_ref().map_or(Ok(count), Err);
-        states.push(state(name, says));
-    }
+    states.extend([file::PERMISSIONS, file::CEDAR].map(|name| rules_state(found, name)));
     for (name, roster) in &all.rosters {
         let people = roster
             .get()
@@ -159,6 +138,30 @@ fn states(found: &Found) -> Vec<FileState> {
         states.push(state(name, people));
     }
     states
+}
+
+/// The state of a file whose rules are counted as they were loaded, not as they
+/// are written.
+fn rules_state(found: &Found, name: &'static str) -> FileState {
+    let mut errors = found
+        .problems()
+        .iter()
+        .filter(|problem| &*problem.file == name && problem.severity == Severity::Error);
+    let broken = errors.next().map(|problem| Broken {
+        file: name,
+        reason: problem.message.clone(),
+    });
+    let count = match name {
+        file::CEDAR => match found.policy.policies() {
+            1 => "1 policy".to_owned(),
+            count => format!("{count} policies"),
+        },
+        _ => crate::table::counted(
+            found.policy.permission_rules().map_or(0, Iterator::count),
+            "rule",
+        ),
+    };
+    state(name, broken.as_ref().map_or(Ok(count), Err))
 }
 
 /// The organisation's file lies elsewhere than all others.
