@@ -154,7 +154,11 @@ fn most_memory(hub: &Hub) -> anyhow::Result<usize> {
 async fn large_results_pass_in_two_copies_and_larger_ones_are_refused() -> anyhow::Result<()> {
     const MIB: usize = 1 << 20;
     let servers = json!({
-        "large": {"command": program("hostile-server")?, "args": ["--fault", "large"]},
+        "large": {
+            "command": program("hostile-server")?,
+            "args": ["--fault", "large"],
+            "filterMapping": {"act": {"maxResultBytes": 0}},
+        },
     });
     let hub = Hub::start(HubOptions {
         servers,
