@@ -69,7 +69,6 @@ COUNTRIES = {
     "bg": {"towns": [("Sofia", "10##"), ("Plovdiv", "40##"), ("Varna", "90##"), ("Veliko Tarnovo", "5000"), ("Burgas", "80##"), ("Ruse", "70##")],
            "streets": ["Vitosha", "Hristo Botev", "Tsar Osvoboditel", "Shipka", "Ivan Vazov", "Graf Ignatiev"],
            "street": ["ul. {street} {n}", "bul. {street} No {n}", "zh.k. Mladost {flat}, bl. {n}, vh. A, ap. {flat}"], "address": ["{line}, {code} {town}", "{line}\n{code} {town}", "{town}, {line}"]},
-    # For the hold-out.
     "by": {"towns": [("Minsk", "2200##"), ("Grodno", "2300##"), ("Vitebsk", "2100##"), ("Brest", "2240##"), ("Novopolotsk", "2114##")],
            "streets": ["Nezavisimosti", "Sovetskaya", "Kupaly", "Lenina", "Pushkinskaya"],
            "street": ["{street} str. {n}, apt. {flat}", "pr-t {street} {n}-{flat}", "vul. {street}, d. {n}, kv. {flat}"], "address": ["{line}, {code} {town}", "{line}\n{code}, {town}", "{town}, {line}"]},
@@ -82,6 +81,28 @@ COUNTRIES = {
     "lb": {"towns": [("Beirut", ""), ("Tripoli", ""), ("Sidon", ""), ("Zahle", ""), ("Jounieh", "")],
            "streets": ["Hamra Street", "Bliss Street", "Gouraud Street", "Rue Verdun", "Corniche Mazraa"],
            "street": ["{street}, Fakhoury Bldg, {flat}th floor", "Bldg {n}, {street}", "{street}, Bloc B, Apt {flat}"], "address": ["{line}, {town}", "{line}\n{town}", "{line}, P.O.Box 11-{n}{flat}, {town}"]},
+    # For the hold-out.
+    "my": {"towns": [("Petaling Jaya", "46###"), ("Ipoh", "30###"), ("Kota Kinabalu", "88###"), ("Batu Pahat", "83000"), ("Johor Bahru", "80###")],
+           "streets": ["Jalan Ampang", "Lorong Maarof", "Persiaran Gurney", "Jalan SS 2/24", "Lebuh Chulia", "Taman Sri Hartamas"],
+           "street": ["No. {n}, {street}", "Lot {n}, {street}", "{n}-{flat}, {street}", "A-{flat}-{n}, Menara Seri, {street}"], "address": ["{line}, {code} {town}", "{line}\n{code} {town}", "{line}, {town}"]},
+    "lk": {"towns": [("Colombo 07", "00700"), ("Kandy", "20000"), ("Galle", "80000"), ("Negombo", "11500"), ("Nuwara Eliya", "22200")],
+           "streets": ["Galle Road", "Flower Road", "Peradeniya Road", "Sri Dalada Veediya", "Hospital Lane", "Temple Trees"],
+           "street": ["No. {n}/{flat}, {street}", "{n}/{flat}A {street}", "{n}, {flat}th Lane, {street}"], "address": ["{line}, {town}", "{line}\n{town} {code}", "{line}, {town} {code}"]},
+    "ma": {"towns": [("Casablanca", "20###"), ("Fès", "30###"), ("Salé", "11###"), ("Safi", "46000"), ("Ouarzazate", "45000")],
+           "streets": ["Rue Ibn Batouta", "Bd Zerktouni", "Derb Sidi Bouloukat", "Hay Riad", "Lotissement Al Qods", "Avenue Mohammed V"],
+           "street": ["{n}, {street}", "Imm. {n}, Appt {flat}, {street}", "{street} n° {n}", "Résidence Yasmina, {street}, Et. {flat}"], "address": ["{line}, {code} {town}", "{line}\n{code} {town}", "{line}, {town}"]},
+    "uy": {"towns": [("Montevideo", "11###"), ("Salto", "50000"), ("Melo", "37000"), ("Paysandú", "60000"), ("Rocha", "27000"), ("Minas", "30000")],
+           "streets": ["Bvar. Artigas", "18 de Julio", "Av. Italia", "Rbla. Gandhi", "Ejido", "Camino Maldonado", "Dr. Luis A. de Herrera"],
+           "street": ["{street} {n}", "{street} {n} ap. {flat}0{flat}", "{street} {n} bis", "{street} esq. Yaguarón", "Ruta 8 km {n}"], "address": ["{line}, {town}", "{line}\n{code} {town}", "{line}, {code} {town}"]},
+    "eg": {"towns": [("Cairo", ""), ("Giza", "125##"), ("Luxor", ""), ("Aswan", ""), ("Zagazig", "44###")],
+           "streets": ["Talaat Harb St", "El Tahrir Sq", "26th of July Corridor", "Gameat El Dowal St", "Sharia El Nil"],
+           "street": ["{n} {street}, {flat}th floor, flat {n}", "{n}B {street}", "Villa {n}, {street}", "Bldg. {n}, District {flat}"], "address": ["{line}, {town}", "{line}\n{town} {code}", "{line}, {town} Governorate"]},
+    "ba": {"towns": [("Sarajevo", "71000"), ("Mostar", "88000"), ("Tuzla", "75000"), ("Bijeljina", "76300"), ("Zenica", "72000")],
+           "streets": ["Zmaja od Bosne", "Ferhadija", "Maršala Tita", "Kralja Tvrtka", "Ulica Lipa", "Hamdije Kreševljakovića"],
+           "street": ["{street} {n}", "{street} br. {n}", "{street} {n}/{flat}", "{street} bb"], "address": ["{line}, {code} {town}", "{line}\n{code} {town}", "{line}, {town}"]},
+    "ee": {"towns": [("Tallinn", "10###"), ("Tartu", "51###"), ("Pärnu", "80###"), ("Narva", "20###"), ("Võru", "65###")],
+           "streets": ["Pikk", "Narva mnt", "Raekoja plats", "Tehnika tn", "Lai", "Mere pst", "Kalda tee"],
+           "street": ["{street} {n}-{flat}", "{street} {n}", "{street} {n}, krt {flat}", "Metsa talu, Käru küla"], "address": ["{line}, {code} {town}", "{line}\n{code} {town}", "{line}, {town}"]},
 }
 
 

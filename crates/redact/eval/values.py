@@ -22,8 +22,9 @@ DEV_LOCALES = [
     "el_GR/gr", "it_IT/mt", "is_IS/is", "ga_IE/ie", "fr_BE/be", "yo_NG/lu", "tw_GH/gh", "he_IL", "hy_AM", "zh_CN",
     "en_TH/th", "ig_NG/ad", "ha_NG/li", "sw/tz", "mk_MK", "ka_GE", "hi_IN", "ta_IN",
     "ka_GE@latin/ge", "hy_AM@latin/am", "mk_MK@latin/jp", "bg_BG@latin/bg", "th_TH", "bn_BD", "ne_NP", "zh_TW",
+    "uk_UA@latin/by", "ru_RU@latin/kz", "el_GR@latin/cy", "he_IL@latin/lb", "ar_SA", "gu_IN", "or_IN", "si_LK",
 ]
-HOLD_OUT_LOCALES = ["uk_UA@latin/by", "ru_RU@latin/kz", "el_GR@latin/cy", "he_IL@latin/lb", "ar_SA", "gu_IN", "or_IN", "si_LK"]
+HOLD_OUT_LOCALES = ["ko_KR@latin/my", "ne_NP@latin/lk", "gu_IN@latin/ma", "ta_IN@latin/uy", "ar_PS/eg", "mr_IN", "de_LU/ba", "es_CA/ee"]
 
 DIGITS = "zero one two three four five six seven eight nine".split()
 
@@ -60,7 +61,43 @@ LATIN |= dict(zip("αβγδεζηθικλμνξοπρσςτυφχψωάέήίό�
 LATIN |= dict(zip("אבגדהוזחטיכךלמםנןסעפףצץקרשת", "a b g d h o z ch t i k k l m m n n s a p f ts ts k r sh t".split()))
 
 
+# The blocks of India's scripts have one order, so one table from a letter's place in its block will do for all.
+INDIC = dict(zip(range(0x05, 0x15), "a aa i i u u ri l e e e ai o o o au".split()))
+INDIC |= dict(zip(range(0x15, 0x3a), "k kh g gh n ch chh j jh n t th d dh n t th d dh n n p ph b bh m y r r l l l v sh sh s h".split()))
+VOWELS = dict(zip(range(0x3e, 0x4d), "a i i u u ri ri e e e ai o o o au".split()))
+INITIALS = "g kk n d tt r m b pp s ss  j jj ch k t p h".split(" ")
+MIDDLES = "a ae ya yae eo e yeo ye o wa wae oe yo u wo we wi yu eu ui i".split()
+FINALS = [""] + "k k k n n n t l k m l l l p l m p p t t ng t t k t p t".split()
+
+
+def indic(name):
+    text = ""
+    for number, letter in enumerate(name):
+        place, following = ord(letter) & 0x7F, ord(name[number + 1]) & 0x7F if number + 1 < len(name) else 0
+        if place in VOWELS:
+            text += VOWELS[place]
+        elif place == 0x02:
+            text += "n"
+        elif place in INDIC:
+            text += INDIC[place]
+            # A consonant without a sign has an `a`, except as the last.
+            text += "a" if place >= 0x15 and following not in VOWELS and following not in (0, 0x4D) else ""
+    return text
+
+
+def korean(name):
+    text = ""
+    for letter in name:
+        number = ord(letter) - 0xAC00
+        text += INITIALS[number // 588] + MIDDLES[number // 28 % 21] + FINALS[number % 28]
+    return text
+
+
 def latin(name):
+    if "\u0900" <= name[0] < "\u0d80":
+        return " ".join(indic(word) for word in name.split()).title()
+    if name[0] >= "\uac00":
+        return korean(name).title()
     return "".join(LATIN.get(letter, letter if letter in " -" else "") for letter in name.lower()).title()
 
 
