@@ -24,7 +24,7 @@ DEV_LOCALES = [
     "ka_GE@latin/ge", "hy_AM@latin/am", "mk_MK@latin/jp", "bg_BG@latin/bg", "th_TH", "bn_BD", "ne_NP", "zh_TW",
     "uk_UA@latin/by", "ru_RU@latin/kz", "el_GR@latin/cy", "he_IL@latin/lb", "ar_SA", "gu_IN", "or_IN", "si_LK",
 ]
-HOLD_OUT_LOCALES = ["ko_KR@latin/my", "ne_NP@latin/lk", "gu_IN@latin/ma", "ta_IN@latin/uy", "ar_PS/eg", "mr_IN", "de_LU/ba", "es_CA/ee"]
+HOLD_OUT_LOCALES = ["ko_KR@latin/my", "ne_NP@latin/lk", "gu_IN@latin/ma", "ta_IN@latin/uy", "bn_BD@latin/eg", "mr_IN", "hi_IN@latin/ba", "or_IN@latin/ee"]
 
 DIGITS = "zero one two three four five six seven eight nine".split()
 
