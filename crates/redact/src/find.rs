@@ -17,6 +17,7 @@ mod numbers;
 mod openings;
 mod pairs;
 mod places;
+mod reach;
 mod streets;
 mod unknown;
 
@@ -89,6 +90,7 @@ pub(crate) fn find(folded: &Folded<'_>, known: &[Hit], manner: Manner<'_>) -> Fo
     finder.neighbours();
     finder.addresses();
     finder.bridges();
+    finder.reach();
     finder.lines();
     finder.again();
     let hits = finder.hits();
