@@ -4,7 +4,8 @@ use super::Finder;
 use crate::class::{Certainty, Class};
 use crate::lex::Case;
 use crate::words::{
-    ABBREVIATION, CLINICAL, DRUG, GIVEN, NEVER, PARTICLE, PLACE_CUE, STREET, SURNAME,
+    ABBREVIATION, CLINICAL, DATE_CUE, DRUG, GIVEN, NEVER, PARTICLE, PERSON_VERB, PLACE_CUE, SAFE,
+    STREET, SURNAME, UNIT,
 };
 
 /// A line: its first word, its first behind a label, and the one behind its last.
@@ -26,6 +27,10 @@ impl Finder<'_> {
         let lines = self.split_lines();
         for at in 0..lines.len() {
             let line = lines[at];
+            if self.address_line(line) {
+                self.mark(line.body, line.end - 1, Class::Place, Certainty::Guessed);
+                continue;
+            }
             if self.solid(line) || !self.named_line(line) {
                 continue;
             }
@@ -64,6 +69,43 @@ impl Finder<'_> {
 
     fn solid(&self, line: Line) -> bool {
         line.body < line.end && (line.body..line.end).all(|at| self.marked(at))
+    }
+
+    /// Whether a line without a label is a street and a house: unknown words and numbers only.
+    fn address_line(&self, line: Line) -> bool {
+        let stop = NEVER | CLINICAL | UNIT | PERSON_VERB | DATE_CUE;
+        let length = line.end - line.body;
+        let (mut unknown, mut number, mut left) = (false, false, false);
+        let written = line.body == line.first
+            && (2..=2 * LONGEST).contains(&length)
+            && !self.gap(line.end - 1).starts_with(':')
+            && (line.body..line.end).all(|at| {
+                let lexeme = &self.lexemes[at];
+                let last = at + 1 == line.end;
+                let near = last
+                    || matches!(
+                        self.gap(at),
+                        " " | "-" | "'" | ", " | ". " | "." | "/" | " # " | ""
+                    );
+                let class = self.class(at);
+                left |= class.is_none();
+                if lexeme.has_digit() {
+                    number |= matches!(class, None | Some(Class::Place | Class::Other));
+                    return near
+                        && matches!(class, None | Some(Class::Place | Class::Other))
+                        && lexeme.len() <= 8
+                        && !self.measures(at);
+                }
+                if class.is_some() {
+                    unknown |= !lexeme.word.is(SAFE);
+                    return near && matches!(class, Some(Class::Place | Class::Name));
+                }
+                let strange = !lexeme.word.is(SAFE | stop | ABBREVIATION);
+                unknown |= strange && lexeme.len() > 2;
+                let capital = lexeme.case == Case::Title && !lexeme.word.is(stop);
+                near && (strange || capital || lexeme.word.is(PARTICLE)) && !self.find_label(at)
+            });
+        written && unknown && number && left
     }
 
     /// Whether two lines have the same label, or none.

@@ -203,7 +203,8 @@ impl Finder<'_> {
         let ends = self
             .gap(next.min(self.len() - 1))
             .starts_with([',', '.', ';', ')', '\n'])
-            || next + 1 == self.len();
+            || next + 1 >= self.len()
+            || self.gap(next) == " " && self.is(next + 1, FUNCTION);
         if code && self.gap(cue) == " " && ends {
             self.mark(next, next, Class::Place, Certainty::Guessed);
         }
