@@ -10,6 +10,7 @@ mod contact;
 mod dates;
 mod houses;
 mod labels;
+mod led;
 mod lines;
 mod names;
 mod neighbours;

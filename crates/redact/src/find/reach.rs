@@ -5,16 +5,16 @@ use super::Finder;
 use crate::class::{Certainty, Class};
 use crate::lex::{Case, Kind};
 use crate::words::{
-    ABBREVIATION, CLINICAL, CREDENTIAL, DRUG, FUNCTION, Flag, MONTH, PARTICLE, PERSON, PERSON_VERB,
-    PLACE_CUE, RELATION, ROOM, SAFE, STREET, STREET_FIRST, TITLE, UNIT, WEEKDAY,
+    ABBREVIATION, CLINICAL, CREDENTIAL, DATE_CUE, DRUG, FUNCTION, Flag, MONTH, PARTICLE, PERSON,
+    PERSON_VERB, PLACE_CUE, RELATION, ROOM, SAFE, STREET, STREET_FIRST, TITLE, UNIT, WEEKDAY,
 };
 
 /// What begins a clause of its own.
-const CLAUSE: Flag =
+pub(super) const CLAUSE: Flag =
     FUNCTION | TITLE | PERSON | RELATION | MONTH | WEEKDAY | CREDENTIAL | DRUG | PERSON_VERB | UNIT;
 
 /// More words than this, on one side, are no address.
-const FARTHEST: usize = 8;
+pub(super) const FARTHEST: usize = 8;
 
 /// More capitalised words than this behind a comma are no town.
 const TOWN: usize = 4;
@@ -24,12 +24,15 @@ impl Finder<'_> {
     pub(super) fn reach(&mut self) {
         let mut at = 0;
         while at < self.len() {
-            if self.class(at) != Some(Class::Place) {
+            if !self.of_address(at) {
                 if self.lexemes[at].len() <= 3 {
                     self.inside(at);
                 }
                 if self.lexemes[at].is_word() {
                     self.cell(at);
+                    self.led_town(at);
+                } else if self.numbered_name(at) {
+                    continue;
                 }
                 at += 1;
                 continue;
@@ -39,14 +42,23 @@ impl Finder<'_> {
             let mut streets = false;
             loop {
                 numbered |= self.lexemes[last].has_digit();
-                streets |= self.is(last, STREET | STREET_FIRST);
+                streets |=
+                    self.class(last) == Some(Class::Place) && self.is(last, STREET | STREET_FIRST);
                 if !self.of_address(last + 1) || !self.inner(last) {
                     break;
                 }
                 last += 1;
             }
             // A room's number is no address.
-            let room = at == last && at > 0 && self.is(at - 1, ROOM) && !self.marked(at - 1);
+            let alone = at == last || self.gap(at).starts_with('.');
+            let room = alone && at > 0 && self.is(at - 1, ROOM) && !self.marked(at - 1);
+            let kind = at > 0
+                && self.gap(at - 1) == ", "
+                && self.lexemes[at - 1].has_digit()
+                && !self.marked(at - 1)
+                && self.comes_before(at - 1).is_some();
+            numbered |= kind;
+            numbered |= self.hyphened(last + 1) && self.gap(last) == " ";
             if (numbered || streets) && !room {
                 self.reach_back(at);
                 last = self.reach_on(last);
@@ -55,97 +67,11 @@ impl Finder<'_> {
         }
     }
 
-    /// `Cox's Bazar`, `Rohrbach in Tirol`, `'t Harde`: a short word inside or before a place's name.
-    fn inside(&mut self, at: usize) {
-        let next = at + 1;
-        if self.marked(at) || self.gap(at) != " " || !self.of_address(next) {
-            return;
-        }
-        let place = self.class(next) == Some(Class::Place) || self.lexemes[next].foreign;
-        if !place || !self.lexemes[next].capital() {
-            return;
-        }
-        let behind = at > 0 && self.of_address(at - 1) && self.lexemes[at - 1].capital();
-        let elided = self.before(at).ends_with('\'')
-            && self.lexemes[at].len() == 1
-            && (behind || self.word(at) == "t");
-        let led = behind
-            && self.before(at) == " "
-            && matches!(self.word(at), "in" | "am" | "an" | "on" | "bei")
-            && self.lexemes[next].foreign
-            && at > 1
-            && self.is(at - 2, PLACE_CUE);
-        if elided || led {
-            self.mark(at, at, Class::Place, Certainty::Guessed);
-            self.joined[at] = true;
-            if behind {
-                self.joined[at - 1] = true;
-            }
-        }
-    }
-
-    fn of_address(&self, at: usize) -> bool {
+    pub(super) fn of_address(&self, at: usize) -> bool {
         matches!(
             self.class(at),
             Some(Class::Place | Class::Name | Class::Other)
         )
-    }
-
-    /// `Postal code | BS-659-4764`, `Residence: 87, Grand-Rue`: what stands behind the label of a
-    /// place, to the end of its cell or clause.
-    fn cell(&mut self, label: usize) {
-        let gap = self.gap(label);
-        let labelled = gap.starts_with(':') || matches!(gap, " | " | " = " | "=" | "|");
-        if !labelled || gap.len() > 3 || !self.label_of_place(label) {
-            return;
-        }
-        let mut end = label;
-        while end + 1 < self.len() && end - label < 2 * FARTHEST {
-            let (next, gap) = (end + 1, self.gap(end));
-            if end > label && (!self.inner(end) || gap.contains('\n')) {
-                break;
-            }
-            let lexeme = &self.lexemes[next];
-            let known = lexeme.word.is(CLAUSE & !UNIT) && !lexeme.word.is(PARTICLE);
-            let small = lexeme.case == Case::Lower && lexeme.word.is(SAFE) && gap != "-";
-            let fits = self.of_address(next)
-                || !self.marked(next) && !known && !(small && lexeme.is_word());
-            if !fits || self.gap(next).starts_with(':') {
-                break;
-            }
-            end = next;
-        }
-        if end > label && (end + 1 == self.len() || self.closes(end)) {
-            self.mark(label + 1, end, Class::Place, Certainty::Guessed);
-        }
-    }
-
-    /// Whether a word names a place as a label does.
-    fn label_of_place(&self, at: usize) -> bool {
-        const LABELS: &[&str] = &[
-            "address",
-            "city",
-            "town",
-            "village",
-            "municipality",
-            "district",
-            "suburb",
-            "county",
-            "postcode",
-            "zip",
-            "residence",
-            "street",
-            "birthplace",
-            "hometown",
-            "locality",
-        ];
-        let word = self.word(at);
-        LABELS.iter().any(|label| word.eq_ignore_ascii_case(label))
-            || word.eq_ignore_ascii_case("code")
-                && at > 0
-                && ["postal", "post", "zip", "pin"]
-                    .iter()
-                    .any(|before| self.word(at - 1).eq_ignore_ascii_case(before))
     }
 
     /// Takes in what stands behind a part; the last word of it.
@@ -199,6 +125,9 @@ impl Finder<'_> {
         if lexeme.word.is(ROOM | STREET) && (counted || self.lexemes[at - 1].has_digit() && near) {
             return true;
         }
+        if lexeme.case == Case::Lower && self.small_part(at, counted) {
+            return true;
+        }
         match lexeme.case {
             Case::Lower | Case::Other => {
                 let unknown = !lexeme.word.is(SAFE | CLAUSE | CLINICAL);
@@ -208,9 +137,52 @@ impl Finder<'_> {
             Case::Title | Case::Upper => {
                 // Behind a postal code even a word of medicine is a town.
                 let coded = self.lexemes[at - 1].has_digit() && self.lexemes[at - 1].len() >= 3;
-                near && self.of_town(at) && (!lexeme.word.is(CLINICAL) || coded && self.closes(at))
+                near && self.of_town(at)
+                    && !self.find_label(at)
+                    && (!lexeme.word.is(CLINICAL) || coded && self.closes(at))
             }
         }
+    }
+
+    /// `gt 69`, `pr.`, `s-kt`, `Broutre fair Rafyv`: a small word of the language where only a part of
+    /// an address can stand.
+    fn small_part(&self, at: usize, counted: bool) -> bool {
+        let lexeme = &self.lexemes[at];
+        if !lexeme.is_word() || lexeme.word.is(CLAUSE | PLACE_CUE) || self.before(at) != " " {
+            return false;
+        }
+        let verb = ["ed", "ing", "s"]
+            .iter()
+            .any(|end| self.word(at).ends_with(end));
+        let between = self.gap(at) == " "
+            && !verb
+            && self.lexemes[at - 1].case == Case::Title
+            && self.of_address(at + 1)
+            && self.lexemes[at + 1].case == Case::Title;
+        let compound = self.hyphened(at);
+        compound
+            || between
+            || lexeme.len() <= 4
+                && (self.class(at - 1) == Some(Class::Place)
+                    || at > 1
+                        && self.gap(at - 2) == " "
+                        && self.marked(at - 2)
+                        && self.lexemes[at - 2].has_digit())
+                && (counted || self.closes(at))
+    }
+
+    /// `s-kt`: two shortened words with a hyphen.
+    fn hyphened(&self, at: usize) -> bool {
+        let short = |at: usize| {
+            self.lexemes
+                .get(at)
+                .is_some_and(|part| part.is_word() && part.case == Case::Lower && part.len() <= 3)
+                && !self.marked(at)
+        };
+        short(at)
+            && short(at + 1)
+            && self.gap(at) == "-"
+            && !(self.is(at, SAFE) && self.is(at + 1, SAFE) && self.word(at).len() > 1)
     }
 
     /// `5918 KG`: four digits and two capitals that end a line.
@@ -225,19 +197,18 @@ impl Finder<'_> {
     }
 
     /// Whether a capitalised word may be a part of a town's name.
-    fn of_town(&self, at: usize) -> bool {
+    pub(super) fn of_town(&self, at: usize) -> bool {
         let lexeme = &self.lexemes[at];
         let shouted = lexeme.case == Case::Upper && lexeme.word.is(ABBREVIATION);
-        lexeme.is_word()
-            && lexeme.capital()
-            && !lexeme.word.is(CLAUSE)
-            && !shouted
-            && !self.find_label(at)
+        lexeme.is_word() && lexeme.capital() && !lexeme.word.is(CLAUSE) && !shouted
     }
 
     /// `, Tripoli.`: the end of a town's name that fills the clause behind a comma or a line's end.
     fn town_behind(&self, at: usize) -> Option<usize> {
-        if !matches!(self.gap(at), ", " | "," | ",\n" | "\n" | " - " | " / ") {
+        if !matches!(
+            self.gap(at).trim_matches(' '),
+            "," | ",\n" | "\n" | "-" | "/" | ".," | ".\n"
+        ) {
             return None;
         }
         let mut end = at + 1;
@@ -247,7 +218,8 @@ impl Finder<'_> {
                 return None;
             }
             if self.gap(end).starts_with(':') {
-                return None;
+                let town = self.gap(at) == ", " && !self.find_label(end);
+                return (town && !self.is(end, CLINICAL)).then_some(end);
             }
             let clause = self.gap(at) == ", "
                 && self.gap(end) == " "
@@ -297,16 +269,65 @@ impl Finder<'_> {
         let (lexeme, gap) = (&self.lexemes[at], self.gap(at));
         let near = matches!(gap, " " | "-" | "/" | "'" | "");
         if lexeme.has_digit() {
-            let begins = at == 0
-                || self.closes(at - 1)
-                || self.before(at).starts_with(':')
-                || self.is(at - 1, PLACE_CUE | FUNCTION)
-                || matches!(self.word(at - 1), "at" | "address");
-            let fits = lexeme.len() <= 5 && near && begins && !self.measures(at);
-            return fits.then_some(at);
+            let first = self.chain(at);
+            if (first..at).any(|part| self.marked(part)) {
+                return None;
+            }
+            let begins = first == 0
+                || self.closes(first - 1)
+                || self.before(first).starts_with(':')
+                || self.is(first - 1, PLACE_CUE | FUNCTION)
+                || matches!(self.word(first - 1), "at" | "address");
+            let line = gap.trim_matches(' ') == "\n" && first < at;
+            if lexeme.len() <= 5 && (near || line) && begins && !self.measures(at) {
+                return Some(first);
+            }
+            // "kat 7, Lostor": a small word and its number.
+            let kind = first == at
+                && at > 0
+                && matches!(self.before(at), " " | ". ")
+                && self.lexemes[at - 1].is_word()
+                && !self.is(at - 1, CLAUSE)
+                && !self.find_label(at - 1)
+                && !self.is(at - 1, DATE_CUE)
+                && !(self.is(at - 1, ABBREVIATION) && self.lexemes[at - 1].case == Case::Upper)
+                && !["age", "aged"].contains(&self.word(at - 1))
+                && (self.is(at - 1, ROOM)
+                    || self.lexemes[at - 1].len() <= 3
+                    || !self.is(at - 1, SAFE));
+            return (kind && gap == ", " && lexeme.len() <= 4).then(|| at - 1);
         }
         if self.sign(at) && self.marked(at + 1) {
             return Some(at);
+        }
+        // "5 floor, Kloshas 156".
+        let counted = at > 0 && self.before(at) == " " && self.lexemes[at - 1].has_digit();
+        let door = lexeme.word.is(ROOM)
+            && !["room", "rm", "bed", "bay", "ward", "cubicle"]
+                .iter()
+                .any(|word| self.word(at).eq_ignore_ascii_case(word));
+        if door && matches!(gap, " " | ". ") && self.lexemes[at + 1].has_digit() {
+            return Some(at);
+        }
+        if gap == ", " && counted && lexeme.word.is(ROOM) && !self.marked(at - 1) {
+            return Some(at - 1);
+        }
+        if gap == "., " && counted && lexeme.len() <= 4 && !lexeme.word.is(CLAUSE) {
+            return Some(at - 1);
+        }
+        // "Hull, Nelov 6": a town before its street.
+        let town = gap == ", "
+            && lexeme.case == Case::Title
+            && self.of_town(at)
+            && !self.is(at, CLINICAL)
+            && !self.find_label(at);
+        if town && at > 0 {
+            let before = self.before(at);
+            let begins = before.contains('\n')
+                || before.starts_with([':', ','])
+                || before == " "
+                    && (self.is(at - 1, PLACE_CUE) || matches!(self.word(at - 1), "at" | "At"));
+            return begins.then_some(at);
         }
         if !lexeme.is_word() || lexeme.capital() {
             return None;
@@ -319,7 +340,6 @@ impl Finder<'_> {
             return joined.then(|| at - 1);
         }
         let unknown = !lexeme.word.is(SAFE | CLAUSE | CLINICAL);
-        let counted = at > 0 && self.before(at) == " " && self.lexemes[at - 1].has_digit();
         let fits = unknown && (near || matches!(gap, ". " | ".") || gap == ", " && counted);
         fits.then_some(at)
     }

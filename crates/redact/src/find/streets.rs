@@ -2,7 +2,7 @@
 
 use super::Finder;
 use crate::class::{Certainty, Class};
-use crate::lex::{Case, Kind, Lexeme};
+use crate::lex::{Case, Kind};
 use crate::words::{
     ABBREVIATION, CLINICAL, FUNCTION, INSTITUTION, MONTH, PARTICLE, ROOM, SAFE, STATE, STREET,
     STREET_FIRST, TITLE, TOWN_FIRST, UNIT, WEEKDAY,
@@ -228,48 +228,6 @@ impl Finder<'_> {
             && self.lexemes[first - 1].has_digit()
             && self.lexemes[first - 1].len() <= 5
             && matches!(self.gap(first - 1), " " | ", ")
-    }
-
-    /// `Carrera 4 # 12-3`: a street and a house in a grid.
-    pub(super) fn grid(&mut self, at: usize) {
-        let digits = |at: usize| self.lexemes.get(at).is_some_and(Lexeme::has_digit);
-        if !matches!(self.gap(at), " # " | " #") || !digits(at + 1) {
-            return;
-        }
-        let named = at > 0 && self.proper(at - 1) && matches!(self.before(at), " " | ". ");
-        let last = at + 1 + usize::from(self.gap(at + 1) == "-" && digits(at + 2));
-        self.mark(
-            at - usize::from(named),
-            last,
-            Class::Place,
-            Certainty::Likely,
-        );
-    }
-
-    /// `N° 51`, `km 314`: only an address counts so.
-    pub(super) fn numero(&mut self, at: usize) {
-        let number = self
-            .lexemes
-            .get(at + 1)
-            .is_some_and(|next| next.has_digit() && next.len() <= 5);
-        let sign = self.word(at).eq_ignore_ascii_case("n") && self.gap(at).trim() == "\u{b0}"
-            || self.word(at).eq_ignore_ascii_case("km")
-                && self.gap(at) == " "
-                && !self.lexemes[at.saturating_sub(1)].has_digit();
-        // `Hse No. 8, Market Circle`: a thing with a number, before a name.
-        let kind = self.sign(at)
-            && at > 0
-            && matches!(self.before(at), " " | "/" | ".")
-            && self.lexemes[at - 1].capital()
-            && !self.find_label(at - 1)
-            && matches!(self.gap(at + 1), ", " | "\n" | ",\n")
-            && self.proper(at + 2)
-            && self.lexemes[at + 2].capital();
-        if number && (sign || kind) {
-            let first = at - usize::from(kind && !sign);
-            let first = first - usize::from(first < at && first > 0 && self.gap(first - 1) == "/");
-            self.mark(first, at + 1, Class::Place, Certainty::Likely);
-        }
     }
 
     /// `72 Wright Loaf` where an address would stand.
