@@ -23,8 +23,9 @@ DEV_LOCALES = [
     "en_TH/th", "ig_NG/ad", "ha_NG/li", "sw/tz", "mk_MK", "ka_GE", "hi_IN", "ta_IN",
     "ka_GE@latin/ge", "hy_AM@latin/am", "mk_MK@latin/jp", "bg_BG@latin/bg", "th_TH", "bn_BD", "ne_NP", "zh_TW",
     "uk_UA@latin/by", "ru_RU@latin/kz", "el_GR@latin/cy", "he_IL@latin/lb", "ar_SA", "gu_IN", "or_IN", "si_LK",
+    "ko_KR@latin/my", "ne_NP@latin/lk", "gu_IN@latin/ma", "ta_IN@latin/uy", "bn_BD@latin/eg", "mr_IN", "hi_IN@latin/ba", "or_IN@latin/ee",
 ]
-HOLD_OUT_LOCALES = ["ko_KR@latin/my", "ne_NP@latin/lk", "gu_IN@latin/ma", "ta_IN@latin/uy", "bn_BD@latin/eg", "mr_IN", "hi_IN@latin/ba", "or_IN@latin/ee"]
+HOLD_OUT_LOCALES = ["or_IN@latin/tn", "bn_BD@latin/kh", "ta_IN@latin/bo", "ne_NP@latin/gy", "ko_KR@latin/mn", "hi_IN@latin/fj", "he_IL@latin/lv", "gu_IN@latin/mz"]
 
 DIGITS = "zero one two three four five six seven eight nine".split()
 
@@ -96,6 +97,9 @@ def korean(name):
 def latin(name):
     if "\u0900" <= name[0] < "\u0d80":
         return " ".join(indic(word) for word in name.split()).title()
+    if name == "\uc774":
+        # The surname of one vowel is never written as that letter.
+        return "Yi"
     if name[0] >= "\uac00":
         return korean(name).title()
     return "".join(LATIN.get(letter, letter if letter in " -" else "") for letter in name.lower()).title()

@@ -4,9 +4,10 @@
 use super::Finder;
 use super::reach::{CLAUSE, FARTHEST};
 use crate::class::{Certainty, Class};
-use crate::lex::{Case, Lexeme};
+use crate::lex::{Case, Kind, Lexeme};
 use crate::words::{
-    ABBREVIATION, CLINICAL, FUNCTION, INSTITUTION, PARTICLE, PERSON_VERB, PLACE_CUE, SAFE, UNIT,
+    ABBREVIATION, CLINICAL, FUNCTION, INSTITUTION, PARTICLE, PERSON_VERB, PLACE_CUE, ROOM, SAFE,
+    STREET, UNIT,
 };
 
 impl Finder<'_> {
@@ -36,6 +37,25 @@ impl Finder<'_> {
             if behind {
                 self.joined[at - 1] = true;
             }
+        }
+    }
+
+    /// `26th of July Corridor`, `9 de Julio 132`: a date that a street is named for.
+    pub(super) fn behind_date(&mut self, at: usize) {
+        let next = at + 1;
+        if self.class(at) != Some(Class::Date)
+            || next >= self.len()
+            || self.marked(next)
+            || self.gap(at) != " "
+            || !self.lexemes[at].is_word()
+        {
+            return;
+        }
+        let lexeme = &self.lexemes[next];
+        let way = lexeme.case == Case::Title && self.is(next, STREET | ROOM);
+        let house = lexeme.kind == Kind::Number && lexeme.len() <= 4 && !self.measures(next);
+        if way || house && self.closes(next) {
+            self.mark(next, next, Class::Place, Certainty::Guessed);
         }
     }
 
@@ -143,11 +163,21 @@ impl Finder<'_> {
     /// not have. Whether it was marked.
     pub(super) fn numbered_name(&mut self, at: usize) -> bool {
         let name = at + 1;
+        let parted = self.chain(at) < at || self.lexemes[at].kind == Kind::Mixed;
+        let pair = |name: usize| {
+            parted
+                && self.gap(name) == " "
+                && self.of_town(name)
+                && self.of_town(name + 1)
+                && !self.is(name, CLINICAL)
+                && !self.is(name + 1, CLINICAL)
+                && self.closes(name + 1)
+        };
         let strange = self.lexemes.get(name).is_some_and(|next| {
             next.is_word()
                 && next.case == Case::Title
                 && next.len() > 2
-                && (!next.word.is(SAFE | CLAUSE | CLINICAL) || self.of_address(name))
+                && (!next.word.is(SAFE | CLAUSE | CLINICAL) || self.of_address(name) || pair(name))
         });
         if self.marked(at)
             || !strange

@@ -25,6 +25,7 @@ impl Finder<'_> {
         let mut at = 0;
         while at < self.len() {
             if !self.of_address(at) {
+                self.behind_date(at);
                 if self.lexemes[at].len() <= 3 {
                     self.inside(at);
                 }
@@ -53,7 +54,7 @@ impl Finder<'_> {
             let alone = at == last || self.gap(at).starts_with('.');
             let room = alone && at > 0 && self.is(at - 1, ROOM) && !self.marked(at - 1);
             let kind = at > 0
-                && self.gap(at - 1) == ", "
+                && matches!(self.gap(at - 1), ", " | " ")
                 && self.lexemes[at - 1].has_digit()
                 && !self.marked(at - 1)
                 && self.comes_before(at - 1).is_some();
@@ -298,6 +299,10 @@ impl Finder<'_> {
             return (kind && gap == ", " && lexeme.len() <= 4).then(|| at - 1);
         }
         if self.sign(at) && self.marked(at + 1) {
+            return Some(at);
+        }
+        // "Dr. Luis de Herrera 240": a street may be named for a doctor.
+        if lexeme.word.is(TITLE) && lexeme.capital() && gap == ". " {
             return Some(at);
         }
         // "5 floor, Kloshas 156".
