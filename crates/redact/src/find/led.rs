@@ -53,9 +53,25 @@ impl Finder<'_> {
         }
         let lexeme = &self.lexemes[next];
         let way = lexeme.case == Case::Title && self.is(next, STREET | ROOM);
+        let bis = self
+            .lexemes
+            .get(next + 1)
+            .is_some_and(|word| word.len() <= 3);
         let house = lexeme.kind == Kind::Number && lexeme.len() <= 4 && !self.measures(next);
-        if way || house && self.closes(next) {
+        if way || house && (self.closes(next) || bis && self.closes(next + 1)) {
             self.mark(next, next, Class::Place, Certainty::Guessed);
+            let mut first = at;
+            while first > 0 && self.class(first - 1) == Some(Class::Date) {
+                first -= 1;
+            }
+            let numbered = first > 0
+                && self.before(first) == " "
+                && self.lexemes[first - 1].has_digit()
+                && self.lexemes[first - 1].len() <= 5
+                && !self.marked(first - 1);
+            if numbered {
+                self.mark(first - 1, first - 1, Class::Place, Certainty::Guessed);
+            }
         }
     }
 
@@ -169,7 +185,6 @@ impl Finder<'_> {
                 && self.gap(name) == " "
                 && self.of_town(name)
                 && self.of_town(name + 1)
-                && !self.is(name, CLINICAL)
                 && !self.is(name + 1, CLINICAL)
                 && self.closes(name + 1)
         };
