@@ -184,6 +184,7 @@ impl Finder<'_> {
             parted
                 && self.gap(name) == " "
                 && self.of_town(name)
+                && name + 1 < self.len()
                 && self.of_town(name + 1)
                 && !self.is(name + 1, CLINICAL)
                 && self.closes(name + 1)

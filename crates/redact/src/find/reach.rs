@@ -3,7 +3,7 @@
 
 use super::Finder;
 use crate::class::{Certainty, Class};
-use crate::lex::{Case, Kind};
+use crate::lex::{Case, Kind, Lexeme};
 use crate::words::{
     ABBREVIATION, CLINICAL, CREDENTIAL, DATE_CUE, DRUG, FUNCTION, Flag, MONTH, PARTICLE, PERSON,
     PERSON_VERB, PLACE_CUE, RELATION, ROOM, SAFE, STREET, STREET_FIRST, TITLE, UNIT, WEEKDAY,
@@ -111,7 +111,11 @@ impl Finder<'_> {
             return false;
         }
         if lexeme.has_digit() {
-            return lexeme.len() <= 8 && !self.measures(at) && (near || self.closes(at));
+            return lexeme.len() <= 8
+                && !self.measures(at)
+                && (near
+                    || self.closes(at)
+                    || self.gap(at) == " " && self.is_number(at + 1) && self.closes(at + 1));
         }
         if lexeme.is_word() && self.lettered(at - 1) && gap == " " {
             return true;
@@ -270,39 +274,16 @@ impl Finder<'_> {
         let (lexeme, gap) = (&self.lexemes[at], self.gap(at));
         let near = matches!(gap, " " | "-" | "/" | "'" | "");
         if lexeme.has_digit() {
-            let first = self.chain(at);
-            if (first..at).any(|part| self.marked(part)) {
-                return None;
-            }
-            let begins = first == 0
-                || self.closes(first - 1)
-                || self.before(first).starts_with(':')
-                || self.is(first - 1, PLACE_CUE | FUNCTION)
-                || matches!(self.word(first - 1), "at" | "address");
-            let line = gap.trim_matches(' ') == "\n" && first < at;
-            if lexeme.len() <= 5 && (near || line) && begins && !self.measures(at) {
-                return Some(first);
-            }
-            // "kat 7, Lostor": a small word and its number.
-            let kind = first == at
-                && at > 0
-                && matches!(self.before(at), " " | ". ")
-                && self.lexemes[at - 1].is_word()
-                && !self.is(at - 1, CLAUSE)
-                && !self.find_label(at - 1)
-                && !self.is(at - 1, DATE_CUE)
-                && !(self.is(at - 1, ABBREVIATION) && self.lexemes[at - 1].case == Case::Upper)
-                && !["age", "aged"].contains(&self.word(at - 1))
-                && (self.is(at - 1, ROOM)
-                    || self.lexemes[at - 1].len() <= 3
-                    || !self.is(at - 1, SAFE));
-            return (kind && gap == ", " && lexeme.len() <= 4).then(|| at - 1);
+            return self.number_before(at);
         }
         if self.sign(at) && self.marked(at + 1) {
             return Some(at);
         }
         // "Dr. Luis de Herrera 240": a street may be named for a doctor.
         if lexeme.word.is(TITLE) && lexeme.capital() && gap == ". " {
+            return Some(at);
+        }
+        if lexeme.word.is(STREET_FIRST) && lexeme.capital() && gap == " " {
             return Some(at);
         }
         // "5 floor, Kloshas 156".
@@ -347,5 +328,45 @@ impl Finder<'_> {
         let unknown = !lexeme.word.is(SAFE | CLAUSE | CLINICAL);
         let fits = unknown && (near || matches!(gap, ". " | ".") || gap == ", " && counted);
         fits.then_some(at)
+    }
+
+    /// Where a number that belongs to the address behind it begins, if it does.
+    fn number_before(&self, at: usize) -> Option<usize> {
+        let (lexeme, gap) = (&self.lexemes[at], self.gap(at));
+        let near = matches!(gap, " " | "-" | "/" | "'" | "");
+        let first = self.chain(at);
+        if (first..at).any(|part| self.marked(part)) {
+            return None;
+        }
+        let begins = first == 0
+            || self.closes(first - 1)
+            || self.before(first).starts_with(':')
+            || self.is(first - 1, PLACE_CUE | FUNCTION)
+            || matches!(self.word(first - 1), "at" | "address");
+        let line = gap.trim_matches(' ') == "\n" && first < at;
+        let listed = gap == ", "
+            && first > 0
+            && (self.is(first - 1, PLACE_CUE)
+                || self.word(first - 1) == "at"
+                || self.before(first).contains([':', '\n', '(']));
+        if lexeme.len() <= 5 && (near || line || listed) && begins && !self.measures(at) {
+            return Some(first);
+        }
+        // "kat 7, Lostor": a small word and its number.
+        let kind = first == at
+            && at > 0
+            && matches!(self.before(at), " " | ". ")
+            && self.lexemes[at - 1].is_word()
+            && !self.is(at - 1, CLAUSE)
+            && !self.find_label(at - 1)
+            && !self.is(at - 1, DATE_CUE)
+            && !(self.is(at - 1, ABBREVIATION) && self.lexemes[at - 1].case == Case::Upper)
+            && !["age", "aged"].contains(&self.word(at - 1))
+            && (self.is(at - 1, ROOM) || self.lexemes[at - 1].len() <= 3 || !self.is(at - 1, SAFE));
+        (kind && gap == ", " && lexeme.len() <= 4).then(|| at - 1)
+    }
+
+    fn is_number(&self, at: usize) -> bool {
+        self.lexemes.get(at).is_some_and(Lexeme::has_digit)
     }
 }

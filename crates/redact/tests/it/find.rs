@@ -166,6 +166,11 @@ fn takes_addresses_of_many_countries_whole() {
             "lives at zh.k. Mladost 5, bl. 50, vh. A, ap. 5, 4051 Plovdiv.",
             "lives at",
         ),
+        ("lives at pr-t Skaryny 46-3, 220057 Minsk.", "lives at"),
+        ("lives at 8 mkr, 230-8, Taraz.", "lives at"),
+        ("lives at Cedar Street, Nassar Bldg, 6th floor.", "lives at"),
+        ("| Postal code | BS-659-4764 |\n", "Postal code"),
+        ("lives at 171/3 Distos", "lives at"),
     ] {
         assert_eq!(words_left(text), left, "{text}");
     }
