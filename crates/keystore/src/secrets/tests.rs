@@ -67,24 +67,24 @@ fn what_is_kept_is_found_again_and_lies_nowhere_in_clear() {
         let place = place();
         let store = place.open(keep, &system).unwrap();
         store
-            .put("entra/work/agent", &Secret::new("hunter2-token"))
+            .put("entra/desk/agent", &Secret::new("hunter2-token"))
             .unwrap();
         store
-            .put("entra/work/human", &Secret::new("other"))
+            .put("entra/desk/human", &Secret::new("other"))
             .unwrap();
         store
-            .put("entra/work/human", &Secret::new("newer"))
+            .put("entra/desk/human", &Secret::new("newer"))
             .unwrap();
         let again = place.open(keep, &system).unwrap();
         assert_eq!(
-            reveal(&again, "entra/work/agent").as_deref(),
+            reveal(&again, "entra/desk/agent").as_deref(),
             Some("hunter2-token")
         );
-        assert_eq!(reveal(&again, "entra/work/human").as_deref(), Some("newer"));
-        assert_eq!(again.list("entra/work/a").unwrap(), ["entra/work/agent"]);
-        assert!(again.delete("entra/work/agent").unwrap());
-        assert!(!again.delete("entra/work/agent").unwrap());
-        assert_eq!(reveal(&store, "entra/work/agent"), None, "{keep:?}");
+        assert_eq!(reveal(&again, "entra/desk/human").as_deref(), Some("newer"));
+        assert_eq!(again.list("entra/desk/a").unwrap(), ["entra/desk/agent"]);
+        assert!(again.delete("entra/desk/agent").unwrap());
+        assert!(!again.delete("entra/desk/agent").unwrap());
+        assert_eq!(reveal(&store, "entra/desk/agent"), None, "{keep:?}");
         assert_eq!(mode(&place.path), 0o600);
         let bytes = fs::read(&place.path).unwrap();
         for clear in ["hunter2", "newer", "entra/"] {
