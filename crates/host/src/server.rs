@@ -167,11 +167,14 @@ impl Server {
         }
     }
 
-    /// Whether a caller sees it: workspace servers belong to their folder.
+    /// Whether a caller sees it.
     pub(crate) fn is_visible(&self, caller: &Caller) -> bool {
-        if !self.enabled {
-            return false;
-        }
+        self.enabled && self.belongs_to(caller)
+    }
+
+    /// Whether a caller would see it if it were enabled: workspace servers
+    /// belong to their folder.
+    pub(crate) fn belongs_to(&self, caller: &Caller) -> bool {
         match (&self.folder, &caller.workspace) {
             (None, _) => true,
             (Some(folder), Some(workspace)) => workspace.starts_with(folder),

@@ -296,7 +296,7 @@ impl Inner {
     }
 
     /// Why a name is not known, where that is for a server that has not
-    /// connected yet.
+    /// connected yet or is disabled.
     pub(super) fn explain(
         &self,
         error: Unresolved,
@@ -311,16 +311,28 @@ impl Inner {
         let silent = servers
             .iter()
             .find(|server| server.shown(caller).is_none() && may_offer(server, endpoint, item));
-        let Some(server) = silent else { return error };
+        let roster = self.roster.load();
+        let disabled = || {
+            let mut all = roster.all().iter();
+            all.find(|server| {
+                !server.enabled
+                    && server.belongs_to(caller)
+                    && self.includes(endpoint, &server.spec.name)
+                    && may_offer(server, endpoint, item)
+            })
+        };
+        let Some(server) = silent.or_else(disabled) else {
+            return error;
+        };
+        let name = &server.spec.name;
         Unresolved::Unavailable {
             name: item.name().into(),
-            server: server.spec.name.clone(),
+            server: name.clone(),
             reason: match State::of(server) {
                 State::Failed(reason) => reason,
                 State::NeedsAuth => "it wants a sign-in".to_owned(),
-                State::Starting | State::Connected | State::Disabled => {
-                    "it is still connecting".to_owned()
-                }
+                State::Disabled => format!("it is disabled; `legation mcp enable {name}` starts it"),
+                State::Starting | State::Connected => "it is still connecting".to_owned(),
             },
         }
     }

@@ -165,5 +165,13 @@ async fn a_name_of_a_server_that_never_connected_says_so() {
     let other = Item::Tool("t-echo".into());
     let found = bench.resolve(&me, &Endpoint::All, &other).await;
     assert!(matches!(found, Err(Unresolved::Unknown { .. })));
+
+    bench.host.switch("s", None, false).await.expect("known");
+    let found = bench.resolve(&me, &Endpoint::All, &item).await;
+    let disabled = unavailable("it is disabled; `legation mcp enable s` starts it");
+    assert_eq!(found.expect_err("it is disabled"), disabled);
+    let elsewhere = Endpoint::Server(server_name("t"));
+    let found = bench.resolve(&me, &elsewhere, &item).await;
+    assert!(matches!(found, Err(Unresolved::NoEndpoint { .. })));
     bench.host.shutdown().await;
 }
