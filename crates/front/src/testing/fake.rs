@@ -255,6 +255,19 @@ fn task(status: &str) -> Object {
     .expect("an object")
 }
 
+/// There is one server, and no view.
+fn exists(endpoint: &Endpoint) -> Result<(), Unresolved> {
+    let (what, name) = match endpoint {
+        Endpoint::Server(name) if name.as_str() != "fake" => ("server", name.as_str()),
+        Endpoint::View(name) => ("view", &**name),
+        Endpoint::Server(_) | Endpoint::All => return Ok(()),
+    };
+    Err(Unresolved::NoEndpoint {
+        what,
+        name: name.into(),
+    })
+}
+
 impl ServerSet for Fake {
     fn resolve(&self, _caller: &Caller, endpoint: &Endpoint, item: &Item) -> Resolve {
         let known = match item {
@@ -266,13 +279,10 @@ impl ServerSet for Fake {
             what: "item",
             name: item.name().into(),
         };
-        Resolve::Ready(match endpoint {
-            Endpoint::Server(name) if name.as_str() != "fake" => Err(Unresolved::NoEndpoint {
-                what: "server",
-                name: name.as_str().into(),
-            }),
-            _ if known => Ok(target(item)),
-            _ => Err(unknown()),
+        Resolve::Ready(match exists(endpoint) {
+            Err(nowhere) => Err(nowhere),
+            Ok(()) if known => Ok(target(item)),
+            Ok(()) => Err(unknown()),
         })
     }
 
@@ -348,14 +358,7 @@ impl ServerSet for Fake {
         endpoint: &Endpoint,
         kind: ListKind,
     ) -> Result<Arc<Listing>, Unresolved> {
-        if let Endpoint::Server(name) = endpoint
-            && name.as_str() != "fake"
-        {
-            return Err(Unresolved::NoEndpoint {
-                what: "server",
-                name: name.as_str().into(),
-            });
-        }
+        exists(endpoint)?;
         let entries = match kind {
             ListKind::Tools => {
                 let more = *self.tools.lock().expect("sound");
@@ -385,14 +388,7 @@ impl ServerSet for Fake {
     }
 
     fn describe(&self, _caller: &Caller, endpoint: &Endpoint) -> Result<Description, Unresolved> {
-        if let Endpoint::Server(name) = endpoint
-            && name.as_str() != "fake"
-        {
-            return Err(Unresolved::NoEndpoint {
-                what: "server",
-                name: name.as_str().into(),
-            });
-        }
+        exists(endpoint)?;
         let capabilities = raw(
             r#"{"tools":{"listChanged":true},"resources":{"subscribe":true},"prompts":{},"logging":{}}"#,
         );

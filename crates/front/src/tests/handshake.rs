@@ -387,7 +387,12 @@ async fn a_session_belongs_to_its_credential_its_path_and_its_headers() {
         404
     );
     assert_eq!(foreign.request("GET /mcp", &session, "").await.status, 404);
-    for path in ["/mcp/s/none", "/mcp/s/fake2"] {
+    let nobody = [
+        ("/mcp/s/none", "server named"),
+        ("/mcp/s/fake2", "server named"),
+        ("/mcp/v/none", "view named"),
+    ];
+    for (path, what) in nobody {
         for text in [
             initialize("2025-11-25", "{}"),
             crate::testing::modern(1, "tools/list", "{}", ""),
@@ -396,7 +401,7 @@ async fn a_session_belongs_to_its_credential_its_path_and_its_headers() {
             assert_eq!((nowhere.status, nowhere.code()), (404, -32602), "{path}");
             assert_eq!(nowhere.json().get("id"), Some(Raw::int(1)), "{path}");
             assert!(nowhere.header("mcp-session-id").is_none());
-            assert!(nowhere.body.contains(r#"server named"#), "{}", nowhere.body);
+            assert!(nowhere.body.contains(what), "{}", nowhere.body);
         }
         for method in ["GET", "DELETE"] {
             let nowhere = client

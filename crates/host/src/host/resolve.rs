@@ -331,7 +331,9 @@ impl Inner {
             reason: match State::of(server) {
                 State::Failed(reason) => reason,
                 State::NeedsAuth => "it wants a sign-in".to_owned(),
-                State::Disabled => format!("it is disabled; `legation mcp enable {name}` starts it"),
+                State::Disabled => {
+                    format!("it is disabled; `legation mcp enable {name}` starts it")
+                }
                 State::Starting | State::Connected => "it is still connecting".to_owned(),
             },
         }

@@ -2,16 +2,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use legation_config::Instance;
+use legation_config::{Instance, Settings};
 use legation_gate::policy::PinState;
 use legation_gate::{CallFailure, Endpoint, HubEvent, Item, ListKind, Outcome, TaskWish};
 use legation_gate::{ServerSet as _, Unresolved};
 use legation_wire::json::Raw;
 use legation_wire::revision::Revision;
 
+use crate::common::Times;
 use crate::port::{DialError, PortEvent};
 use crate::status::State;
-use crate::testing::{Bench, FakePeer, Scripted, caller, complete, spec};
+use crate::testing::{Bench, FakePeer, Scripted, caller, complete, spec, times};
 
 async fn changed(bench: &mut Bench, kind: ListKind) {
     let wait = async {
@@ -432,5 +433,51 @@ async fn a_replaced_server_connects_when_the_old_one_is_gone_and_keeps_its_watch
         .await
         .expect("watched again");
     drop(watching);
+    bench.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_call_that_runs_may_end_before_its_server_is_disabled() {
+    let long = Times {
+        drain: Duration::from_secs(60),
+        ..times()
+    };
+    let bench = Bench::with(Settings::defaults(), long);
+    let answer = Arc::new(tokio::sync::Notify::new());
+    let held = Arc::clone(&answer);
+    let server = Scripted::new(Revision::V2025_11_25, r#"{"tools":{}}"#, move |order, _| {
+        let held = Arc::clone(&held);
+        Box::pin(async move {
+            if order.method == "tools/call" {
+                held.notified().await;
+            }
+            Ok(Raw::empty_object())
+        })
+    });
+    server.offer(ListKind::Tools, &[r#"{"name":"wait"}"#]);
+    bench.serve("d", &server);
+    bench.apply(vec![spec("d", Instance::Shared)]).await;
+    bench.settle().await;
+    let me = caller("me", None);
+    let peer = FakePeer::legacy("me", "{}");
+    let disable = async {
+        while server.methods().last() != Some(&"tools/call") {
+            tokio::task::yield_now().await;
+        }
+        let disabled = bench.host.switch("d", None, false);
+        let release = async {
+            while bench.host.status()[0].state != State::Disabled {
+                tokio::task::yield_now().await;
+            }
+            answer.notify_one();
+        };
+        tokio::join!(disabled, release).0.expect("known");
+    };
+    let (outcome, ()) = tokio::join!(
+        bench.call(&me, "d-wait", "{}", &peer, TaskWish::Never),
+        disable
+    );
+    assert!(matches!(outcome, Outcome::Complete(_)), "{outcome:?}");
+    assert_eq!(server.open.load(Ordering::SeqCst), 0);
     bench.host.shutdown().await;
 }
