@@ -4,6 +4,7 @@
 //! error. A command asks a running hub through its socket; without one it
 //! reads files, and says so where the difference matters.
 
+pub mod accounts;
 mod args;
 mod commands;
 mod error;

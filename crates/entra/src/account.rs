@@ -12,6 +12,7 @@ mod source;
 use std::ffi::OsString;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use legation_core::{EntityId, OpContext, Secret, SharedClock, TaskSet, Wall};
 use legation_keystore::SecretStore;
@@ -172,6 +173,18 @@ impl Account {
     #[must_use]
     pub fn settings(&self) -> &AccountSettings {
         &self.inner.settings
+    }
+
+    /// The time, by the clock that everything of the account goes by.
+    #[must_use]
+    pub fn instant(&self) -> Instant {
+        self.http().clock().now()
+    }
+
+    /// The wall-clock time of the same clock.
+    #[must_use]
+    pub fn now(&self) -> Wall {
+        self.http().clock().wall()
     }
 
     /// Who acts.

@@ -11,6 +11,7 @@
 //! Graph or broker.
 
 pub mod account;
+pub mod accounts;
 pub mod agent;
 pub mod broker;
 pub mod chat;
@@ -24,6 +25,7 @@ pub mod token;
 mod base;
 
 pub use account::{Account, AccountSettings, Acting, Cloud, Parts};
+pub use accounts::{Accounts, NoAccount};
 pub use error::{Class, GraphError, SignInError};
 
 #[cfg(test)]

@@ -43,6 +43,14 @@ pub enum Unresolved {
         /// Those that offer it, two or more.
         owners: Vec<ServerName>,
     },
+    /// A server of the hub's own was called for an account that cannot be used.
+    #[error("{why}")]
+    NoAccount {
+        /// What is wrong, and what was not done.
+        why: String,
+        /// What to do next.
+        hint: String,
+    },
     /// The endpoint itself does not exist.
     #[error("there is no {what} named {name:?}")]
     NoEndpoint {
@@ -150,6 +158,16 @@ pub trait ServerSet: Send + Sync + fmt::Debug {
 
     /// Whose data a server holds, where its configuration says so.
     fn entity(&self, caller: &Caller, server: &ServerName) -> Option<EntityId>;
+
+    /// Whose data a call to a server of the hub's own concerns, as its arguments
+    /// say. Asked of such servers alone, before anything is decided.
+    ///
+    /// # Errors
+    /// When what the arguments name is not there or cannot be used.
+    fn concerns(&self, target: &Target, params: &Object) -> Result<Option<EntityId>, Unresolved> {
+        let _nobody = (target, params);
+        Ok(None)
+    }
 
     /// Asks the server of a permitted resource to report its changes.
     fn subscribe(&self, caller: &Caller, permitted: &Permitted) -> Subscription;

@@ -119,6 +119,7 @@ impl Refusal {
             Self::Unresolved(Unresolved::Unavailable { .. }) => "resolve.unavailable",
             Self::Unresolved(Unresolved::Ambiguous { .. }) => "resolve.ambiguous",
             Self::Unresolved(Unresolved::NoEndpoint { .. }) => "resolve.no_endpoint",
+            Self::Unresolved(Unresolved::NoAccount { .. }) => "resolve.no_account",
             Self::NotDelegated(_) => "delegation.malformed",
             Self::TooMany(_) => "rate.too_many",
             Self::Denied(denied) => denied.rule.as_str(),
@@ -147,6 +148,7 @@ impl Refusal {
             Self::Unresolved(Unresolved::NoEndpoint { .. }) => {
                 "`legation mcp list` shows the servers, legation.toml the views".to_owned()
             }
+            Self::Unresolved(Unresolved::NoAccount { hint, .. }) => hint.clone(),
             Self::NotDelegated(_) => {
                 "Name the client that you act for, or leave the member out; a confidence is between 0 and 1.".to_owned()
             }
@@ -182,6 +184,7 @@ impl Refusal {
             | Self::Unresolved(
                 Unresolved::Unknown { .. }
                 | Unresolved::Ambiguous { .. }
+                | Unresolved::NoAccount { .. }
                 | Unresolved::NoEndpoint { .. },
             ) => codes::INVALID_PARAMS,
         }
@@ -231,6 +234,7 @@ impl Refusal {
             | Self::Denied(_)
             | Self::Unapproved(_)
             | Self::NotRedacted(_)
+            | Self::Unresolved(Unresolved::NoAccount { .. })
             | Self::Withheld(_) => {}
             Self::NotAuthentic(_)
             | Self::NotDelegated(_)

@@ -1,5 +1,6 @@
 //! `legation serve`: the hub in the foreground.
 
+mod accounts;
 mod admin;
 mod checkpoints;
 mod credentials;

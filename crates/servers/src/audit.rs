@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use legation_core::OpContext;
-use legation_gate::Outcome;
 use legation_gate::policy::NativeTool;
+use legation_gate::{Outcome, Peer};
 use legation_wire::json::{Object, Raw};
 use serde::Serialize;
 
@@ -216,6 +216,7 @@ impl Native for Audit {
         context: OpContext,
         tool: &'static str,
         arguments: Object,
+        _peer: Arc<dyn Peer>,
     ) -> BoxFuture<'static, Outcome> {
         match tool {
             "log" => self.log(&context, &arguments),

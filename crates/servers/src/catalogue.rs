@@ -10,7 +10,7 @@ use legation_gate::{Entry, ListKind, definition_hash};
 use legation_wire::json::Raw;
 
 use crate::native::READS;
-use crate::{Native, Tool, audit, hub};
+use crate::{Native, Tool, audit, hub, identity};
 
 /// A native server with everything that is asked of it often.
 #[derive(Debug)]
@@ -142,7 +142,9 @@ pub fn known_tools() -> Vec<KnownTool> {
         tools.iter().filter_map(known)
     };
     let hub = of(hub::NAME, hub::TOOLS);
-    hub.chain(of(audit::NAME, audit::TOOLS)).collect()
+    hub.chain(of(audit::NAME, audit::TOOLS))
+        .chain(of(identity::NAME, identity::TOOLS))
+        .collect()
 }
 
 fn flat_name(server: &ServerName, tool: &str) -> String {

@@ -9,9 +9,11 @@
 //! Architecture invariant: a native server is called with a `Permitted` like
 //! any other, and none of its tools can approve anything.
 
+pub mod accounts;
 pub mod audit;
 mod catalogue;
 pub mod hub;
+pub mod identity;
 mod native;
 mod natives;
 

@@ -1,11 +1,12 @@
 //! What a server in the hub is made of.
 
 use std::fmt;
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use legation_core::OpContext;
-use legation_gate::Outcome;
+use legation_core::{EntityId, OpContext};
 use legation_gate::policy::NativeTool;
+use legation_gate::{Outcome, Peer, Unresolved};
 use legation_wire::json::{Object, Raw};
 use serde::Serialize;
 
@@ -23,12 +24,24 @@ pub trait Native: Send + Sync + fmt::Debug {
     /// Its resources.
     fn resources(&self) -> &[Resource];
 
-    /// Calls a tool of [`Native::tools`] with an object of arguments.
+    /// Whose data a call concerns; asked before anything is decided, with what
+    /// the caller wrote.
+    ///
+    /// # Errors
+    /// What the call named is not there or cannot be used.
+    fn entity(&self, tool: &str, arguments: &Object) -> Result<Option<EntityId>, Unresolved> {
+        let _nobody = (tool, arguments);
+        Ok(None)
+    }
+
+    /// Calls a tool of [`Native::tools`] with an object of arguments. `peer` is
+    /// the client, which can be asked and shown progress.
     fn call(
         &self,
         context: OpContext,
         tool: &'static str,
         arguments: Object,
+        peer: Arc<dyn Peer>,
     ) -> BoxFuture<'static, Outcome>;
 
     /// Reads a resource of [`Native::resources`].

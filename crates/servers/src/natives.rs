@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
 use legation_core::{Caller, EntityId, OpContext, ServerName, TaskHandle};
-use legation_gate::policy::{Origin, Permitted, Target};
+use legation_gate::policy::{Origin, Permitted, Target, Verb};
 use legation_gate::{
     Call, CallFailure, Description, Endpoint, HubEvent, Item, ListKind, Listing, Outcome, Peer,
     Resolve, ServerSet, Subscription, TaskVerb, Unresolved,
@@ -176,17 +176,19 @@ impl ServerSet for Natives {
         let Some(tool) = tools.find(|tool| *tool.name == *target.item) else {
             return Box::pin(std::future::ready(gone()));
         };
-        let arguments = match call.params.get("arguments") {
-            None => Object::new(),
-            Some(raw) => match raw.to_object() {
-                Some(arguments) => arguments,
-                None => {
-                    let refused = crate::failed("`arguments` must be an object; nothing was done");
-                    return Box::pin(std::future::ready(refused));
-                }
-            },
+        let refused = |why: &str| Box::pin(std::future::ready(crate::failed(why)));
+        let Some(arguments) = arguments(&call.params) else {
+            return refused("`arguments` must be an object; nothing was done");
         };
-        shelf.native.call(context, tool.name, arguments)
+        // Tokens became values since it was asked; what was decided must not have moved.
+        match shelf.native.entity(tool.name, &arguments) {
+            Ok(entity) if entity == target.entity => {}
+            Ok(_) => {
+                return refused("the call is no longer for whom it was allowed; nothing was done");
+            }
+            Err(error) => return refused(&error.to_string()),
+        }
+        shelf.native.call(context, tool.name, arguments, call.peer)
     }
 
     fn task_target(&self, caller: &Caller, handle: &TaskHandle) -> Result<Target, Unresolved> {
@@ -293,6 +295,17 @@ impl ServerSet for Natives {
         self.others.entity(caller, server)
     }
 
+    fn concerns(&self, target: &Target, params: &Object) -> Result<Option<EntityId>, Unresolved> {
+        match (self.builtin(target), target.verb) {
+            (Some(shelf), Verb::CallTool) => {
+                // Arguments that are none are refused when it is called.
+                let arguments = arguments(params).unwrap_or_default();
+                shelf.native.entity(&target.item, &arguments)
+            }
+            _ => Ok(None),
+        }
+    }
+
     fn subscribe(&self, caller: &Caller, permitted: &Permitted) -> Subscription {
         match self.builtin(permitted.target()) {
             // What a native server holds is read anew each time and announces nothing.
@@ -315,6 +328,14 @@ impl ServerSet for Natives {
 
     fn events(&self) -> broadcast::Receiver<HubEvent> {
         self.others.events()
+    }
+}
+
+/// The object of arguments; `None` where there is something else in its place.
+fn arguments(params: &Object) -> Option<Object> {
+    match params.get("arguments") {
+        None => Some(Object::new()),
+        Some(raw) => raw.to_object(),
     }
 }
 

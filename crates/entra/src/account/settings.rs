@@ -93,6 +93,22 @@ impl AccountSettings {
         }
     }
 
+    /// Whether they make an account.
+    ///
+    /// # Errors
+    /// See [`AccountError`].
+    pub fn check(&self) -> Result<(), AccountError> {
+        let cloud = self.cloud()?;
+        self.authority(cloud)?;
+        self.graph(cloud)?;
+        self.proxy()?;
+        self.ca_pem()?;
+        if let BrokerSettings::Https(url) = &self.broker {
+            self.address("broker_url", url)?;
+        }
+        Ok(())
+    }
+
     /// The middle tier; the public client where there is no other.
     pub(crate) fn middle_tier(&self) -> Option<&str> {
         let id = self.api_client_id.as_deref();
@@ -100,7 +116,8 @@ impl AccountSettings {
     }
 
     /// The most an account can do with these settings.
-    pub(super) fn acting(&self) -> Acting {
+    #[must_use]
+    pub fn acting(&self) -> Acting {
         match (&self.blueprint_id, &self.agent_user) {
             (Some(_), Some(_)) => Acting::AgentUser,
             (Some(_), None) => Acting::AgentForHuman,

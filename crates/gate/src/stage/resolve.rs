@@ -17,11 +17,15 @@ pub(crate) async fn resolve(
     context: &OpContext,
     request: &mut Request,
 ) -> Result<Target, Unresolved> {
-    let target = find(servers, context, request).await?;
-    if !is_call_tool(&target) || !unwrap(request) {
-        return Ok(target);
+    let mut target = find(servers, context, request).await?;
+    if is_call_tool(&target) && unwrap(request) {
+        target = find(servers, context, request).await?;
     }
-    find(servers, context, request).await
+    if target.origin == Origin::Builtin {
+        // What such a server holds is nobody's until the call says whose.
+        target.entity = servers.concerns(&target, &request.params)?;
+    }
+    Ok(target)
 }
 
 async fn find(

@@ -15,7 +15,7 @@ use legation_ledger::{Ledger, LedgerKeys};
 use legation_store::Store;
 
 use super::admin::Admin;
-use super::{checkpoints, events as records, reload};
+use super::{accounts, checkpoints, events as records, reload};
 
 mod inner;
 mod parts;
@@ -114,6 +114,7 @@ impl Hub {
             served.serve_socket(socket).await
         });
         tasks::run_flusher(&tasks, &inner.ledger);
+        accounts::open(&tasks, &inner.accounts);
         records::run(&tasks, &inner);
         let (home, environment) = (&options.home, &options.environment);
         checkpoints::run(&tasks, &inner.ledger, &settings, home, environment);

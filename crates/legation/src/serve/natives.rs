@@ -6,13 +6,15 @@ use futures_util::future::BoxFuture;
 use legation_core::clock::Wall;
 use legation_core::error::chain;
 use legation_core::{Caller, EntityId, OpContext};
+use legation_entra::Accounts;
 use legation_gate::approval::Bound;
 use legation_gate::{Endpoint, Gate, ListKind, Listing, ServerSet};
 use legation_host::Host;
 use legation_ledger::{Bounds, Evidence, Filter, Ledger, Note};
 use legation_servers::audit::{Audit, AuditView, Event, Query};
 use legation_servers::hub::{ApprovalInfo, Hub, HubView, ServerInfo};
-use legation_servers::{Natives, Views};
+use legation_servers::identity::Identity;
+use legation_servers::{Native, Natives, Views};
 use legation_wire::json::{Limits, Raw};
 
 /// How far back a query reads, in records.
@@ -34,7 +36,11 @@ struct LedgerWindow {
 }
 
 /// The native servers before the host's.
-pub(super) fn beside(host: &Arc<Host>, ledger: &Arc<Ledger>) -> (Arc<dyn ServerSet>, Windows) {
+pub(super) fn beside(
+    host: &Arc<Host>,
+    ledger: &Arc<Ledger>,
+    accounts: &Arc<Accounts>,
+) -> (Arc<dyn ServerSet>, Windows) {
     let windows = Windows::default();
     let hub = Hub::new(Arc::new(HubWindow {
         host: Arc::clone(host),
@@ -47,12 +53,18 @@ pub(super) fn beside(host: &Arc<Host>, ledger: &Arc<Ledger>) -> (Arc<dyn ServerS
         host: Arc::clone(host),
         gate: windows.clone(),
     });
-    let natives = Natives::new(
-        vec![Arc::new(hub), Arc::new(audit)],
-        Arc::clone(host) as Arc<dyn ServerSet>,
-        views,
-    );
+    let mut natives: Vec<Arc<dyn Native>> = vec![Arc::new(hub), Arc::new(audit)];
+    if !accounts.is_empty() {
+        // Without an account these could only refuse.
+        natives.extend(acting(accounts));
+    }
+    let natives = Natives::new(natives, Arc::clone(host) as Arc<dyn ServerSet>, views);
     (Arc::new(natives), windows)
+}
+
+/// The servers that act with an account.
+fn acting(accounts: &Arc<Accounts>) -> Vec<Arc<dyn Native>> {
+    vec![Arc::new(Identity::new(Arc::clone(accounts)))]
 }
 
 // === impl Windows ===

@@ -8,11 +8,13 @@ use legation_core::{
 };
 use legation_gate::policy::{Origin, Permitted, Target};
 use legation_gate::{
-    Call, Description, Endpoint, Entry, HubEvent, Item, ListKind, Listing, Outcome, Peer, Resolve,
-    ServerSet, Subscription, TaskVerb, Unresolved,
+    Ask, Call, Description, Endpoint, Entry, HubEvent, Item, ListKind, Listing, Outcome, Peer,
+    Resolve, ServerSet, Subscription, TaskVerb, Unresolved,
 };
-use legation_wire::caps::ServerCapabilities;
-use legation_wire::json::Raw;
+use legation_wire::caps::{ClientCapabilities, ServerCapabilities};
+use legation_wire::json::{Object, Raw};
+use legation_wire::message::ErrorObject;
+use legation_wire::revision::Revision;
 use tokio::sync::broadcast;
 
 #[derive(Debug)]
@@ -43,6 +45,40 @@ pub(super) fn context() -> OpContext {
         workspace: None,
     };
     OpContext::new(caller, Cancel::new())
+}
+
+/// A client that cannot be asked.
+#[derive(Debug)]
+struct Silent(ClientCapabilities);
+
+pub(super) fn silent() -> Arc<dyn Peer> {
+    Arc::new(Silent(ClientCapabilities::default()))
+}
+
+impl Peer for Silent {
+    fn revision(&self) -> Revision {
+        Revision::V2025_11_25
+    }
+    fn capabilities(&self) -> &ClientCapabilities {
+        &self.0
+    }
+    fn client_info(&self) -> Option<Raw> {
+        None
+    }
+    fn takes_input_required(&self) -> bool {
+        false
+    }
+    fn log_level(&self) -> Option<Box<str>> {
+        None
+    }
+    fn wants_progress(&self) -> bool {
+        false
+    }
+    fn progress(&self, _: Object) {}
+    fn log(&self, _: Raw) {}
+    fn ask(&self, ask: Ask) -> BoxFuture<'static, Result<Raw, ErrorObject>> {
+        panic!("asked: {ask:?}")
+    }
 }
 
 fn nothing<T>() -> Result<T, Unresolved> {

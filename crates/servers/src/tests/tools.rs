@@ -6,7 +6,7 @@ use legation_gate::{Listing, Outcome};
 use legation_wire::json::{Object, Raw};
 use serde_json::{Value, json};
 
-use super::others::{context, entry};
+use super::others::{context, entry, silent};
 use crate::Native;
 use crate::audit::{Audit, AuditView, Event, Query};
 use crate::hub::{ApprovalInfo, Hub, HubView, ServerInfo};
@@ -70,7 +70,9 @@ fn arguments(value: &Value) -> Object {
 
 /// The structured content, or the error's text.
 async fn call(native: &dyn Native, tool: &'static str, value: Value) -> Result<Value, String> {
-    let outcome = native.call(context(), tool, arguments(&value)).await;
+    let outcome = native
+        .call(context(), tool, arguments(&value), silent())
+        .await;
     let Outcome::Complete(raw) = outcome else {
         panic!("no result: {outcome:?}");
     };

@@ -7,6 +7,8 @@ use super::{Finding, documents};
 ///
 /// A crate exists for what it may not depend on. `legation` is the composition root and may name
 /// every crate of the product. `gate` may name `wire` because what passes it is `wire::json::Raw`.
+/// `servers` and `cli` may name `entra` because agents and people sign in the same way, with and
+/// without a running hub.
 const WALLS: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("wire", &["core"]),
@@ -45,7 +47,8 @@ const WALLS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "api", "config", "ledger", "inbox", "policy", "redact", "keystore", "store", "core",
+            "api", "config", "entra", "ledger", "inbox", "policy", "redact", "keystore", "store",
+            "core",
         ],
     ),
     ("tui", &["api", "core"]),

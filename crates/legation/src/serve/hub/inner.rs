@@ -11,6 +11,7 @@ use legation_config::{Environment, Settings};
 use legation_core::error::chain;
 use legation_core::process::GuardPath;
 use legation_core::{BootId, Home, SharedClock};
+use legation_entra::Accounts;
 use legation_front::Front;
 use legation_gate::redaction::Redaction;
 use legation_gate::spill::Spills;
@@ -25,7 +26,7 @@ use tokio::sync::{Notify, watch as latest};
 use super::HubOptions;
 use crate::serve::credentials::Keys;
 use crate::serve::events::InForce;
-use crate::serve::natives;
+use crate::serve::{accounts, natives};
 
 /// What the hub's own tasks and the administration share.
 #[derive(Debug)]
@@ -40,6 +41,7 @@ pub(crate) struct Inner {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) keystore: Arc<Keystore>,
     pub(crate) keys: Arc<Keys>,
+    pub(crate) accounts: Arc<Accounts>,
     pub(crate) no_auth: bool,
     pub(crate) allow_all: bool,
     pub(crate) additional: Vec<String>,
@@ -79,7 +81,8 @@ impl Inner {
             version: crate::VERSION,
             runtime: tokio::runtime::Handle::current(),
         });
-        let (servers, windows) = natives::beside(&host, &ledger);
+        let accounts = accounts::of(options);
+        let (servers, windows) = natives::beside(&host, &ledger, &accounts);
         let gate = Gate::new(
             servers,
             Arc::clone(&ledger),
@@ -112,6 +115,7 @@ impl Inner {
             ledger,
             keystore,
             keys,
+            accounts,
             no_auth: options.no_auth,
             allow_all: options.allow_all,
             additional: options.additional.clone(),
