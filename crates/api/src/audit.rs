@@ -32,6 +32,12 @@ pub struct Filter {
     /// To this server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
+    /// Under this agent's identity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
+    /// With this attribution.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attribution: Option<String>,
     /// Of this tool, resource or prompt, by its own name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item: Option<String>,

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use legation_core::{Cancel, EntityId, SharedClock};
 use legation_store::Store;
 use tokio::sync::{Notify, oneshot, watch};
@@ -14,6 +15,7 @@ use crate::chain::{Chain, ChainError};
 use crate::checkpoint::Maker;
 use crate::error::{LedgerError, LedgerOpenError};
 use crate::follow::Follow;
+use crate::identities::Identities;
 use crate::keys::LedgerKeys;
 use crate::publish::Publisher;
 use crate::query::{self, Bounds, Filter, Named, Page};
@@ -49,6 +51,8 @@ pub struct Ledger {
 pub(crate) struct Inner {
     pub(crate) store: Arc<Store>,
     pub(crate) keys: LedgerKeys,
+    /// Who acts, for whom from now on a record is made.
+    pub(crate) identities: ArcSwap<Identities>,
     pub(crate) clock: SharedClock,
     pub(crate) syncs: Syncs,
     pub(crate) away: Away,
@@ -105,6 +109,7 @@ impl Ledger {
             inner: Arc::new(Inner {
                 store,
                 keys,
+                identities: ArcSwap::default(),
                 clock,
                 syncs: Syncs::default(),
                 away,
@@ -136,6 +141,11 @@ impl Ledger {
             start: self.inner.start,
             count: self.inner.calls.fetch_add(1, Ordering::Relaxed) + 1,
         }
+    }
+
+    /// Says who acts from now on: every record made after this names them.
+    pub fn set_identities(&self, identities: Identities) {
+        self.inner.identities.store(Arc::new(identities));
     }
 
     /// Records that a call is about to run. Only the ticket allows it to.
@@ -190,9 +200,10 @@ impl Ledger {
         let inner = Arc::clone(&self.inner);
         let (entity, call) = (intent.entity.clone(), intent.call);
         let at_ms = inner.clock.wall().0;
-        let members = inner
-            .commit_to(intent, at_ms)
-            .map(|args| intent.members("intent", args.as_ref()));
+        let members = inner.commit_to(intent, at_ms).map(|args| {
+            let identities = inner.identities.load();
+            intent.members("intent", identities.of(intent.entity), args.as_ref())
+        });
         async move {
             let (line, spans) = members?;
             let (waiter, told) = oneshot::channel();
@@ -227,10 +238,10 @@ impl Ledger {
         refused: &Refused<'_>,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send + use<> {
         let at_ms = self.inner.clock.wall().0;
-        let members = self
-            .inner
-            .commit_to(&refused.intent, at_ms)
-            .map(|args| refused.members(args.as_ref()));
+        let members = self.inner.commit_to(&refused.intent, at_ms).map(|args| {
+            let identities = self.inner.identities.load();
+            refused.members(identities.of(refused.intent.entity), args.as_ref())
+        });
         self.plain(refused.intent.entity, at_ms, members, Durability::PageCache)
     }
 
@@ -243,7 +254,8 @@ impl Ledger {
         note: &Note<'_>,
     ) -> impl Future<Output = Result<(), LedgerError>> + Send + use<> {
         let at_ms = self.inner.clock.wall().0;
-        self.plain(note.entity, at_ms, Ok(note.members()), Durability::Disk)
+        let members = note.members(self.inner.identities.load().of(note.entity));
+        self.plain(note.entity, at_ms, Ok(members), Durability::Disk)
     }
 
     fn plain(

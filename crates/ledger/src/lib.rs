@@ -11,6 +11,11 @@
 //! the chain cannot show is that its end was cut off; only a head kept
 //! elsewhere ([`Report`] gives the heads) can.
 //!
+//! Every record names under whose identity it was made: `attribution`, and
+//! where there is one `agent_id` and `sponsor`, in this order behind what it is
+//! about. The outcome of a call repeats its intent's. Records from before there
+//! were identities have none of the three.
+//!
 //! There is no writer thread: the first caller in a tick of a runtime commits
 //! for all that queued behind it, on its own thread, because two cross-thread
 //! wake-ups cost more than the commit.
@@ -25,6 +30,7 @@ mod commit;
 mod error;
 mod export;
 mod follow;
+mod identities;
 mod keys;
 mod ledger;
 mod line;
@@ -48,6 +54,7 @@ pub use checkpoint::{
 pub use error::{LedgerError, LedgerOpenError};
 pub use export::{Format, FormatError};
 pub use follow::Follow;
+pub use identities::Identities;
 pub use keys::{LedgerKeys, Month};
 pub use ledger::{Durability, Ledger};
 pub use publish::{Place, PublishError, PublishSettings};

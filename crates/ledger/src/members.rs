@@ -15,7 +15,7 @@ const WORD_MAX: usize = 256;
 const NOTE_MAX: usize = 4096;
 /// Longest client, server or entity name kept; ids are checked elsewhere, this
 /// only keeps a record small whatever happens there.
-const ID_MAX: usize = 256;
+pub(crate) const ID_MAX: usize = 256;
 /// Most labels kept in a record.
 const LABELS_MAX: usize = 64;
 
@@ -31,7 +31,7 @@ pub(crate) struct Spans {
 pub(crate) struct Repeated<'a> {
     /// The member `call`.
     pub(crate) call: &'a [u8],
-    /// The members of [`Subject`].
+    /// The members of [`Subject`], and who acts.
     pub(crate) subject: &'a [u8],
     /// The intent's place in the chain.
     pub(crate) intent: i64,
@@ -58,12 +58,6 @@ impl Subject<'_> {
         }
         line.text("verb", self.verb, WORD_MAX)
             .text("item", self.item, ITEM_MAX);
-    }
-
-    pub(crate) fn to_members(self) -> Vec<u8> {
-        let mut line = Line::default();
-        self.write(&mut line);
-        line.into_members()
     }
 }
 
@@ -132,9 +126,14 @@ fn thousandths(share: f64) -> u64 {
 // === impl Intent ===
 
 impl Intent<'_> {
-    /// The members, and where those are that the outcome repeats. `args` is the
-    /// commitment to the arguments.
-    pub(crate) fn members(&self, kind: &'static str, args: Option<&[u8; 32]>) -> (Line, Spans) {
+    /// The members, and where those are that the outcome repeats. `identity` is
+    /// who acts, as members; `args` the commitment to the arguments.
+    pub(crate) fn members(
+        &self,
+        kind: &'static str,
+        identity: &[u8],
+        args: Option<&[u8; 32]>,
+    ) -> (Line, Spans) {
         let mut line = Line::with_capacity(512);
         line.word("kind", kind);
         let call = line.len() + 1;
@@ -148,6 +147,7 @@ impl Intent<'_> {
             item: self.item,
         };
         subject.write(&mut line);
+        line.members(identity);
         let subject = start..line.len();
         if let Some(definition) = self.definition {
             line.digest("definition", definition);
@@ -164,8 +164,8 @@ impl Intent<'_> {
 // === impl Refused ===
 
 impl Refused<'_> {
-    pub(crate) fn members(&self, args: Option<&[u8; 32]>) -> Vec<u8> {
-        let (mut line, _) = self.intent.members("refused", args);
+    pub(crate) fn members(&self, identity: &[u8], args: Option<&[u8; 32]>) -> Vec<u8> {
+        let (mut line, _) = self.intent.members("refused", identity, args);
         if let Some(code) = self.code {
             line.int("code", code);
         }
@@ -237,12 +237,13 @@ impl<'a> Note<'a> {
         }
     }
 
-    pub(crate) fn members(&self) -> Vec<u8> {
-        let mut line = Line::with_capacity(self.text.len() + 64);
+    pub(crate) fn members(&self, identity: &[u8]) -> Vec<u8> {
+        let mut line = Line::with_capacity(self.text.len() + 192);
         line.word("kind", "note");
         if let Some(client) = self.client {
             line.text("client", client.as_str(), ID_MAX);
         }
+        line.members(identity);
         line.text("topic", self.topic, WORD_MAX)
             .text("text", self.text, NOTE_MAX);
         self.detail.write(&mut line);

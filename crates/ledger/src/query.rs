@@ -33,6 +33,10 @@ pub struct Filter {
     pub client: Option<String>,
     /// To this server.
     pub server: Option<String>,
+    /// Under this agent's identity.
+    pub agent_id: Option<String>,
+    /// With this attribution: see [`legation_core::Attribution`].
+    pub attribution: Option<String>,
     /// Of this tool, resource or prompt, by its own name.
     pub item: Option<String>,
     /// Decided by this rule.
@@ -252,6 +256,8 @@ impl Search {
             ("call", &filter.call),
             ("client", &filter.client),
             ("server", &filter.server),
+            ("agent_id", &filter.agent_id),
+            ("attribution", &filter.attribution),
             ("item", &filter.item),
             ("rule", &filter.rule),
             ("reason_code", &filter.reason_code),

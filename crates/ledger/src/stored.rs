@@ -45,6 +45,12 @@ pub struct Record {
     pub verb: Option<String>,
     /// Of which tool, resource or prompt.
     pub item: Option<String>,
+    /// Who acted; absent in records from before there were identities.
+    pub attribution: Option<String>,
+    /// Under which agent's identity, by its id in the directory.
+    pub agent_id: Option<String>,
+    /// The person who answers for the agent.
+    pub sponsor: Option<String>,
     /// The hash of its definition.
     pub definition: Option<String>,
     /// The rule that decided.

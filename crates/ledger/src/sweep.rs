@@ -7,7 +7,7 @@ use legation_store::{Store, StoreError};
 
 use crate::chain::Chain;
 use crate::line::Line;
-use crate::members::{Repeated, Subject};
+use crate::members::{ID_MAX, Repeated, Subject};
 use crate::queue::{Duty, Pending};
 use crate::record::{OutcomeRecord, Status};
 use crate::stored::{Kind, Record};
@@ -70,6 +70,18 @@ fn unknown(record: &Record, seq: i64) -> Vec<u8> {
         verb: record.verb.as_deref().unwrap_or_default(),
         item: record.item.as_deref().unwrap_or_default(),
     };
+    let mut repeated = Line::default();
+    subject.write(&mut repeated);
+    let identity = [
+        ("attribution", &record.attribution),
+        ("agent_id", &record.agent_id),
+        ("sponsor", &record.sponsor),
+    ];
+    for (name, value) in identity {
+        if let Some(value) = value {
+            repeated.text(name, value, ID_MAX);
+        }
+    }
     let mut call = Line::default();
     call.text(
         "call",
@@ -78,7 +90,7 @@ fn unknown(record: &Record, seq: i64) -> Vec<u8> {
     );
     let intent = Repeated {
         call: &call.into_members(),
-        subject: &subject.to_members(),
+        subject: &repeated.into_members(),
         intent: seq,
     };
     OutcomeRecord::bare(Status::Unknown).members(&intent, None, None)

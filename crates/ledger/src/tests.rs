@@ -6,6 +6,7 @@ mod commit;
 mod failure;
 mod find;
 mod flips;
+mod identities;
 mod keys;
 mod oracle;
 mod publish;

@@ -48,6 +48,8 @@ pub struct Query {
     pub server: Option<String>,
     /// Of this tool, resource or prompt, by its own name.
     pub item: Option<String>,
+    /// Under this agent's identity.
+    pub agent_id: Option<String>,
     /// That ended so.
     pub status: Option<String>,
     /// At most so many.
@@ -96,8 +98,8 @@ pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "query",
         title: "Read the record",
-        description: "Reads the records of your own calls, newest first.",
-        input: r#"{"type":"object","properties":{"server":{"type":"string"},"item":{"type":"string","description":"A tool, resource or prompt by its own name"},"status":{"type":"string","description":"How the call ended, such as ok, tool_error, error, refused or unknown"},"limit":{"type":"integer","minimum":1,"maximum":200,"default":20}},"additionalProperties":false}"#,
+        description: "Reads the records of your own calls and events, newest first. Each names the agent's identity it was made under, its sponsor and its attribution.",
+        input: r#"{"type":"object","properties":{"server":{"type":"string"},"item":{"type":"string","description":"A tool, resource or prompt by its own name"},"agent_id":{"type":"string","description":"The id of the agent under whose identity the call was made"},"status":{"type":"string","description":"How the call ended, such as ok, tool_error, error, refused or unknown"},"limit":{"type":"integer","minimum":1,"maximum":200,"default":20}},"additionalProperties":false}"#,
         reads: true,
         facts: READS,
     },
@@ -171,6 +173,7 @@ impl Audit {
         let query = Query {
             server: text("server"),
             item: text("item"),
+            agent_id: text("agent_id"),
             status: text("status"),
             limit,
         };

@@ -240,7 +240,7 @@ impl Inner {
     ) -> Result<(), LedgerError> {
         let (waiter, mut told) = oneshot::channel();
         let pending = Pending {
-            members: Note::new(entity, topic, text).members(),
+            members: Note::new(entity, topic, text).members(self.identities.load().of(entity)),
             entity: entity.clone(),
             at_ms: self.clock.wall().0,
             duty: Duty::Plain {

@@ -60,10 +60,7 @@ pub(super) fn event(entry: &Entry, version: &str) -> Value {
     put("message", json!(record.text));
     put("duration", json!(record.execution_time_ms));
     put("metadata", with_call(metadata, &record));
-    put(
-        "actor",
-        json!({"app_name": record.client.as_deref().unwrap_or("legation")}),
-    );
+    put("actor", actor(&record));
     put(
         "src_endpoint",
         json!({"name": record.via.as_deref().unwrap_or("hub")}),
@@ -87,6 +84,15 @@ pub(super) fn event(entry: &Entry, version: &str) -> Value {
     put("disposition", json!(disposition.1));
     put("unmapped", unmapped(entry, &record));
     Value::Object(event)
+}
+
+/// The agent is the actor's user, where one acts under an identity of its own.
+fn actor(record: &Record) -> Value {
+    let mut actor = json!({"app_name": record.client.as_deref().unwrap_or("legation")});
+    if let Some(agent) = &record.agent_id {
+        actor["user"] = json!({"uid": agent, "type_id": 99, "type": "Agent"});
+    }
+    actor
 }
 
 fn activity(record: &Record) -> (u32, &'static str) {
@@ -181,5 +187,7 @@ fn unmapped(entry: &Entry, record: &Record) -> Value {
         "proposal": record.proposal,
         "provider_used": record.provider,
         "on_behalf_of": record.on_behalf_of,
+        "attribution": record.attribution,
+        "sponsor": record.sponsor,
     })
 }

@@ -115,6 +115,9 @@ fn named(record: &Record, attributes: &mut Vec<Value>) {
     own("legation.approval", json!(record.approval));
     own("legation.proposal", json!(record.proposal));
     own("legation.on_behalf_of", json!(record.on_behalf_of));
+    own("gen_ai.agent.id", json!(record.agent_id));
+    own("legation.attribution", json!(record.attribution));
+    own("legation.sponsor", json!(record.sponsor));
     own("legation.reason_code", json!(record.reason_code));
     own("legation.status", json!(record.status));
     own(

@@ -1,5 +1,7 @@
 //! Finding and exporting records.
 
+use legation_core::{Attribution, Identity};
+
 use super::*;
 
 const ALL: Bounds = Bounds {
@@ -12,6 +14,17 @@ fn written() -> (super::Place, Arc<Store>, Ledger, Vec<String>) {
     let place = place();
     let (store, ledger) = place.open();
     let (a, b) = (asked("a"), asked("b"));
+    let agent = Identity {
+        attribution: Attribution::AgentUser,
+        agent_id: Some("agent-1".into()),
+        sponsor: Some("human-1".into()),
+    };
+    let on_behalf = Identity {
+        attribution: Attribution::ApplicationForHuman,
+        ..Identity::default()
+    };
+    let accounts = [(a.entity.clone(), agent), (b.entity.clone(), on_behalf)];
+    ledger.set_identities(Identities::new(&accounts));
     let other = ClientId::new("co\"dex");
     let mut calls = Vec::new();
     block_on(async {
@@ -74,6 +87,11 @@ const FILTERS: &[(&str, &str)] = &[
     ("item=send server=files", "7"),
     ("item=send server=mail", ""),
     ("rule=boundary", "7"),
+    ("agent=agent-1", "8 6 5 2 1"),
+    ("agent=agent", ""),
+    ("agent=agent-1 kind=outcome", "6 2"),
+    ("attribution=application_for_human", "7 4 3"),
+    ("attribution=none", ""),
     ("kind=note topic=policy", "8"),
     ("call=@1", "4 3"),
     ("from=@1", ""),
@@ -101,6 +119,8 @@ fn filter(text: &str, calls: &[String], at: i64) -> Filter {
             ("item", _) => filter.item = Some(value),
             ("server", _) => filter.server = Some(value),
             ("rule", _) => filter.rule = Some(value),
+            ("agent", _) => filter.agent_id = Some(value),
+            ("attribution", _) => filter.attribution = Some(value),
             ("kind", _) => filter.kind = Some(value),
             ("topic", _) => filter.topic = Some(value),
             _ => panic!("{part}"),

@@ -72,6 +72,7 @@ fn a_call_leaves_an_intent_and_an_outcome_that_say_what_happened() {
         "server",
         "verb",
         "item",
+        "attribution",
         "definition",
         "rule",
         "args",

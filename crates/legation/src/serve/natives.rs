@@ -179,6 +179,7 @@ impl AuditView for LedgerWindow {
                 client: Some(client.as_str().to_owned()),
                 server: query.server,
                 item: query.item,
+                agent_id: query.agent_id,
                 status: query.status,
                 ..Filter::default()
             };

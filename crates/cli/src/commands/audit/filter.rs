@@ -27,6 +27,12 @@ pub(super) struct FilterArgs {
     /// Of this tool, resource or prompt; SERVER/NAME names both.
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
+    /// Under the identity of this agent, by its id.
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
+    /// With this attribution: `agent_user`, `agent_for_human`, `application_for_human` or none.
+    #[arg(long, value_name = "WORD")]
+    attribution: Option<String>,
     /// That ended so: ok, `tool_error`, error, refused, cancelled, timeout, unknown, …
     #[arg(long)]
     status: Option<String>,
@@ -73,6 +79,8 @@ impl FilterArgs {
             call: self.call.clone(),
             client: self.client.clone(),
             server: self.server.clone().or(server.map(str::to_owned)),
+            agent_id: self.agent.clone(),
+            attribution: self.attribution.clone(),
             item: item.map(str::to_owned),
             rule: self.rule.clone(),
             status: self.status.clone(),
