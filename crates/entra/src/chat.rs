@@ -20,16 +20,16 @@ use crate::account::{Account, Acting};
 use crate::base::{query_value, segment};
 use crate::graph::Graph;
 
-pub use compose::{Body, MESSAGE_MAX, Mention, Outgoing};
+pub use compose::{Body, Earlier, MESSAGE_MAX, Mention, Outgoing};
 pub use error::ChatError;
 pub use incoming::{Attachment, Kind, Message, Sender};
-pub use news::{News, OVERLAP_MS, Seen};
+pub use news::{Change, News, OVERLAP_MS, Seen};
 pub use presence::Presence;
 pub use send::Sent;
 
 pub(crate) use turns::ChatTurns;
 
-use wire::{List, WireChat, WireUser};
+use wire::{List, Members, WireChat, WireUser};
 
 /// Most pages of messages that are read at once, fifty a page.
 const PAGES_MAX: usize = 40;
@@ -47,8 +47,10 @@ pub struct Chat {
     pub id: String,
     /// Who acts in it, as a user.
     pub me: String,
-    /// The other one.
+    /// The other one: the user's id, which senders of messages have.
     pub human: String,
+    /// The other one's name, as the directory has it.
+    pub human_name: String,
 }
 
 // === impl Account ===
@@ -107,11 +109,32 @@ impl Chats {
             .post_again(ctx, "/chats", Some(body))
             .await
             .map_err(|source| ChatError::Graph { source })?;
-        Ok(Chat {
-            id: chat.id,
-            me,
-            human: human.to_owned(),
-        })
+        self.other(ctx, chat.id, me).await
+    }
+
+    /// The settings may name the human by sign-in name; messages have ids.
+    async fn other(&self, ctx: &OpContext, id: String, me: String) -> Result<Chat, ChatError> {
+        let path = format!("/chats/{}/members", segment(&id));
+        let members: Members = self
+            .graph
+            .get(ctx, &path)
+            .await
+            .map_err(|source| ChatError::Graph { source })?;
+        let others = members.value.into_iter().filter_map(|member| {
+            let user = member.user_id?;
+            let name = crate::base::plain(&member.display_name.unwrap_or_default(), 200);
+            (!user.eq_ignore_ascii_case(&me)).then_some((user, name))
+        });
+        let others: Vec<(String, String)> = others.collect();
+        match <[_; 1]>::try_from(others) {
+            Ok([(human, human_name)]) => Ok(Chat {
+                id,
+                me,
+                human,
+                human_name,
+            }),
+            Err(_) => Err(ChatError::Members { chat: id.into() }),
+        }
     }
 
     /// The messages that were written or changed after `since`, oldest first.

@@ -19,6 +19,7 @@ mod counters;
 mod definitions;
 mod error;
 mod grants;
+mod kept;
 mod labels;
 mod leases;
 mod ledger_rows;
@@ -38,6 +39,7 @@ pub use checkpoints::CheckpointRow;
 pub use definitions::Definition;
 pub use error::{DatabaseError, OpenError, StoreError};
 pub use grants::GrantRow;
+pub use kept::KeptRow;
 pub use leases::Lease;
 pub use ledger_rows::{
     BuildLedger, Claim, LedgerBatch, LedgerHead, LedgerMark, LedgerRow, NewLedgerRow,

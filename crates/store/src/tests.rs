@@ -131,8 +131,8 @@ fn a_newer_schema_is_refused_and_left_alone() {
         matches!(
             error,
             OpenError::NewerSchema {
-                found: 13,
-                known: 12,
+                found: 14,
+                known: 13,
                 ..
             }
         ),

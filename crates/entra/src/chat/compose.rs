@@ -1,5 +1,6 @@
 //! From what an agent wants to say to what Teams takes.
 
+use legation_core::Wall;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -19,9 +20,21 @@ pub struct Outgoing {
     pub body: Body,
     /// To whom in particular; `@Name` in the text becomes the mention.
     pub mentions: Vec<Mention>,
-    /// Names this message: sent again with the same key it is looked for
-    /// first. Without one, a key is made.
+    /// Names this message, and marks it in the chat. Without one, a key is made.
     pub key: Option<String>,
+    /// An earlier attempt at the message with this key: what it sent is not
+    /// sent again.
+    pub earlier: Option<Earlier>,
+}
+
+/// An attempt at a message of which its sender did not learn the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Earlier {
+    /// When it began, by the services' time.
+    pub began: Wall,
+    /// The parts it is known to have sent, first to last; what came after them
+    /// is looked for in the chat.
+    pub ids: Vec<String>,
 }
 
 /// What is said.
@@ -72,6 +85,7 @@ impl Outgoing {
             body: Body::Markdown(text.to_owned()),
             mentions: Vec::new(),
             key: None,
+            earlier: None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! What went wrong in a chat.
 
+use super::Sent;
 use crate::account::Acting;
 use crate::error::{Class, GraphError, SignInError};
 
@@ -32,6 +33,12 @@ pub enum ChatError {
         /// Who acts.
         acting: Acting,
     },
+    /// A chat of two that has others in it, or nobody.
+    #[error("the chat {chat} is not between the agent and one person; it was not used")]
+    Members {
+        /// Which one.
+        chat: Box<str>,
+    },
     /// There is nothing in the message.
     #[error("the message is empty; nothing was sent")]
     Empty,
@@ -50,19 +57,19 @@ pub enum ChatError {
         why: &'static str,
     },
     /// Nobody knows whether it was sent.
-    #[error("the message may have been sent or not: {parts_sent} of its parts were for certain")]
+    #[error("the message may have been sent or not: {} of its parts were for certain", sent.len())]
     Uncertain {
-        /// How many parts were sent for certain.
-        parts_sent: usize,
+        /// The parts that were sent for certain.
+        sent: Vec<Sent>,
         /// Why it is not known.
         #[source]
         source: GraphError,
     },
     /// Some of it was sent, the rest not.
-    #[error("only {parts_sent} of {parts} parts of the message were sent")]
+    #[error("only {} of {parts} parts of the message were sent", sent.len())]
     Partly {
-        /// How many were sent.
-        parts_sent: usize,
+        /// Those that were sent.
+        sent: Vec<Sent>,
         /// How many there are.
         parts: usize,
         /// Why no more.
@@ -83,7 +90,7 @@ impl ChatError {
             | Self::Partly { source, .. } => source.class(),
             Self::SignIn { source } => source.class(),
             Self::NoHuman { .. } | Self::Alone { .. } => Class::Local,
-            Self::Empty | Self::Card { .. } => Class::Teams,
+            Self::Members { .. } | Self::Empty | Self::Card { .. } => Class::Teams,
             Self::TooLong { .. } => Class::MessageTooLong,
         }
     }
@@ -99,6 +106,10 @@ impl ChatError {
             }
             Self::Alone { .. } => {
                 "give the agent a user of its own: `legation identity provision`".to_owned()
+            }
+            Self::Members { .. } => {
+                "look at the chat's members in Teams; nothing is said where others listen"
+                    .to_owned()
             }
             Self::Empty => "write something".to_owned(),
             Self::TooLong { .. } => "send less, or a link to it".to_owned(),

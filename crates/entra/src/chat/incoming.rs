@@ -18,6 +18,8 @@ pub struct Message {
     pub created: Wall,
     /// When it was last changed.
     pub modified: Wall,
+    /// When its writer last wrote it anew, if ever; a reaction is no edit.
+    pub edited: Option<Wall>,
     /// Whether its writer removed it.
     pub is_deleted: bool,
     /// Who wrote it; nobody writes a system message.
@@ -85,6 +87,7 @@ impl Message {
         let created = wire.created_date_time.as_deref().and_then(Wall::parse);
         let modified = wire.last_modified_date_time.as_deref();
         let modified = modified.and_then(Wall::parse).or(created)?;
+        let edited = wire.last_edited_date_time.as_deref();
         let kind = match wire.message_type.as_deref() {
             None | Some("message") => Kind::Message,
             Some("systemEventMessage") => Kind::System,
@@ -115,6 +118,7 @@ impl Message {
             kind,
             created: created.unwrap_or(modified),
             modified,
+            edited: edited.and_then(Wall::parse),
             is_deleted: wire.deleted_date_time.is_some(),
             from: wire.from.and_then(Sender::from_wire),
             mentions,

@@ -25,8 +25,19 @@ pub struct Seen {
 pub struct News {
     /// The message.
     pub message: Message,
-    /// Whether an earlier version of it was seen.
-    pub is_change: bool,
+    /// What happened to it.
+    pub change: Change,
+}
+
+/// What happened to a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Change {
+    /// It was written.
+    New,
+    /// Its writer wrote it anew.
+    Edited,
+    /// Its writer took it back.
+    Deleted,
 }
 
 // === impl Seen ===
@@ -38,9 +49,10 @@ impl Seen {
         self.until.map(|until| Wall(until.0 - OVERLAP_MS))
     }
 
-    /// What of it is new; it is seen then.
+    /// What of it is new; it is seen then. Reactions are no news, and neither
+    /// is what was taken back before anybody saw it.
     pub fn take(&mut self, messages: Vec<Message>) -> Vec<News> {
-        let before = self.until;
+        let before = self.since();
         let mut news = Vec::new();
         for message in messages {
             self.until = self.until.max(Some(message.modified));
@@ -49,14 +61,44 @@ impl Seen {
             if known.as_ref() == Some(&version) {
                 continue;
             }
-            // Of an older message only the change is new.
-            let older = before.is_some_and(|before| message.created.0 + OVERLAP_MS < before.0);
-            let is_change = known.is_some() || older;
-            news.push(News { message, is_change });
+            // Of an older message only what was done to it since is new.
+            let last = match known {
+                Some((_, modified)) => Some(modified),
+                None => before.filter(|before| message.created < *before),
+            };
+            if let Some(change) = Change::of(&message, last) {
+                news.push(News { message, change });
+            }
         }
         if let Some(since) = self.since() {
             self.recent.retain(|_, (_, modified)| *modified >= since);
         }
         news
+    }
+}
+
+// === impl Change ===
+
+impl Change {
+    /// What happened to a message since it was last seen, if it was.
+    fn of(message: &Message, seen: Option<Wall>) -> Option<Self> {
+        match seen {
+            None => (!message.is_deleted).then_some(Self::New),
+            Some(_) if message.is_deleted => Some(Self::Deleted),
+            Some(seen) => {
+                let edited = message.edited.is_some_and(|edited| edited > seen);
+                edited.then_some(Self::Edited)
+            }
+        }
+    }
+
+    /// The word in tools and records.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Edited => "edited",
+            Self::Deleted => "deleted",
+        }
     }
 }

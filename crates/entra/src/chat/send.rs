@@ -10,9 +10,9 @@ use std::time::Duration;
 use legation_core::{CancelReason, OpContext, Wall};
 
 use super::compose::Part;
-use super::turns::APART;
+use super::turns::{APART, Posted};
 use super::wire::WireMessage;
-use super::{ChatError, Chats, List, Message, Outgoing};
+use super::{ChatError, Chats, Message, Outgoing};
 use crate::base::{query_value, segment};
 use crate::error::GraphError;
 
@@ -20,8 +20,8 @@ use crate::error::GraphError;
 const TRIES: u32 = 5;
 /// A message that was posted may be readable a little later.
 const LOOK_AFTER: Duration = Duration::from_secs(1);
-/// A message of an earlier attempt with the same key is looked for so far back.
-const KEY_BACK_MS: i64 = 24 * 3600 * 1000;
+/// Pages of fifty that are looked through for a message.
+const LOOK_PAGES: usize = 20;
 /// Clocks differ; the times of messages are Teams'.
 const SLACK_MS: i64 = 5_000;
 
@@ -39,8 +39,8 @@ pub struct Sent {
 // === impl Chats ===
 
 impl Chats {
-    /// Sends what an agent wants to say, in as many messages as it takes. With
-    /// a key that was used before, what was sent then is not sent again.
+    /// Sends what an agent wants to say, in as many messages as it takes. What
+    /// an earlier attempt sent ([`Outgoing::earlier`]) is not sent again.
     ///
     /// # Errors
     /// See [`ChatError`].
@@ -51,8 +51,8 @@ impl Chats {
         outgoing: &Outgoing,
     ) -> Result<Vec<Sent>, ChatError> {
         let made;
-        let (key, is_used) = match &outgoing.key {
-            Some(key) => (key.as_str(), true),
+        let key = match &outgoing.key {
+            Some(key) => key.as_str(),
             None => {
                 made = crate::base::uuid().map_err(|_| ChatError::Graph {
                     source: GraphError::Unreachable {
@@ -60,13 +60,13 @@ impl Chats {
                         source: crate::http::HttpError::Random,
                     },
                 })?;
-                (made.as_str(), false)
+                made.as_str()
             }
         };
         let parts = outgoing.compose(key)?;
         let me = self.me(ctx).await?;
         let turn = self.graph.account().chat_turns().of(chat);
-        let mut last = tokio::select! {
+        let mut turn = tokio::select! {
             biased;
             reason = ctx.cancel.cancelled() => {
                 let source = cancelled(reason);
@@ -74,28 +74,50 @@ impl Chats {
             }
             turn = turn.lock() => turn,
         };
+        let begun = self.graph.account().http().wall();
+        let mut post = Post {
+            chat,
+            me: &me,
+            begun,
+            earlier: None,
+            taken: &mut turn,
+        };
         let mut sent = Vec::with_capacity(parts.len());
-        for part in &parts {
-            let posted = self.post(ctx, chat, &me, part, is_used, &mut last).await;
-            match posted {
+        if let Some(earlier) = &outgoing.earlier {
+            let ids = earlier.ids.iter().take(parts.len());
+            sent.extend(ids.map(|id| Sent::found(id, earlier.began)));
+            post.earlier = Some(earlier.began);
+        }
+        for id in sent.iter().map(|one: &Sent| one.id.as_str()) {
+            post.taken.add(id);
+        }
+        for part in &parts[sent.len()..] {
+            match self.post(ctx, &mut post, part).await {
                 Ok(one) => sent.push(one),
                 Err(Failed::Uncertain(source)) => {
-                    let parts_sent = sent.len();
-                    return Err(ChatError::Uncertain { parts_sent, source });
+                    return Err(ChatError::Uncertain { sent, source });
                 }
                 Err(Failed::Refused(source)) if sent.is_empty() => {
                     return Err(ChatError::Graph { source });
                 }
                 Err(Failed::Refused(source)) => {
+                    let parts = parts.len();
                     return Err(ChatError::Partly {
-                        parts_sent: sent.len(),
-                        parts: parts.len(),
+                        sent,
+                        parts,
                         source,
                     });
                 }
             }
         }
         Ok(sent)
+    }
+
+    /// The time to give as [`super::Earlier::began`] should the attempt that is
+    /// about to be made not end: by the services' clock.
+    #[must_use]
+    pub fn services_time(&self) -> Wall {
+        self.graph.account().http().wall()
     }
 
     /// Puts something else in place of a message that was sent: one message,
@@ -128,45 +150,51 @@ impl Chats {
     async fn post(
         &self,
         ctx: &OpContext,
-        chat: &str,
-        me: &str,
+        post: &mut Post<'_>,
         part: &Part,
-        look_first: bool,
-        last: &mut Option<std::time::Instant>,
     ) -> Result<Sent, Failed> {
-        let path = format!("/chats/{}/messages", segment(chat));
+        let path = format!("/chats/{}/messages", segment(post.chat));
         let clock = self.graph.clock();
-        let begun = self.graph.account().http().wall();
-        if look_first {
-            let since = Wall(begun.0 - KEY_BACK_MS);
-            let found = self.look(ctx, chat, me, part, since, false).await;
+        if let Some(began) = post.earlier {
+            let since = Wall(began.0 - SLACK_MS);
+            let found = self.look(ctx, post, part, since).await;
             if let Some(sent) = found.map_err(Failed::Refused)? {
+                post.taken.add(&sent.id);
                 return Ok(sent);
             }
+            // What an attempt sent, it sent in order: after a gap is nothing.
+            post.earlier = None;
         }
         let mut tries = 0;
         loop {
+            let last = post.taken.last;
             let since_last = last.map(|last| clock.now().saturating_duration_since(last));
             let wait = since_last.map_or(Duration::ZERO, |passed| APART.saturating_sub(passed));
             pause(ctx, wait).await.map_err(Failed::Refused)?;
-            *last = Some(clock.now());
+            post.taken.last = Some(clock.now());
             tries += 1;
             let posted: Result<WireMessage, _> =
                 self.graph.post(ctx, &path, part.json.clone()).await;
             let error = match posted {
-                Ok(message) => return Ok(Sent::from_wire(message, begun)),
+                Ok(message) => {
+                    post.taken.add(&message.id);
+                    return Ok(Sent::from_wire(message, post.begun));
+                }
                 Err(error) if !error.is_ambiguous() => return Err(Failed::Refused(error)),
                 Err(error) => error,
             };
             if matches!(error, GraphError::Cancelled { .. }) {
                 return Err(Failed::Uncertain(error));
             }
-            pause(ctx, LOOK_AFTER * tries)
-                .await
-                .map_err(Failed::Uncertain)?;
-            let since = Wall(begun.0 - SLACK_MS);
-            match self.look(ctx, chat, me, part, since, true).await {
-                Ok(Some(sent)) => return Ok(sent),
+            if pause(ctx, LOOK_AFTER * tries).await.is_err() {
+                return Err(Failed::Uncertain(error));
+            }
+            let since = Wall(post.begun.0 - SLACK_MS);
+            match self.look(ctx, post, part, since).await {
+                Ok(Some(sent)) => {
+                    post.taken.add(&sent.id);
+                    return Ok(sent);
+                }
                 Ok(None) if tries < TRIES => {}
                 Ok(None) => return Err(Failed::Refused(error)),
                 Err(_) => return Err(Failed::Uncertain(error)),
@@ -178,41 +206,54 @@ impl Chats {
     async fn look(
         &self,
         ctx: &OpContext,
-        chat: &str,
-        me: &str,
+        post: &Post<'_>,
         part: &Part,
         since: Wall,
-        by_text: bool,
     ) -> Result<Option<Sent>, GraphError> {
         let filter = format!("lastModifiedDateTime gt {since}");
         let path = format!(
             "/chats/{}/messages?$top=50&$orderby={}&$filter={}",
-            segment(chat),
+            segment(post.chat),
             query_value("lastModifiedDateTime desc"),
             query_value(&filter),
         );
-        let page: List = self.graph.get(ctx, &path).await?;
-        for wire in page.value {
+        let page: Vec<WireMessage> = self.graph.list(ctx, &path, LOOK_PAGES).await?;
+        let mut by_text: Option<Sent> = None;
+        for wire in page {
             let raw = wire.body.as_ref().and_then(|body| body.content.clone());
             let has_marker = raw.is_some_and(|raw| raw.contains(&part.marker));
             let Some(message) = Message::from_wire(wire) else {
                 continue;
             };
+            if !message.is_from(post.me) || message.created < since {
+                continue;
+            }
             let attached = message.attachments.iter().any(|one| one.id == part.marker);
-            let same_text = by_text
-                && message.created >= since
-                && !part.text.is_empty()
-                && message.text == part.text;
-            if message.is_from(me) && (has_marker || attached || same_text) {
-                return Ok(Some(Sent {
-                    id: message.id,
-                    created: message.created,
-                    was_found: true,
-                }));
+            if has_marker || attached {
+                return Ok(Some(Sent::found(&message.id, message.created)));
+            }
+            // The oldest: parts with the same words arrived in order.
+            let is_first = by_text
+                .as_ref()
+                .is_none_or(|found| message.created < found.created);
+            let same_text = !part.text.is_empty() && message.text == part.text;
+            if same_text && is_first && !post.taken.has(&message.id) {
+                by_text = Some(Sent::found(&message.id, message.created));
             }
         }
-        Ok(None)
+        Ok(by_text)
     }
+}
+
+/// One message on its way.
+struct Post<'a> {
+    chat: &'a str,
+    me: &'a str,
+    /// When this attempt began.
+    begun: Wall,
+    /// When an earlier one did, of which more may be found.
+    earlier: Option<Wall>,
+    taken: &'a mut Posted,
 }
 
 enum Failed {
@@ -243,6 +284,14 @@ fn cancelled(reason: CancelReason) -> GraphError {
 // === impl Sent ===
 
 impl Sent {
+    fn found(id: &str, created: Wall) -> Self {
+        Self {
+            id: id.to_owned(),
+            created,
+            was_found: true,
+        }
+    }
+
     fn from_wire(wire: WireMessage, begun: Wall) -> Self {
         let created = wire.created_date_time.as_deref().and_then(Wall::parse);
         Self {

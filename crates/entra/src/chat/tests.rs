@@ -61,14 +61,17 @@ async fn stand(fault: impl Fn(usize) -> (bool, bool) + Send + Sync + 'static) ->
         }
     })
     .await;
-    let account = stand.account(|settings| {
-        settings.blueprint_id = Some("b".into());
-        settings.blueprint_secret = Some(legation_core::Secret::new("s"));
-        settings.agent_id = Some("a".into());
-        settings.agent_user = Some("me".into());
-    });
+    let account = stand.account(agent);
     let chats = account.chats();
     (stand, chats)
+}
+
+/// Settings of the agent's own user.
+fn agent(settings: &mut crate::AccountSettings) {
+    settings.blueprint_id = Some("b".into());
+    settings.blueprint_secret = Some(legation_core::Secret::new("s"));
+    settings.agent_id = Some("a".into());
+    settings.agent_user = Some("me".into());
 }
 
 fn posts(stand: &Stand) -> usize {
@@ -115,6 +118,40 @@ async fn the_same_text_twice_is_two_messages() {
 }
 
 #[tokio::test]
+async fn what_an_earlier_attempt_sent_is_not_sent_again() {
+    let (stand, chats) = stand(|_| (true, true)).await;
+    let long = "A paragraph of some length, and another.\n\n".repeat(1_500);
+    let mut outgoing = Outgoing::markdown(&long);
+    outgoing.key = Some("k".to_owned());
+    let began = chats.services_time();
+    let sent = chats.send(&ctx(), "19:c", &outgoing).await.unwrap();
+    let count = posts(&stand);
+    assert!(count == sent.len() && count >= 3, "{count}");
+    // The process that comes after knows the first part and finds the others, whose markers are
+    // gone, by their words.
+    let chats = stand.account(agent).chats();
+    outgoing.earlier = Some(Earlier {
+        began,
+        ids: vec![sent[0].id.clone()],
+    });
+    let again = chats.send(&ctx(), "19:c", &outgoing).await.unwrap();
+    let ids = |sent: &[Sent]| sent.iter().map(|one| one.id.clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&again), ids(&sent));
+    assert!(again.iter().all(|one| one.was_found));
+    assert_eq!(posts(&stand), count);
+}
+
+#[tokio::test]
+async fn words_that_were_said_before_are_not_taken_for_a_lost_message() {
+    let (_stand, chats) = stand(|number| (number != 2, number != 2)).await;
+    let ok = Outgoing::markdown("ok");
+    let first = chats.send(&ctx(), "19:c", &ok).await.unwrap();
+    let second = chats.send(&ctx(), "19:c", &ok).await.unwrap();
+    assert_ne!(first[0].id, second[0].id);
+    assert_eq!(second[0].id, "m3", "the second was lost and sent again");
+}
+
+#[tokio::test]
 async fn a_refusal_is_final() {
     let licence = "Failed to get license information for the user.";
     let stand = Stand::new(move |asked| {
@@ -132,12 +169,7 @@ async fn a_refusal_is_final() {
         }
     })
     .await;
-    let account = stand.account(|settings| {
-        settings.blueprint_id = Some("b".into());
-        settings.blueprint_secret = Some(legation_core::Secret::new("s"));
-        settings.agent_id = Some("a".into());
-        settings.agent_user = Some("me".into());
-    });
+    let account = stand.account(agent);
     let chats = account.chats();
     let error = chats.connect(&ctx()).await.unwrap_err();
     assert_eq!(error.class(), Class::TeamsNotLicensed, "{error}");
@@ -160,6 +192,7 @@ fn a_long_message_is_parted_and_each_part_fits() {
             name: "Alex Sample".to_owned(),
         }],
         key: None,
+        earlier: None,
     };
     let parts = outgoing.compose("key").unwrap();
     assert!(parts.len() >= 3, "{}", parts.len());
@@ -189,6 +222,7 @@ fn what_cannot_be_sent_is_said_before() {
         body,
         mentions: Vec::new(),
         key: None,
+        earlier: None,
     };
     let empty = outgoing(Body::Html("<p> </p><script>x</script>".to_owned()));
     assert!(matches!(empty.compose("k"), Err(ChatError::Empty)));
@@ -238,29 +272,49 @@ fn a_message_is_read_with_everything_that_came_after_this_program() {
 fn what_was_seen_is_not_news_and_a_change_is() {
     let mut seen = Seen::default();
     let at = |s: u32| format!("2026-11-21T01:55:{s:02}.000Z");
+    let wall = |s: u32| Wall::parse(&at(s)).unwrap();
+    let shown = |news: &[News]| -> Vec<(String, Change)> {
+        let one = |one: &News| (one.message.id.clone(), one.change);
+        news.iter().map(one).collect()
+    };
     let news = seen.take(vec![message("1", "a", &at(1)), message("2", "a", &at(2))]);
     assert_eq!(news.len(), 2);
     assert_eq!(seen.since(), Wall::parse("2026-11-21T01:54:52Z"));
+    let mut edited = message("2", "b", &at(30));
+    edited.edited = Some(wall(30));
     let news = seen.take(vec![
         message("1", "a", &at(1)),
-        message("2", "b", &at(30)),
+        edited,
         message("0", "a", &at(0)),
     ]);
-    let shown: Vec<_> = news
-        .iter()
-        .map(|one| (one.message.id.as_str(), one.is_change))
-        .collect();
-    assert_eq!(shown, [("2", true), ("0", false)]);
-    assert_eq!(
-        seen.recent.keys().collect::<Vec<_>>(),
-        ["2"],
-        "the rest is past"
-    );
-    // Long after, somebody reacts to the first: a change of what is forgotten.
-    let mut old = message("1", "c", &at(50));
-    old.created = Wall::parse(&at(1)).unwrap();
-    let news = seen.take(vec![old]);
-    assert!(news[0].is_change);
+    let expected = [
+        ("2".to_owned(), Change::Edited),
+        ("0".to_owned(), Change::New),
+    ];
+    assert_eq!(shown(&news), expected);
+    let recent: Vec<_> = seen.recent.keys().collect();
+    assert_eq!(recent, ["2"], "the rest is past");
+    // Long after, somebody reacts to the first, edits the second, takes back the third.
+    let old = |id: &str, edited: Option<u32>, is_deleted: bool| {
+        let mut old = message(id, "c", &at(50));
+        old.created = wall(1);
+        old.edited = edited.map(wall);
+        old.is_deleted = is_deleted;
+        old
+    };
+    let news = seen.take(vec![
+        old("1", Some(2), false),
+        old("2", Some(50), false),
+        old("3", None, true),
+    ]);
+    let expected = [
+        ("2".to_owned(), Change::Edited),
+        ("3".to_owned(), Change::Deleted),
+    ];
+    assert_eq!(shown(&news), expected);
+    let mut gone = message("9", "a", &at(51));
+    gone.is_deleted = true;
+    assert_eq!(seen.take(vec![gone]), []);
 }
 
 #[test]

@@ -13,6 +13,20 @@ pub(super) struct WireUser {
 }
 
 #[derive(Deserialize)]
+pub(super) struct Members {
+    pub(super) value: Vec<WireMember>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WireMember {
+    #[serde(default)]
+    pub(super) user_id: Option<String>,
+    #[serde(default)]
+    pub(super) display_name: Option<String>,
+}
+
+#[derive(Deserialize)]
 pub(super) struct List {
     pub(super) value: Vec<WireMessage>,
 }
@@ -29,6 +43,8 @@ pub(super) struct WireMessage {
     pub(super) created_date_time: Option<String>,
     #[serde(default)]
     pub(super) last_modified_date_time: Option<String>,
+    #[serde(default)]
+    pub(super) last_edited_date_time: Option<String>,
     #[serde(default)]
     pub(super) deleted_date_time: Option<String>,
     #[serde(default)]

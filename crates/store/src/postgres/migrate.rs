@@ -54,6 +54,10 @@ pub(super) const STEPS: &[Step] = &[
         name: "leases",
         sql: include_str!("../schema/postgres/0012_leases.sql"),
     },
+    Step {
+        name: "kept",
+        sql: include_str!("../schema/postgres/0013_kept.sql"),
+    },
 ];
 
 /// One hub at a time changes the schema: an advisory lock, held by the

@@ -66,6 +66,10 @@ pub(crate) const STEPS: &[Step] = &[
         name: "leases",
         sql: include_str!("../schema/sqlite/0012_leases.sql"),
     },
+    Step {
+        name: "kept",
+        sql: include_str!("../schema/sqlite/0013_kept.sql"),
+    },
 ];
 
 /// The schema all steps lead to.

@@ -8,6 +8,7 @@ mod claims;
 mod counters;
 mod definitions;
 mod grants;
+mod kept;
 mod labels;
 mod leases;
 mod ledger;
@@ -32,6 +33,7 @@ const CONTRACT: &[(&str, &[Case])] = &[
     ("counters", counters::CASES),
     ("definitions", definitions::CASES),
     ("grants", grants::CASES),
+    ("kept", kept::CASES),
     ("labels", labels::CASES),
     ("leases", leases::CASES),
     ("ledger", ledger::CASES),

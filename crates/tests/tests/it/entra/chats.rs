@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use legation_entra::chat::{Body, Mention, Outgoing, Presence, Seen};
+use legation_entra::chat::{Body, Change, Earlier, Mention, Outgoing, Presence, Seen};
 use legation_entra::graph::{BatchCall, DeltaFrom, DeltaPage};
 use legation_entra::token::Role;
 use serde_json::{Value, json};
@@ -29,8 +29,17 @@ async fn agent_and_human_talk() {
             name: "Alex Sample".to_owned(),
         }],
         key: Some("hello-1".to_owned()),
+        earlier: None,
     };
+    let began = chats.services_time();
     let sent = chats.send(&ctx(), &chat.id, &hello).await.unwrap();
+    let hello = Outgoing {
+        earlier: Some(Earlier {
+            began,
+            ids: Vec::new(),
+        }),
+        ..hello
+    };
     let again = chats.send(&ctx(), &chat.id, &hello).await.unwrap();
     assert_eq!(again[0].id, sent[0].id, "the same key is the same message");
     assert!(again[0].was_found && !sent[0].was_found);
@@ -78,7 +87,7 @@ async fn agent_and_human_talk() {
         .unwrap();
     let news = seen.take(messages);
     assert!(
-        news[0].is_change && news[0].message.text == "The build is red.",
+        news[0].change == Change::Edited && news[0].message.text == "The build is red.",
         "{news:?}"
     );
     stand.no_complaints().await;
@@ -114,6 +123,7 @@ async fn long_messages_and_cards_arrive_whole() {
         },
         mentions: Vec::new(),
         key: None,
+        earlier: None,
     };
     let sent = chats.send(&ctx(), &chat.id, &outgoing).await.unwrap();
     let messages = chats.messages(&ctx(), &chat.id, None).await.unwrap();

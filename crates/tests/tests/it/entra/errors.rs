@@ -159,6 +159,7 @@ async fn teams_refuses_in_its_own_words() {
         },
         mentions: Vec::new(),
         key: None,
+        earlier: None,
     };
     let long = chats.send(&ctx(), &chat.id, &large).await.unwrap_err();
     assert_eq!(long.class(), Class::MessageTooLong, "{long}");
