@@ -40,6 +40,7 @@ pub fn accounts(
             clock: Arc::clone(&clock),
             tasks: TaskSet::new(),
             env: env.clone(),
+            memory: None,
         })
     };
     Accounts::new(all, Arc::new(open))

@@ -72,6 +72,7 @@ async fn tokens(rounds: u32, clock: &SharedClock) {
         clock: Arc::clone(clock),
         tasks: TaskSet::new(),
         env: Vec::new(),
+        memory: None,
     };
     let account = Account::new(settings, parts).expect("an account");
     let ctx = ctx();

@@ -22,7 +22,7 @@ use crate::broker::{
 };
 use crate::error::SignInError;
 use crate::graph::Graph;
-use crate::http::{Http, HttpSettings, Url};
+use crate::http::{Http, HttpSettings, Url, WaitMemory, Waits};
 use crate::oauth::{OAuth, TenantInfo};
 use crate::token::{Role, Token, TokenCache, TokenKey, Vault};
 
@@ -56,6 +56,8 @@ pub struct Parts {
     pub tasks: TaskSet,
     /// The environment of a broker's command.
     pub env: Vec<(OsString, OsString)>,
+    /// Keeps what services say about waiting beyond the process.
+    pub memory: Option<Arc<dyn WaitMemory>>,
 }
 
 /// One sign-in. Clones are the same sign-in.
@@ -127,6 +129,10 @@ impl Account {
         let http = HttpSettings {
             ca_pem: settings.ca_pem()?,
             proxy: settings.proxy()?,
+            waits: parts.memory.map(|memory| Waits {
+                account: settings.name.clone(),
+                memory,
+            }),
         };
         let http = Http::new(&http, Arc::clone(&parts.clock), parts.tasks);
         let http = http.map_err(|source| AccountError::Tls {

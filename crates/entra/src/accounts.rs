@@ -12,6 +12,7 @@ use tokio::sync::OnceCell;
 
 use crate::account::{Account, AccountError, AccountSettings, Parts};
 use crate::error::Class;
+use crate::http::WaitMemory;
 
 /// Opens what the accounts share; may block.
 pub type Open = dyn Fn() -> Result<Parts, SecretsError> + Send + Sync;
@@ -21,6 +22,7 @@ pub type Open = dyn Fn() -> Result<Parts, SecretsError> + Send + Sync;
 pub struct Accounts {
     settings: Vec<AccountSettings>,
     open: Arc<Open>,
+    memory: Option<Arc<dyn WaitMemory>>,
     made: OnceCell<Vec<Result<Account, Arc<AccountError>>>>,
 }
 
@@ -74,8 +76,16 @@ impl Accounts {
         Self {
             settings,
             open,
+            memory: None,
             made: OnceCell::new(),
         }
+    }
+
+    /// Keeps what services say about waiting beyond the process.
+    #[must_use]
+    pub fn with_memory(mut self, memory: Arc<dyn WaitMemory>) -> Self {
+        self.memory = Some(memory);
+        self
     }
 
     /// Whether there is none.
@@ -137,19 +147,24 @@ impl Accounts {
     }
 
     async fn make(&self) -> Result<Vec<Result<Account, Arc<AccountError>>>, NoAccount> {
-        let open = Arc::clone(&self.open);
-        let opened = tokio::task::spawn_blocking(move || open()).await;
-        let parts = opened
-            .map_err(|_| NoAccount::BrokenOff)?
-            .map_err(|source| NoAccount::Secrets {
-                source: Arc::new(source),
-            })?;
-        let settings = self.settings.iter();
-        let made = settings.map(|settings| {
-            let account = Account::new(settings.clone(), parts.clone());
-            account.map_err(Arc::new)
+        let (open, memory) = (Arc::clone(&self.open), self.memory.clone());
+        let settings = self.settings.clone();
+        let made = tokio::task::spawn_blocking(move || {
+            let parts = open()?;
+            let parts = Parts {
+                memory: memory.or(parts.memory),
+                ..parts
+            };
+            let made = settings.into_iter().map(|settings| {
+                let account = Account::new(settings, parts.clone());
+                account.map_err(Arc::new)
+            });
+            Ok(made.collect())
         });
-        Ok(made.collect())
+        let made = made.await.map_err(|_| NoAccount::BrokenOff)?;
+        made.map_err(|source| NoAccount::Secrets {
+            source: Arc::new(source),
+        })
     }
 }
 

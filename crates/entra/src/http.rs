@@ -26,6 +26,7 @@ use legation_core::{OpContext, SharedClock, TaskSet, Wall};
 use zeroize::Zeroizing;
 
 pub use error::HttpError;
+pub use limiter::{WaitMemory, Waits};
 pub use retry::Repeat;
 pub use url::{Origin, Url, UrlError};
 
@@ -43,6 +44,8 @@ pub struct HttpSettings {
     pub ca_pem: Option<Vec<u8>>,
     /// An HTTP proxy.
     pub proxy: Option<Url>,
+    /// Keeps what services say about waiting beyond this process.
+    pub waits: Option<Waits>,
 }
 
 /// A client; clones share connections and what services said about waiting.
@@ -115,7 +118,7 @@ impl Http {
         Ok(Self {
             inner: Arc::new(Inner {
                 pool: Pool::new(connector, tasks, Arc::clone(&clock)),
-                limiter: Limiter::new(Arc::clone(&clock)),
+                limiter: Limiter::new(Arc::clone(&clock), settings.waits.clone()),
                 clock,
                 skew_ms: AtomicI64::new(0),
             }),

@@ -191,6 +191,7 @@ impl Stand {
             clock: clock(),
             tasks: self.tasks.clone(),
             env: vec![("PATH".into(), path)],
+            memory: None,
         }
     }
 

@@ -128,6 +128,7 @@ async fn a_service_is_asked_with_its_own_token() {
     let settings = HttpSettings {
         ca_pem: Some(stand.ca_pem.clone().into_bytes()),
         proxy: None,
+        waits: None,
     };
     let store = stand.store();
     store

@@ -11,6 +11,7 @@ fn client(stand: &Stand) -> Http {
     let settings = HttpSettings {
         ca_pem: Some(stand.ca_pem.clone().into_bytes()),
         proxy: None,
+        waits: None,
     };
     Http::new(&settings, clock(), TaskSet::new()).unwrap()
 }
@@ -186,6 +187,7 @@ async fn strangers_and_silence_are_connection_errors() {
     let pem = HttpSettings {
         ca_pem: Some(b"no certificate".to_vec()),
         proxy: None,
+        waits: None,
     };
     let error = Http::new(&pem, clock(), TaskSet::new()).unwrap_err();
     assert!(matches!(error, HttpError::Tls { .. }), "{error:?}");
@@ -219,4 +221,57 @@ fn addresses_are_taken_apart() {
         Url::parse("https://example.com").unwrap().origin(),
         Url::parse("https://example.com:444").unwrap().origin()
     );
+}
+
+#[derive(Debug, Default)]
+struct Kept(std::sync::Mutex<Vec<(String, Wall)>>);
+
+impl WaitMemory for Kept {
+    fn kept(&self, _account: &str) -> Vec<(String, Wall)> {
+        self.0.lock().unwrap().clone()
+    }
+
+    fn keep(&self, _account: &str, requests: &str, not_before: Wall) {
+        self.0
+            .lock()
+            .unwrap()
+            .push((requests.to_owned(), not_before));
+    }
+}
+
+#[tokio::test]
+async fn a_wait_outlives_the_process() {
+    let busy = Answer::json(429, &json!({})).with("retry-after", "600");
+    let stand = Stand::in_turn(vec![busy, ok()]).await;
+    let kept = Arc::new(Kept::default());
+    let client = || {
+        let settings = HttpSettings {
+            ca_pem: Some(stand.ca_pem.clone().into_bytes()),
+            proxy: None,
+            waits: Some(Waits {
+                account: "work".into(),
+                memory: Arc::clone(&kept) as _,
+            }),
+        };
+        Http::new(&settings, clock(), TaskSet::new()).unwrap()
+    };
+    for _ in 0..2 {
+        let asked = client().send(&ctx(), &request(&stand, Method::GET)).await;
+        let error = asked.unwrap_err();
+        let HttpError::Throttled { retry_after } = error else {
+            panic!("{error}");
+        };
+        assert!(retry_after > Duration::from_secs(590), "{retry_after:?}");
+    }
+    assert_eq!(stand.asked().len(), 1, "nobody asked early");
+    let [(requests, until)] = <[_; 1]>::try_from(kept.kept("work")).unwrap();
+    assert_eq!(
+        requests,
+        format!("{} test", request(&stand, Method::GET).url.origin())
+    );
+    kept.0.lock().unwrap()[0].1 = Wall(until.0 - 601_000);
+    client()
+        .send(&ctx(), &request(&stand, Method::GET))
+        .await
+        .unwrap();
 }

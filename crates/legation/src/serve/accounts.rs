@@ -1,15 +1,29 @@
 //! The accounts that the servers of the hub's own act with.
 
+use std::fmt;
 use std::sync::Arc;
 
 use legation_cli::{Output, accounts};
-use legation_core::TaskSet;
+use legation_core::error::chain;
+use legation_core::{SharedClock, TaskSet, Wall};
 use legation_entra::Accounts;
+use legation_entra::http::WaitMemory;
+use legation_store::{KeptRow, Store};
 
 use super::HubOptions;
 
+/// What is kept of waits in the hub's store.
+const WAITS: &str = "wait";
+
+/// What services said about waiting, in the hub's store: a hub that is started
+/// anew asks no earlier than the one before it was told.
+struct StoredWaits {
+    store: Arc<Store>,
+    clock: SharedClock,
+}
+
 /// The accounts of the settings a hub starts with.
-pub(super) fn of(options: &HubOptions) -> Arc<Accounts> {
+pub(super) fn of(options: &HubOptions, store: &Arc<Store>) -> Arc<Accounts> {
     let announce = |text: &str| {
         // Whoever started the hub hears it; a detached hub has only its log.
         Output::new(false).say(text);
@@ -18,7 +32,11 @@ pub(super) fn of(options: &HubOptions) -> Arc<Accounts> {
     let (settings, home) = (&options.settings, &options.home);
     let (environment, clock) = (&options.environment, &options.clock);
     let made = accounts::accounts(settings, home, environment, clock, announce);
-    Arc::new(made)
+    let waits = StoredWaits {
+        store: Arc::clone(store),
+        clock: Arc::clone(clock),
+    };
+    Arc::new(made.with_memory(Arc::new(waits)))
 }
 
 /// Opens what is kept of them, while nobody waits for it. What fails is tried
@@ -30,8 +48,49 @@ pub(super) fn open(tasks: &TaskSet, accounts: &Arc<Accounts>) {
     let (name, accounts) = (first.name.clone(), Arc::clone(accounts));
     tasks.spawn("accounts", async move {
         if let Err(error) = accounts.pick(Some(&name)).await {
-            let error = legation_core::error::chain(&error);
+            let error = chain(&error);
             tracing::warn!(error, "an account cannot be used");
         }
     });
+}
+
+// === impl StoredWaits ===
+
+impl WaitMemory for StoredWaits {
+    fn kept(&self, account: &str) -> Vec<(String, Wall)> {
+        let rows = self.store.kept_list(WAITS).unwrap_or_else(|error| {
+            let error = chain(&error);
+            tracing::error!(error, "what services said about waiting is not known");
+            Vec::new()
+        });
+        let of_account = rows.into_iter().filter_map(|row| {
+            let requests = row.name.strip_prefix(account)?.strip_prefix(' ')?;
+            Some((requests.to_owned(), Wall(row.expires_ms)))
+        });
+        of_account.collect()
+    }
+
+    fn keep(&self, account: &str, requests: &str, not_before: Wall) {
+        let row = KeptRow {
+            kind: WAITS.to_owned(),
+            name: format!("{account} {requests}"),
+            value: String::new(),
+            changed_ms: self.clock.wall().0,
+            expires_ms: not_before.0,
+        };
+        let store = Arc::clone(&self.store);
+        // The disk is waited for elsewhere; who was told to wait does so already.
+        drop(tokio::task::spawn_blocking(move || {
+            if let Err(error) = store.kept_put(&row) {
+                let error = chain(&error);
+                tracing::error!(error, "what a service said about waiting was not kept");
+            }
+        }));
+    }
+}
+
+impl fmt::Debug for StoredWaits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoredWaits").finish_non_exhaustive()
+    }
 }

@@ -81,7 +81,7 @@ impl Inner {
             version: crate::VERSION,
             runtime: tokio::runtime::Handle::current(),
         });
-        let accounts = accounts::of(options);
+        let accounts = accounts::of(options, store);
         let (servers, windows) = natives::beside(&host, &ledger, &accounts);
         let gate = Gate::new(
             servers,

@@ -97,6 +97,7 @@ impl Stand {
             clock: SystemClock::shared(),
             tasks: self.tasks.clone(),
             env: vec![("PATH".into(), "/usr/bin:/bin".into())],
+            memory: None,
         }
     }
 
