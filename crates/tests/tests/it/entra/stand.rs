@@ -65,6 +65,7 @@ impl Stand {
         let settings = HttpSettings {
             ca_pem: Some(std::fs::read(&env["CA_BUNDLE"]).unwrap()),
             proxy: None,
+            waits: None,
         };
         let http = Http::new(&settings, SystemClock::shared(), tasks.clone()).unwrap();
         let control = std::fs::read(dir.join("control.json")).unwrap();
