@@ -34,7 +34,7 @@ const WALLS: &[(&str, &[&str])] = &[
         "host",
         &["gate", "filter", "wire", "oauth", "store", "config", "core"],
     ),
-    ("inbox", &["core", "store", "entra"]),
+    ("inbox", &["core", "keystore", "filter"]),
     (
         "servers",
         &[

@@ -1,0 +1,199 @@
+//! Reading what is unread.
+
+use crate::consumer::{Consumer, ConsumerName, Handed};
+use crate::error::ReadError;
+use crate::inbox::{Inbox, Shared, Tail};
+use crate::message::{Channel, Message};
+
+/// A call returns no more records once it has this many bytes of text.
+const BYTES_MAX: usize = 1024 * 1024;
+
+/// What is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pull {
+    /// For whom.
+    pub consumer: ConsumerName,
+    /// Only what came after the message with this id. It says that everything up
+    /// to it arrived, and nothing of what the last call returned after it.
+    pub since_id: Option<String>,
+    /// At most so many.
+    pub limit: usize,
+    /// Whether what is returned will be read once the consumer calls again.
+    pub mark_consumed: bool,
+    /// Only of this channel.
+    pub channel: Option<Channel>,
+}
+
+/// What there is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pulled {
+    /// How many are unread beside these, in the channel that was asked for.
+    pub unread_remaining: u64,
+    /// The oldest unread ones.
+    pub messages: Vec<Message>,
+}
+
+/// One channel on its way through a pull.
+struct Lane {
+    channel: String,
+    total: u64,
+    /// The next number that is to be looked at, and its record.
+    at: u64,
+    seq: Option<u64>,
+    /// Record numbers that were read ahead, of the numbers from `ahead_from` on.
+    ahead: Vec<u64>,
+    ahead_from: u64,
+}
+
+impl Inbox {
+    /// The oldest messages that a consumer has not read. What the consumer's last
+    /// call returned is read with this one.
+    ///
+    /// # Errors
+    /// See [`ReadError`].
+    pub fn pull(&self, pull: &Pull) -> Result<Pulled, ReadError> {
+        let since = pull.since_id.as_deref();
+        let since = since.map(|id| self.shared.seq_of(id)).transpose()?;
+        let tail = self.shared.tail();
+        let mut consumers = self.shared.consumers();
+        let consumer = consumers.get(&pull.consumer)?;
+        let acknowledged = consumer.acknowledge(since);
+        let (handed, messages) = gather(&self.shared, consumer, pull, (&tail, since))?;
+        if pull.mark_consumed {
+            consumer.handed.clone_from(&handed);
+        }
+        let lanes = tail.channels.iter().filter(|(name, _)| wanted(pull, name));
+        let unread: u64 = lanes
+            .map(|(name, total)| consumer.unread(name, *total))
+            .sum();
+        if acknowledged || !consumer.handed.is_empty() {
+            consumers.changed(&pull.consumer);
+            drop(consumers);
+            self.wake();
+        }
+        Ok(Pulled {
+            unread_remaining: unread.saturating_sub(handed.len() as u64),
+            messages,
+        })
+    }
+
+    /// Takes what the consumer's last call returned as read, up to a message or
+    /// all of it.
+    ///
+    /// # Errors
+    /// See [`ReadError`].
+    pub fn acknowledge(
+        &self,
+        consumer: &ConsumerName,
+        through_id: Option<&str>,
+    ) -> Result<(), ReadError> {
+        let through = through_id.map(|id| self.shared.seq_of(id)).transpose()?;
+        let mut consumers = self.shared.consumers();
+        if consumers.get(consumer)?.acknowledge(through) {
+            consumers.changed(consumer);
+            drop(consumers);
+            self.wake();
+        }
+        Ok(())
+    }
+}
+
+fn wanted(pull: &Pull, channel: &str) -> bool {
+    let only = pull.channel.as_ref();
+    only.is_none_or(|only| only.as_str() == channel)
+}
+
+/// Takes the oldest from all channels, as a merge does.
+fn gather(
+    shared: &Shared,
+    consumer: &Consumer,
+    pull: &Pull,
+    (tail, since): (&Tail, Option<u64>),
+) -> Result<(Vec<Handed>, Vec<Message>), ReadError> {
+    let mut lanes = Vec::new();
+    for (channel, total) in &tail.channels {
+        if wanted(pull, channel) {
+            lanes.push(Lane::new(shared, consumer, (channel, *total), since)?);
+        }
+    }
+    let (mut handed, mut messages) = (Vec::new(), Vec::new());
+    let mut bytes = 0;
+    while messages.len() < pull.limit && bytes < BYTES_MAX {
+        let first = lanes.iter_mut().filter(|lane| lane.seq.is_some());
+        let Some(lane) = first.min_by_key(|lane| lane.seq) else {
+            break;
+        };
+        let Some(seq) = lane.seq else { break };
+        if let Some(message) = shared.message(seq)? {
+            bytes += message.text.len();
+            messages.push(message);
+            handed.push(Handed {
+                seq,
+                channel: lane.channel.clone(),
+                number: lane.at,
+            });
+        }
+        lane.step(shared, consumer, lane.at + 1)?;
+    }
+    Ok((handed, messages))
+}
+
+// === impl Lane ===
+
+impl Lane {
+    fn new(
+        shared: &Shared,
+        consumer: &Consumer,
+        (channel, total): (&str, u64),
+        since: Option<u64>,
+    ) -> Result<Self, ReadError> {
+        let mut lane = Self {
+            channel: channel.to_owned(),
+            total,
+            at: 0,
+            seq: None,
+            ahead: Vec::new(),
+            ahead_from: 0,
+        };
+        let from = match since {
+            None => 0,
+            Some(since) => lane.first_after(shared, since)?,
+        };
+        lane.step(shared, consumer, from)?;
+        Ok(lane)
+    }
+
+    /// Goes to the next unread number from one on.
+    fn step(&mut self, shared: &Shared, consumer: &Consumer, from: u64) -> Result<(), ReadError> {
+        self.at = consumer.next(&self.channel, from);
+        self.seq = None;
+        if self.at >= self.total {
+            return Ok(());
+        }
+        let known = self.at.checked_sub(self.ahead_from);
+        let known = known.and_then(|at| usize::try_from(at).ok());
+        if let Some(seq) = known.and_then(|at| self.ahead.get(at)) {
+            self.seq = Some(*seq);
+            return Ok(());
+        }
+        self.ahead = shared.members(&self.channel, self.at, 32)?;
+        self.ahead_from = self.at;
+        self.seq = self.ahead.first().copied();
+        Ok(())
+    }
+
+    /// The first number of the channel whose record came after one.
+    fn first_after(&self, shared: &Shared, since: u64) -> Result<u64, ReadError> {
+        let (mut low, mut high) = (0, self.total);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let seq = shared.members(&self.channel, middle, 1)?;
+            if seq.first().is_some_and(|seq| *seq <= since) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    }
+}

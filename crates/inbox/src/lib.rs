@@ -1,0 +1,41 @@
+//! The inbox: what people write to agents, kept until each agent has read it.
+//!
+//! One JSONL file a day is the truth. Records are appended and synced before
+//! anybody hears of them; everything else (the index, `state.json`) can be made
+//! again from the day files. A database was rejected for the messages
+//! themselves: a person must be able to read, copy and delete them with the
+//! tools of the system, and a terminal companion must be able to follow them
+//! without the hub.
+//!
+//! Architecture invariant: no network, no protocol and no client is known here.
+//! Nothing is announced that is not on disk, and one consumer's reading never
+//! changes what another has unread.
+
+mod clean;
+mod consumer;
+mod day;
+mod error;
+mod follow;
+mod inbox;
+mod index;
+mod line;
+mod lock;
+mod message;
+mod prune;
+mod ranges;
+mod repair;
+mod scan;
+mod seal;
+mod writer;
+
+pub use clean::{escape, summary};
+pub use consumer::ConsumerName;
+pub use error::{AppendError, OpenError, ReadError};
+pub use follow::Follow;
+pub use inbox::{Added, Inbox, Options, Pull, Pulled, Recorder};
+pub use message::{BODY_MAX, Channel, Incoming, Kind, Message, Seq};
+pub use prune::Pruned;
+pub use repair::{Repaired, repair};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+//! The inbox on real files.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use legation_core::clock::ManualClock;
+use legation_core::{EntityId, SharedClock, Wall};
+use legation_keystore::Keystore;
+
+use crate::*;
+
+mod crash;
+mod damage;
+mod kept;
+mod pruned;
+mod pulled;
+mod sets;
+
+/// 2026-11-21T23:59:00Z
+const EVENING: &str = "2026-11-21T23:59:00Z";
+
+/// A data directory that is gone with it.
+struct Place {
+    dir: tempfile::TempDir,
+    clock: Arc<ManualClock>,
+    recorder: Option<Arc<dyn Recorder>>,
+}
+
+impl Place {
+    fn new() -> Self {
+        let epoch = Wall::parse(EVENING).expect("a time");
+        Self {
+            dir: tempfile::tempdir().expect("a folder"),
+            clock: Arc::new(ManualClock::at(epoch)),
+            recorder: None,
+        }
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.dir.path().join("inbox")
+    }
+
+    fn keystore(&self) -> Arc<Keystore> {
+        Arc::new(Keystore::open(&self.dir.path().join("keys")).expect("keys"))
+    }
+
+    fn try_open(&self) -> Result<Inbox, OpenError> {
+        Inbox::open(Options {
+            folder: self.folder(),
+            keystore: self.keystore(),
+            clock: Arc::clone(&self.clock) as SharedClock,
+            recorder: self.recorder.clone(),
+        })
+    }
+
+    fn open(&self) -> Inbox {
+        self.try_open().expect("opened")
+    }
+
+    fn day_file(&self) -> PathBuf {
+        self.folder().join("2026-11-21.jsonl")
+    }
+
+    /// Moves over midnight.
+    fn next_day(&self) {
+        self.clock.advance(Duration::from_secs(24 * 60 * 60));
+    }
+}
+
+fn message(channel: &str, id: &str) -> Incoming {
+    Incoming {
+        channel: Channel::parse(channel).expect("a channel"),
+        chat_id: "chat".to_owned(),
+        id: id.to_owned(),
+        version: "1".to_owned(),
+        kind: Kind::New,
+        from: "Ada Example".to_owned(),
+        ts: "2026-11-21T23:58:00Z".to_owned(),
+        text: format!("text of {id}"),
+        meta: BTreeMap::new(),
+        entity: None,
+        sealed: false,
+    }
+}
+
+fn put(inbox: &Inbox, channel: &str, ids: std::ops::Range<u32>) -> Vec<Added> {
+    let messages = ids.map(|id| message(channel, &format!("{channel}-{id}")));
+    inbox.append_blocking(messages.collect()).expect("kept")
+}
+
+fn pull(consumer: &str) -> Pull {
+    Pull {
+        consumer: ConsumerName::new(consumer, None),
+        since_id: None,
+        limit: 20,
+        mark_consumed: true,
+        channel: None,
+    }
+}
+
+fn ids(messages: &[Message]) -> Vec<&str> {
+    messages.iter().map(|message| message.id.as_str()).collect()
+}
+
+fn everything(inbox: &Inbox) -> Vec<Message> {
+    inbox.after(Seq(0), usize::MAX).expect("read")
+}
+
+/// A recorder that can be made to fail.
+#[derive(Debug, Default)]
+struct Ledger {
+    recorded: Mutex<Vec<u64>>,
+    fails: Mutex<bool>,
+}
+
+impl Recorder for Ledger {
+    fn record(&self, messages: &[Message]) -> Result<(), String> {
+        if *self.fails.lock().expect("whole") {
+            return Err("no room".to_owned());
+        }
+        let mut recorded = self.recorded.lock().expect("whole");
+        recorded.extend(messages.iter().map(|message| message.seq.0));
+        Ok(())
+    }
+}

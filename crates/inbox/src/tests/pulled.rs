@@ -1,0 +1,170 @@
+use super::*;
+
+#[test]
+fn what_a_call_returned_is_read_with_the_next_call() {
+    let place = Place::new();
+    let inbox = place.open();
+    put(&inbox, "teams", 0..5);
+    let call = Pull {
+        limit: 2,
+        ..pull("a")
+    };
+    let first = inbox.pull(&call).expect("pulled");
+    assert_eq!(ids(&first.messages), ["teams-0", "teams-1"]);
+    assert_eq!(first.unread_remaining, 3);
+    let name = ConsumerName::new("a", None);
+    assert_eq!(inbox.unread(&name), 5, "nobody has said that it arrived");
+    let second = inbox.pull(&call).expect("pulled");
+    assert_eq!(ids(&second.messages), ["teams-2", "teams-3"]);
+    inbox.acknowledge(&name, None).expect("acknowledged");
+    assert_eq!(inbox.unread(&name), 1);
+    // Another consumer has everything before it.
+    let other = inbox.pull(&pull("b")).expect("pulled");
+    assert_eq!(other.messages.len(), 5);
+    assert_eq!(inbox.unread(&ConsumerName::new("a", Some("b"))), 5);
+}
+
+#[test]
+fn an_answer_that_was_lost_is_given_again() {
+    let place = Place::new();
+    let inbox = place.open();
+    put(&inbox, "teams", 0..6);
+    let call = |since: Option<&str>| Pull {
+        limit: 2,
+        since_id: since.map(str::to_owned),
+        ..pull("a")
+    };
+    inbox.pull(&call(None)).expect("pulled");
+    // The next answer never arrives, and so the client says the same again.
+    inbox.pull(&call(Some("teams-1"))).expect("pulled");
+    let again = inbox.pull(&call(Some("teams-1"))).expect("pulled");
+    assert_eq!(ids(&again.messages), ["teams-2", "teams-3"]);
+    // It got half of it.
+    let rest = inbox.pull(&call(Some("teams-2"))).expect("pulled");
+    assert_eq!(ids(&rest.messages), ["teams-3", "teams-4"]);
+    let unknown = inbox
+        .pull(&call(Some("never")))
+        .expect_err("no such message");
+    assert!(matches!(unknown, ReadError::Unknown { .. }), "{unknown}");
+}
+
+#[test]
+fn a_look_marks_nothing_and_a_channel_leaves_holes() {
+    let place = Place::new();
+    let inbox = place.open();
+    for at in 0..3 {
+        put(&inbox, "teams", at..at + 1);
+        put(&inbox, "email", at..at + 1);
+    }
+    let look = Pull {
+        mark_consumed: false,
+        ..pull("a")
+    };
+    for _ in 0..2 {
+        assert_eq!(inbox.pull(&look).expect("pulled").messages.len(), 6);
+    }
+    let mail = Pull {
+        channel: Channel::parse("email").ok(),
+        limit: 2,
+        ..pull("a")
+    };
+    let pulled = inbox.pull(&mail).expect("pulled");
+    assert_eq!(ids(&pulled.messages), ["email-0", "email-1"]);
+    assert_eq!(pulled.unread_remaining, 1);
+    let rest = inbox.pull(&pull("a")).expect("pulled");
+    assert_eq!(
+        ids(&rest.messages),
+        ["teams-0", "teams-1", "teams-2", "email-2"]
+    );
+    assert_eq!(rest.unread_remaining, 0);
+}
+
+#[test]
+fn what_was_read_outlives_the_hub() {
+    let place = Place::new();
+    let inbox = place.open();
+    put(&inbox, "teams", 0..4);
+    let call = Pull {
+        limit: 1,
+        ..pull("a")
+    };
+    inbox.pull(&call).expect("pulled");
+    inbox.pull(&call).expect("pulled");
+    drop(inbox);
+    let state = fs::read_to_string(place.folder().join("state.json")).expect("state");
+    let state: serde_json::Value = serde_json::from_str(&state).expect("JSON");
+    assert_eq!(
+        state,
+        serde_json::json!({"unread": 3, "last_id": "teams-3", "last_seen_consumer": {"a": "teams-0"}})
+    );
+    // What it says is never believed.
+    fs::write(place.folder().join("state.json"), "{").expect("broken");
+    let inbox = place.open();
+    let third = inbox.pull(&call).expect("pulled");
+    assert_eq!(
+        ids(&third.messages),
+        ["teams-2"],
+        "teams-1 was handed out before"
+    );
+    drop(inbox);
+    // A consumer whose file is broken is offered everything again.
+    let consumers = place.folder().join("consumers");
+    for entry in fs::read_dir(&consumers).expect("listed") {
+        fs::write(entry.expect("an entry").path(), "junk").expect("broken");
+    }
+    let inbox = place.open();
+    assert_eq!(inbox.problems().len(), 1);
+    assert_eq!(inbox.pull(&pull("a")).expect("pulled").messages.len(), 4);
+}
+
+#[test]
+fn everything_is_read_once_whatever_is_cut_off() {
+    let place = Place::new();
+    let mut inbox = place.open();
+    let (mut got, mut since) = (Vec::new(), None);
+    for round in 0..60u32 {
+        put(
+            &inbox,
+            if round % 3 == 0 { "email" } else { "teams" },
+            round * 5..round * 5 + 5,
+        );
+        if round % 20 == 19 {
+            drop(inbox);
+            inbox = place.open();
+        }
+        let call = Pull {
+            since_id: since.clone(),
+            limit: 7,
+            ..pull("a")
+        };
+        let pulled = inbox.pull(&call).expect("pulled");
+        if round % 10 == 9 {
+            // Cut off on its way.
+            continue;
+        }
+        if let Some(last) = pulled.messages.last() {
+            since = Some(last.id.clone());
+        }
+        got.extend(pulled.messages.into_iter().map(|message| message.seq.0));
+    }
+    let last = Pull {
+        since_id: since,
+        ..pull("a")
+    };
+    let last = inbox.pull(&last).expect("pulled");
+    got.extend(last.messages.into_iter().map(|message| message.seq.0));
+    assert_eq!(got, (1..=300).collect::<Vec<u64>>());
+}
+
+#[test]
+fn recent_ones_come_newest_first() {
+    let place = Place::new();
+    let inbox = place.open();
+    put(&inbox, "teams", 0..3);
+    put(&inbox, "email", 0..3);
+    let recent = inbox.recent(None, 4).expect("read");
+    assert_eq!(ids(&recent), ["email-2", "email-1", "email-0", "teams-2"]);
+    let teams = Channel::parse("teams").expect("a channel");
+    let recent = inbox.recent(Some(&teams), 2).expect("read");
+    assert_eq!(ids(&recent), ["teams-2", "teams-1"]);
+}

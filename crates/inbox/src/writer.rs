@@ -1,0 +1,493 @@
+//! The one thread that writes.
+//!
+//! Whatever waits is written together and synced once: the sync is what takes
+//! time. Then the index and the record are brought up to it, and only then is it
+//! announced. A program thread and not a task, because a sync blocks and the
+//! hub's own thread has everything else to do meanwhile.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use legation_core::Wall;
+use legation_core::home::write_private;
+use tokio::sync::oneshot;
+
+use crate::clean;
+use crate::consumer;
+use crate::day::Day;
+use crate::error::AppendError;
+use crate::inbox::load::End;
+use crate::inbox::{Added, Shared, Tail};
+use crate::index::{DayMark, Mark, Place};
+use crate::line;
+use crate::message::{BODY_MAX, FIELD_MAX, Incoming, Message, Seq};
+use crate::prune::Pruned;
+
+mod state;
+
+/// Requests that are written together, in bytes of text; more wait for the next write.
+const WRITE_BYTES: usize = 8 * 1024 * 1024;
+/// Records after which the index is put on disk, so that a start reads no more again.
+const MARK_RECORDS: u64 = 16 * 1024;
+/// The same in bytes.
+const MARK_BYTES: u64 = 32 * 1024 * 1024;
+/// Channels there may be.
+const CHANNELS_MAX: usize = 64;
+/// How long until what failed is tried again.
+const AGAIN: Duration = Duration::from_secs(1);
+
+type Told = oneshot::Sender<Result<Vec<Added>, AppendError>>;
+
+/// What the writer is asked.
+#[derive(Debug)]
+pub(crate) enum Command {
+    Append(Append),
+    Prune {
+        before: Wall,
+        unread_too: bool,
+        tell: oneshot::Sender<Result<Pruned, String>>,
+    },
+    /// Something else changed: a consumer, or the inbox is to be closed.
+    Wake,
+}
+
+/// Messages to be kept.
+#[derive(Debug)]
+pub(crate) struct Append {
+    pub(crate) messages: Vec<Incoming>,
+    pub(crate) tell: Told,
+}
+
+#[derive(Debug)]
+pub(crate) struct Writer {
+    pub(super) shared: Arc<Shared>,
+    /// Up to where records are on disk and in the index.
+    pub(super) tail: Tail,
+    pub(super) mark: Mark,
+    file: Option<(Day, File)>,
+    /// Where the file is as it should be; behind it may be what a failed write left.
+    spoilt: bool,
+    /// What is on disk and not in the index yet, because that failed.
+    unindexed: Vec<(Message, Place)>,
+    /// What is in the index and not recorded yet, because that failed.
+    pub(super) unrecorded: Vec<Message>,
+    since: u64,
+    since_bytes: u64,
+    /// The last record when `state.json` was written.
+    summed_up: Option<u64>,
+}
+
+/// What will be written.
+#[derive(Debug, Default)]
+struct Plan {
+    bytes: Vec<u8>,
+    records: Vec<(Message, Place)>,
+    /// The keys of the records.
+    keys: HashMap<[String; 4], u64>,
+    tell: Vec<(Told, Vec<Added>)>,
+}
+
+// === impl Writer ===
+
+impl Writer {
+    pub(crate) fn new(shared: Arc<Shared>, end: End) -> Self {
+        Self {
+            shared,
+            tail: end.tail,
+            mark: end.mark,
+            file: None,
+            spoilt: false,
+            unindexed: Vec::new(),
+            unrecorded: Vec::new(),
+            since: end.since,
+            since_bytes: 0,
+            summed_up: None,
+        }
+    }
+
+    /// Serves commands until it is told to stop, and then what still waits.
+    pub(crate) fn run(mut self, waiting: &Receiver<Command>) {
+        loop {
+            let next = waiting.recv_timeout(AGAIN);
+            let gone = matches!(next, Err(RecvTimeoutError::Disconnected));
+            self.serve(next.ok(), waiting);
+            self.bring_up();
+            self.write_state();
+            if gone || self.shared.stopping.load(Ordering::Acquire) {
+                while let Ok(command) = waiting.try_recv() {
+                    self.serve(Some(command), waiting);
+                }
+                self.bring_up();
+                self.write_state();
+                self.sync_index();
+                return;
+            }
+            if self.since >= MARK_RECORDS || self.since_bytes >= MARK_BYTES {
+                self.sync_index();
+            }
+        }
+    }
+
+    /// Serves a command and, with it, the appends that wait behind it.
+    fn serve(&mut self, first: Option<Command>, waiting: &Receiver<Command>) {
+        let mut appends = Vec::new();
+        let mut size = 0;
+        let mut next = first;
+        while let Some(command) = next {
+            match command {
+                Command::Append(append) => {
+                    let texts = append.messages.iter().map(|message| message.text.len());
+                    size += texts.sum::<usize>();
+                    appends.push(append);
+                }
+                Command::Prune {
+                    before,
+                    unread_too,
+                    tell,
+                } => {
+                    self.append(std::mem::take(&mut appends));
+                    self.bring_up();
+                    // Who asked may have gone.
+                    drop(tell.send(self.prune(before, unread_too)));
+                }
+                Command::Wake => {}
+            }
+            next = (size < WRITE_BYTES)
+                .then(|| waiting.try_recv().ok())
+                .flatten();
+        }
+        self.append(appends);
+    }
+
+    /// Writes what was brought, syncs it, and tells those who brought it.
+    fn append(&mut self, appends: Vec<Append>) {
+        if appends.is_empty() {
+            return;
+        }
+        self.bring_up();
+        if let Some(told) = self.behind() {
+            for append in appends {
+                drop(append.tell.send(Err(told.clone())));
+            }
+            return;
+        }
+        let now = self.shared.clock.wall();
+        let last = self.mark.days.last().map(|known| Day(known.day));
+        // A clock that runs backwards over midnight does not open an old day again.
+        let day = last.map_or(Day::of(now), |last| last.max(Day::of(now)));
+        let opened = self.open(day);
+        let start = match opened {
+            Ok(start) => start,
+            Err(error) => {
+                for append in appends {
+                    drop(append.tell.send(Err(error.clone())));
+                }
+                return;
+            }
+        };
+        let mut plan = Plan::default();
+        for append in appends {
+            self.plan(&mut plan, append, (day, start, now));
+        }
+        let written = self.write(&plan.bytes, start);
+        match written {
+            Ok(()) => self.written(plan),
+            Err(error) => {
+                tracing::error!(error = %legation_core::error::chain(&error), "messages were not kept; their sources bring them again");
+                for (tell, _) in plan.tell {
+                    drop(tell.send(Err(error.clone())));
+                }
+            }
+        }
+    }
+
+    /// Why nothing can be kept at the moment: what was kept before is not yet
+    /// where it must be.
+    fn behind(&self) -> Option<AppendError> {
+        let what = if !self.unindexed.is_empty() {
+            "writing the index"
+        } else if !self.unrecorded.is_empty() {
+            "recording earlier ones"
+        } else {
+            return None;
+        };
+        Some(AppendError::write(what)(io::Error::other(
+            "earlier messages wait for it",
+        )))
+    }
+
+    /// Plans the messages of one who brings some: all or none.
+    fn plan(&self, plan: &mut Plan, append: Append, at: (Day, u64, Wall)) {
+        let (bytes, records) = (plan.bytes.len(), plan.records.len());
+        let mut added = Vec::new();
+        for incoming in append.messages {
+            match self.plan_one(plan, incoming, at) {
+                Ok(one) => added.push(one),
+                Err(error) => {
+                    plan.bytes.truncate(bytes);
+                    plan.records.truncate(records);
+                    let last = self.tail.seq + records as u64;
+                    plan.keys.retain(|_, seq| *seq <= last);
+                    drop(append.tell.send(Err(error)));
+                    return;
+                }
+            }
+        }
+        plan.tell.push((append.tell, added));
+    }
+
+    fn plan_one(
+        &self,
+        plan: &mut Plan,
+        incoming: Incoming,
+        (day, start, now): (Day, u64, Wall),
+    ) -> Result<Added, AppendError> {
+        let seq = self.tail.seq + plan.records.len() as u64 + 1;
+        let sealed = incoming.sealed;
+        let message = cleaned(incoming, Seq(seq), now);
+        let key = [
+            message.channel.as_str().to_owned(),
+            message.chat_id.clone(),
+            message.id.clone(),
+            message.version.clone(),
+        ];
+        let there = match plan.keys.get(&key) {
+            Some(seq) => Some(*seq),
+            None => {
+                let same = self.shared.index.same(&message, self.tail.seq);
+                same.map_err(AppendError::write("looking for an earlier copy"))?
+            }
+        };
+        if let Some(seq) = there {
+            return Ok(Added {
+                seq: Seq(seq),
+                duplicate: true,
+            });
+        }
+        let channels = &self.tail.channels;
+        if !channels.contains_key(&key[0]) && channels.len() >= CHANNELS_MAX {
+            return Err(AppendError::Channels {
+                channel: key[0].clone(),
+            });
+        }
+        let body = sealed.then(|| self.shared.seals.seal(&message)).transpose();
+        let body = body.map_err(|error| AppendError::Seal(Arc::new(error)))?;
+        let line = line::encode(&message, self.tail.seq + 1, body.as_ref());
+        let place = Place {
+            day,
+            offset: start + plan.bytes.len() as u64,
+            len: u32::try_from(line.len() - 1).unwrap_or(u32::MAX),
+        };
+        plan.bytes.extend_from_slice(&line);
+        plan.keys.insert(key, seq);
+        plan.records.push((message, place));
+        Ok(Added {
+            seq: Seq(seq),
+            duplicate: false,
+        })
+    }
+
+    /// Notes what is on disk, and tells those who brought it.
+    fn written(&mut self, plan: Plan) {
+        self.since += plan.records.len() as u64;
+        self.since_bytes += plan.bytes.len() as u64;
+        if let Some(last) = self.mark.days.last_mut() {
+            last.bytes += plan.bytes.len() as u64;
+        }
+        self.unindexed = plan.records;
+        self.bring_up();
+        for (tell, added) in plan.tell {
+            // A source that has gone asks again, and is told that it is there.
+            drop(tell.send(Ok(added)));
+        }
+    }
+
+    /// Brings index, record and readers up to what is on disk.
+    fn bring_up(&mut self) {
+        let mut done = 0;
+        for (message, place) in &self.unindexed {
+            let channel = message.channel.as_str();
+            let count = self.tail.channels.get(channel).copied().unwrap_or(0);
+            if let Err(error) = self.shared.index.insert(message, *place, count) {
+                tracing::error!(%error, "the index of the inbox could not be written; it is tried again");
+                break;
+            }
+            self.tail.channels.insert(channel.to_owned(), count + 1);
+            self.tail.seq = message.seq.0;
+            done += 1;
+        }
+        let indexed = self.unindexed.drain(..done).map(|(message, _)| message);
+        self.unrecorded.extend(indexed);
+        if self.unrecorded.is_empty() {
+            return;
+        }
+        if let Some(recorder) = &self.shared.recorder
+            && let Err(error) = recorder.record(&self.unrecorded)
+        {
+            tracing::error!(
+                error,
+                "messages could not be recorded; they are announced once they are"
+            );
+            return;
+        }
+        self.unrecorded.clear();
+        self.note_recorded();
+        self.shared.publish(self.tail.clone());
+    }
+
+    /// The file of a day, ready to be written at its end.
+    fn open(&mut self, day: Day) -> Result<u64, AppendError> {
+        if self.spoilt
+            && let Some((open, file)) = &self.file
+        {
+            let known = self.mark.days.iter().find(|known| known.day == open.0);
+            let end = known.map_or(0, |known| known.bytes);
+            let cut = file.set_len(end).and_then(|()| file.sync_all());
+            cut.map_err(AppendError::write("taking back what was half written"))?;
+            self.spoilt = false;
+        }
+        let known = self.mark.days.last().filter(|known| known.day == day.0);
+        let end = known.map_or(0, |known| known.bytes);
+        if let Some((open, file)) = &self.file
+            && *open == day
+        {
+            let gone = file.metadata().is_ok_and(|metadata| metadata.nlink() == 0);
+            if gone {
+                self.put_back(day, end).map_err(AppendError::write(
+                    "putting back a day file that was deleted",
+                ))?;
+            }
+        } else {
+            let file = self.open_day(day);
+            self.file = Some((
+                day,
+                file.map_err(AppendError::write("opening the day file"))?,
+            ));
+            if end == 0 {
+                self.mark.days.retain(|known| known.day != day.0);
+                self.mark.days.push(DayMark {
+                    day: day.0,
+                    first: self.tail.seq + 1,
+                    bytes: 0,
+                });
+            }
+        }
+        Ok(end)
+    }
+
+    fn open_day(&self, day: Day) -> io::Result<File> {
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .mode(0o600)
+            .open(day.path(&self.shared.folder))?;
+        File::open(&self.shared.folder)?.sync_all()?;
+        Ok(file)
+    }
+
+    /// Writes a day file anew from what is still open of it.
+    fn put_back(&mut self, day: Day, end: u64) -> io::Result<()> {
+        let Some((_, file)) = &self.file else {
+            return Ok(());
+        };
+        let mut bytes = vec![0; usize::try_from(end).map_err(io::Error::other)?];
+        file.read_exact_at(&mut bytes, 0)?;
+        let path = day.path(&self.shared.folder);
+        write_private(&path, &bytes).map_err(|error| error.source)?;
+        self.shared.index.reopen();
+        self.shared.problem(format!(
+            "{} was deleted while the hub ran; it was put back",
+            path.display()
+        ));
+        self.file = Some((day, self.open_day(day)?));
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &[u8], start: u64) -> Result<(), AppendError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let Some((_, file)) = &self.file else {
+            return Err(AppendError::Closed);
+        };
+        let written = file
+            .write_all_at(bytes, start)
+            .map_err(AppendError::write("writing"))
+            .and_then(|()| file.sync_data().map_err(AppendError::write("syncing")));
+        if written.is_err() {
+            self.spoilt = file.set_len(start).and_then(|()| file.sync_all()).is_err();
+        }
+        written
+    }
+
+    /// Puts the index on disk, so that a start need not read that far back.
+    pub(super) fn sync_index(&mut self) {
+        if !self.unindexed.is_empty() || self.tail.seq == 0 {
+            return;
+        }
+        self.mark.seq = self.tail.seq;
+        self.mark.channels.clone_from(&self.tail.channels);
+        match self.shared.index.sync(&mut self.mark) {
+            Ok(()) => (self.since, self.since_bytes) = (0, 0),
+            // Nothing depends on it but the time of the next start.
+            Err(error) => tracing::warn!(%error, "the index of the inbox is not on disk"),
+        }
+    }
+
+    /// Writes what readers outside want to know, and what consumers have read.
+    fn write_state(&mut self) {
+        let files = self.shared.consumers().dirty();
+        for (name, path, text) in &files {
+            if let Err(error) = consumer::write(path, text) {
+                tracing::warn!(error = %legation_core::error::chain(&error), consumer = name.as_str(), "what a consumer has read is not on disk; it is tried again");
+                self.shared.consumers().changed(name);
+            }
+        }
+        self.write_summary(!files.is_empty());
+    }
+}
+
+/// A message as it is kept.
+fn cleaned(incoming: Incoming, seq: Seq, now: Wall) -> Message {
+    let line = |text: &str| clean::kept_line(text, FIELD_MAX);
+    let (text, cut) = clean::kept(&incoming.text, BODY_MAX);
+    let fits = |key: &str| {
+        !key.is_empty()
+            && key.len() <= 64
+            && key
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    let pairs = incoming.meta.iter().filter(|(key, _)| fits(key)).take(64);
+    let mut meta: std::collections::BTreeMap<String, String> = pairs
+        .map(|(key, value)| (key.clone(), clean::kept(value, FIELD_MAX).0))
+        .collect();
+    if cut {
+        meta.insert(
+            "cut_bytes".to_owned(),
+            (incoming.text.len() - BODY_MAX).to_string(),
+        );
+    }
+    Message {
+        seq,
+        id: line(&incoming.id),
+        version: line(&incoming.version),
+        kind: incoming.kind,
+        received_at: now,
+        channel: incoming.channel,
+        chat_id: line(&incoming.chat_id),
+        from: line(&incoming.from),
+        ts: line(&incoming.ts),
+        text,
+        meta,
+        entity: incoming.entity,
+    }
+}

@@ -1,0 +1,124 @@
+//! What is written beside the day files: `state.json`, and up to where messages
+//! were recorded.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::PathBuf;
+
+use legation_core::home::write_private;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+use super::Writer;
+use crate::prune;
+
+/// Messages that are recorded at a time after a start.
+const AT_ONCE: u64 = 512;
+
+#[derive(Serialize)]
+struct State {
+    /// Messages that no consumer has read.
+    unread: u64,
+    last_id: String,
+    last_seen_consumer: BTreeMap<String, String>,
+}
+
+impl Writer {
+    /// Finishes what the last process did not, and lets readers see what there is.
+    pub(crate) fn begin(&mut self) -> io::Result<()> {
+        for day in prune::unfinished(&self.shared.folder, &self.mark)? {
+            self.prune_day(day).map_err(io::Error::other)?;
+        }
+        if self.since > 0 {
+            self.sync_index();
+        }
+        let recorded = self.recorded()?;
+        if self.shared.recorder.is_some() {
+            for seq in recorded + 1..=self.tail.seq {
+                let message = self.shared.message(seq).map_err(io::Error::other)?;
+                self.unrecorded.extend(message);
+                if self.unrecorded.len() as u64 >= AT_ONCE {
+                    break;
+                }
+            }
+        }
+        if self.unrecorded.is_empty() {
+            self.note_recorded();
+            self.shared.publish(self.tail.clone());
+        }
+        self.write_summary(true);
+        Ok(())
+    }
+
+    fn recorded_path(&self) -> PathBuf {
+        self.shared.folder.join("recorded")
+    }
+
+    /// Up to which record the ledger is known to be. Where nothing says so
+    /// everything is: a second record of old messages would be a lie about when
+    /// they came.
+    fn recorded(&self) -> io::Result<u64> {
+        let bytes = match fs::read(self.recorded_path()) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(self.tail.seq),
+            Err(error) => return Err(error),
+        };
+        let number = <[u8; 8]>::try_from(bytes.as_slice()).map(u64::from_le_bytes);
+        Ok(number.map_or(self.tail.seq, |number| number.min(self.tail.seq)))
+    }
+
+    /// Notes that everything is recorded. Not synced: after a power failure a few
+    /// messages may be recorded twice, which is better than not at all.
+    pub(super) fn note_recorded(&self) {
+        let noted = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(self.recorded_path())
+            .and_then(|file| file.write_all_at(&self.tail.seq.to_le_bytes(), 0));
+        if let Err(error) = noted {
+            tracing::warn!(%error, "how far the inbox is recorded could not be noted");
+        }
+    }
+
+    /// Writes `state.json` when it changed.
+    pub(super) fn write_summary(&mut self, consumers_changed: bool) {
+        if !consumers_changed && self.summed_up == Some(self.tail.seq) {
+            return;
+        }
+        let id_of = |seq: u64| {
+            let message = self.shared.message(seq).ok().flatten();
+            message.map(|message| message.id).unwrap_or_default()
+        };
+        let last_id = match self.tail.seq {
+            0 => String::new(),
+            seq => id_of(seq),
+        };
+        let (unread, seen) = {
+            let consumers = self.shared.consumers();
+            let channels = self.tail.channels.iter();
+            let unread = channels.map(|(channel, total)| consumers.unread_by_all(channel, *total));
+            let seen: Vec<(String, u64)> = consumers
+                .all()
+                .filter_map(|(name, consumer)| Some((name.as_str().to_owned(), consumer.last?)))
+                .collect();
+            (unread.sum(), seen)
+        };
+        let seen = seen.into_iter().map(|(name, seq)| (name, id_of(seq)));
+        let state = State {
+            unread,
+            last_id,
+            last_seen_consumer: seen.collect(),
+        };
+        let text = serde_json::to_vec_pretty(&state).unwrap_or_default();
+        match write_private(&self.shared.folder.join("state.json"), &text) {
+            Ok(()) => self.summed_up = Some(self.tail.seq),
+            // It is made of the rest, and nothing depends on it.
+            Err(error) => {
+                tracing::warn!(error = %legation_core::error::chain(&error), "state.json of the inbox is old")
+            }
+        }
+    }
+}
