@@ -68,7 +68,7 @@ pub enum Command {
     Pin(commands::pin::PinArgs),
     /// The record of every call.
     #[command(subcommand)]
-    Audit(commands::audit::AuditCommand),
+    Audit(Box<commands::audit::AuditCommand>),
     /// The rule files: entities, roles, bans, rungs, models, contracts.
     #[command(subcommand)]
     Governance(commands::governance::GovernanceCommand),

@@ -61,6 +61,32 @@ impl Environment {
         self.vars.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
+    /// The rest, and the variables that hold an account's secret.
+    #[must_use]
+    pub fn split_secrets(&self) -> (Self, Vec<(OsString, OsString)>) {
+        let mut rest = self.clone();
+        let secrets = rest.vars.extract_if(.., |name, _| {
+            let name = name.to_str();
+            name.is_some_and(crate::settings::is_secret_variable)
+        });
+        let secrets = secrets.collect();
+        (rest, secrets)
+    }
+
+    /// The same without one variable.
+    #[must_use]
+    pub fn without(mut self, name: &str) -> Self {
+        drop(self.vars.remove(OsStr::new(name)));
+        self
+    }
+
+    /// The same with more variables.
+    #[must_use]
+    pub fn with(mut self, pairs: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        self.vars.extend(pairs);
+        self
+    }
+
     /// Every pair, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.vars

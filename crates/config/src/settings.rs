@@ -23,6 +23,7 @@ use crate::environment::Environment;
 use crate::file;
 use crate::servers::EnvMode;
 
+pub(crate) use accounts::is_secret_variable;
 pub use accounts::{AccountSettings, BrokerChoice, Hidden};
 pub use error::SettingsError;
 pub use place::{Layer, Place};

@@ -36,6 +36,12 @@ impl Attribution {
         Self::None,
     ];
 
+    /// The attribution of a word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == word)
+    }
+
     /// The word that stands in records.
     #[must_use]
     pub fn as_str(self) -> &'static str {

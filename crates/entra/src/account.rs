@@ -3,6 +3,7 @@
 mod bootstrap;
 mod cloud;
 mod error;
+mod identity;
 mod revoke;
 mod scopes;
 mod settings;
@@ -11,10 +12,10 @@ mod source;
 
 use std::ffi::OsString;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
-use legation_core::{EntityId, OpContext, Secret, SharedClock, TaskSet, Wall};
+use legation_core::{EntityId, Identity, OpContext, Secret, SharedClock, TaskSet, Wall};
 use legation_keystore::SecretStore;
 
 use crate::broker::{
@@ -29,6 +30,7 @@ use crate::token::{Role, Token, TokenCache, TokenKey, Vault};
 pub use bootstrap::{Bootstrap, WhoAmI};
 pub use cloud::Cloud;
 pub use error::AccountError;
+pub use identity::Told;
 pub use revoke::Revoked;
 pub use scopes::{ADMIN_SCOPES, AGENT_SCOPES};
 pub use settings::{AccountSettings, BrokerSettings};
@@ -78,6 +80,8 @@ struct Inner {
     tokens: TokenCache,
     /// What bootstrapping found; the settings until then.
     found: Mutex<Found>,
+    identity: Mutex<Identity>,
+    told: OnceLock<Arc<Told>>,
     /// Requests of one mailbox at once are few; shared by all who ask Graph.
     mailboxes: crate::graph::Mailboxes,
     /// So are messages into one chat: one at a time.
@@ -97,11 +101,7 @@ impl Acting {
     /// The word in records.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::AgentUser => "agent-user",
-            Self::AgentForHuman => "agent-on-behalf",
-            Self::ApplicationForHuman => "application-on-behalf",
-        }
+        self.attribution().as_str()
     }
 
     /// Whose token asks Graph.
@@ -156,6 +156,8 @@ impl Account {
                 store: parts.store,
                 tokens: TokenCache::new(parts.clock),
                 found: Mutex::new(found),
+                identity: Mutex::default(),
+                told: OnceLock::new(),
                 mailboxes: crate::graph::Mailboxes::default(),
                 chat_turns: crate::chat::ChatTurns::default(),
                 settings,

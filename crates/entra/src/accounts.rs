@@ -10,7 +10,7 @@ use legation_core::EntityId;
 use legation_keystore::SecretsError;
 use tokio::sync::OnceCell;
 
-use crate::account::{Account, AccountError, AccountSettings, Parts};
+use crate::account::{Account, AccountError, AccountSettings, Parts, Told};
 use crate::error::Class;
 use crate::http::WaitMemory;
 
@@ -23,6 +23,7 @@ pub struct Accounts {
     settings: Vec<AccountSettings>,
     open: Arc<Open>,
     memory: Option<Arc<dyn WaitMemory>>,
+    told: Option<Arc<Told>>,
     made: OnceCell<Vec<Result<Account, Arc<AccountError>>>>,
 }
 
@@ -77,6 +78,7 @@ impl Accounts {
             settings,
             open,
             memory: None,
+            told: None,
             made: OnceCell::new(),
         }
     }
@@ -85,6 +87,14 @@ impl Accounts {
     #[must_use]
     pub fn with_memory(mut self, memory: Arc<dyn WaitMemory>) -> Self {
         self.memory = Some(memory);
+        self
+    }
+
+    /// Has somebody told the identity that an account acts under, whenever it
+    /// changes; what was kept of it, as soon as the account is made.
+    #[must_use]
+    pub fn telling(mut self, told: Arc<Told>) -> Self {
+        self.told = Some(told);
         self
     }
 
@@ -119,6 +129,14 @@ impl Accounts {
     /// See [`NoAccount`].
     pub fn entity(&self, name: Option<&str>) -> Result<&EntityId, NoAccount> {
         Ok(&self.settings[self.find(name)?].entity)
+    }
+
+    /// Reads what is kept of the identities again: another process may have
+    /// signed in, or out.
+    pub async fn recall(&self) {
+        for account in self.made() {
+            recall(account).await;
+        }
     }
 
     /// The accounts that are made already; empty before the first was used.
@@ -162,9 +180,24 @@ impl Accounts {
             Ok(made.collect())
         });
         let made = made.await.map_err(|_| NoAccount::BrokenOff)?;
-        made.map_err(|source| NoAccount::Secrets {
+        let made: Vec<_> = made.map_err(|source| NoAccount::Secrets {
             source: Arc::new(source),
-        })
+        })?;
+        if let Some(told) = &self.told {
+            for account in made.iter().flatten() {
+                account.tell_identity(Arc::clone(told));
+                recall(account).await;
+            }
+        }
+        Ok(made)
+    }
+}
+
+/// An identity that cannot be read is none; whoever acts says so anew.
+async fn recall(account: &Account) {
+    if let Err(error) = account.recall_identity().await {
+        let (account, error) = (account.name(), legation_core::error::chain(&error));
+        tracing::warn!(account, error, "under whose identity it acts is not known");
     }
 }
 

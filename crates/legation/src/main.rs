@@ -20,6 +20,7 @@ fn main() -> ExitCode {
     if arguments.nth(1).is_some_and(|first| first == "guard") {
         return legation_core::process::guard_main(arguments);
     }
+    legation_core::process::keep_memory_private();
     legation_cli::run(
         &program::Legation,
         std::env::args_os(),

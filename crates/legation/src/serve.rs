@@ -6,8 +6,10 @@ mod checkpoints;
 mod credentials;
 mod events;
 mod hub;
+mod identities;
 mod log;
 mod natives;
+mod private;
 mod reload;
 
 use legation_cli::{CliError, Context, Exit, ServeArgs};
@@ -21,19 +23,20 @@ pub(crate) fn serve(context: &Context, args: &ServeArgs) -> Result<(), CliError>
     if args.detached {
         process::become_daemon().map_err(|error| CliError::failed(&error))?;
     }
+    let environment = private::environment(context)?;
     let flags: Vec<(&str, String)> = args
         .listen
         .iter()
         .map(|listen| ("listen", listen.clone()))
         .collect();
-    let settings = Settings::load(&context.home, &context.environment, &flags)
+    let settings = Settings::load(&context.home, &environment, &flags)
         .map_err(|error| CliError::usage(&error).with_hint(error.hint()))?;
     check_additional(&args.additional_mcp_config)?;
     prepare(context)?;
     log::start(&context.home, settings.log_level);
     let options = HubOptions {
         home: context.home.clone(),
-        environment: context.environment.clone(),
+        environment,
         clock: context.clock.clone(),
         settings,
         flags: flags

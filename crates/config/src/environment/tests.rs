@@ -141,3 +141,28 @@ fn the_data_directory_is_absolute_or_refused() {
         ],
     );
 }
+
+#[test]
+fn only_the_secrets_of_accounts_are_split_off() {
+    let all = Environment::from_pairs([
+        ("PATH", "/bin"),
+        ("LEGATION_WORK_CLIENT_SECRET", "one"),
+        ("LEGATION_AT_HOME_BLUEPRINT_SECRET", "two"),
+        ("LEGATION_WORK_CLIENT_ID", "id"),
+        ("LEGATION_CLIENT_SECRET", "of no account"),
+        ("OTHER_WORK_CLIENT_SECRET", "not ours"),
+    ]);
+    let (rest, secrets) = all.split_secrets();
+    let names: Vec<&OsString> = secrets.iter().map(|(name, _)| name).collect();
+    assert_eq!(
+        names,
+        [
+            "LEGATION_AT_HOME_BLUEPRINT_SECRET",
+            "LEGATION_WORK_CLIENT_SECRET"
+        ]
+    );
+    assert_eq!(rest.iter().count(), 4);
+    assert_eq!(rest.get("LEGATION_WORK_CLIENT_SECRET"), None);
+    assert_eq!(rest.with(secrets), all);
+    assert_eq!(all.without("PATH").get("PATH"), None);
+}

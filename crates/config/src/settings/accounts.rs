@@ -298,6 +298,12 @@ pub(super) fn split(variable: &str) -> Option<(String, &'static AccountKey)> {
     fits.max_by_key(|(_, known)| known.key.name.len())
 }
 
+/// Whether a variable holds the secret of an account.
+pub(crate) fn is_secret_variable(variable: &str) -> bool {
+    split(variable)
+        .is_some_and(|(name, key)| is_account_name(&name) && matches!(key.key.kind, Kind::Secret))
+}
+
 /// What a key of an account means, and the variable that sets it.
 pub(super) fn explain(key: &str) -> Option<(&'static str, String)> {
     let (name, key) = key.strip_prefix("accounts.")?.rsplit_once('.')?;

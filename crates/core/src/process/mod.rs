@@ -19,6 +19,7 @@ mod exit;
 mod find;
 mod guard;
 mod once;
+mod private;
 
 #[cfg(test)]
 mod tests;
@@ -29,3 +30,6 @@ pub use self::exit::Exit;
 pub use self::find::{FindError, find_program};
 pub use self::guard::guard_main;
 pub use self::once::{OnceSpec, Output, RunError, run_to_end};
+pub use self::private::{
+    HANDED_OVER, HandOverError, hand_over, keep_memory_private, take_handed_over,
+};

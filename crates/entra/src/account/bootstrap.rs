@@ -108,6 +108,7 @@ impl Account {
             found.agent_id.clone_from(&agent_id);
         });
         let token = self.token(ctx, &self.graph_key()).await.map_err(unshared)?;
+        self.keep_identity(&token).await?;
         Ok(Bootstrap {
             agent_id: agent_id.map(Into::into),
             acting,

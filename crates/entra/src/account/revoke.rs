@@ -43,6 +43,7 @@ impl Account {
             false => None,
         };
         self.inner.tokens.forget(|_| true);
+        self.forget_identity().await?;
         let mut forgotten = Vec::new();
         for role in Role::KEPT {
             let was_there = self.inner.vault.forget(role).await;

@@ -120,6 +120,7 @@ impl Account {
             && is_over(error)
         {
             self.forget_kept(Role::Human).await?;
+            self.forget_identity().await?;
         }
         let grant = answer?;
         self.rotate(Role::Human, &grant).await?;

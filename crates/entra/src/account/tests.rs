@@ -13,6 +13,14 @@ fn jwt(payload: &Value) -> String {
     format!("{}.{}.c2ln", part(&json!({ "alg": "none" })), part(payload))
 }
 
+/// What records would say.
+fn words(identity: &Identity) -> String {
+    let (agent, sponsor) = (&identity.agent_id, &identity.sponsor);
+    let word = |id: &Option<Box<str>>| id.clone().unwrap_or_else(|| "-".into());
+    let attribution = identity.attribution.as_str();
+    format!("{attribution} {} {}", word(agent), word(sponsor))
+}
+
 fn granted(payload: &Value, refresh: Option<&str>) -> Answer {
     let mut body = json!({
         "token_type": "Bearer", "expires_in": 3600, "scope": "x/Chat.Create x/Chat.ReadWrite",
@@ -74,7 +82,13 @@ async fn a_person_signs_in_and_the_application_acts_on_behalf() {
     let stand = Stand::new(authority).await;
     let account = stand.account(|_| {});
     assert_eq!(account.acting(), Acting::ApplicationForHuman);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let tell = Arc::clone(&told);
+    account.tell_identity(Arc::new(move |_, identity: &Identity| {
+        tell.lock().unwrap().push(words(identity));
+    }));
     let none = account.bootstrap(&ctx()).await.unwrap_err();
+    assert_eq!(words(&account.identity()), "none - -");
     assert_eq!(none.class(), Class::TokenExpired, "{none}");
     let shown = Mutex::new(None);
     account
@@ -89,7 +103,7 @@ async fn a_person_signs_in_and_the_application_acts_on_behalf() {
     assert_eq!(begun.scopes, ["Chat.Create", "Chat.ReadWrite"]);
     let who = account.whoami(&ctx()).await.unwrap();
     assert_eq!(who.user_id.as_deref(), Some("human-oid"));
-    assert_eq!(who.acting.as_str(), "application-on-behalf");
+    assert_eq!(who.acting.as_str(), "application_for_human");
     let asked = stand.asked();
     let code = &asked[0];
     let scope = code.form("scope").unwrap();
@@ -116,6 +130,10 @@ async fn a_person_signs_in_and_the_application_acts_on_behalf() {
     );
     // Another process, the same data directory: nobody has to sign in again.
     let again = Account::new(account.settings().clone(), stand.parts()).unwrap();
+    let acts = "application_for_human - human-oid";
+    assert_eq!(*told.lock().unwrap(), [acts]);
+    again.recall_identity().await.unwrap();
+    assert_eq!(words(&again.identity()), acts);
     again.bootstrap(&ctx()).await.unwrap();
     let last = stand.asked().pop().unwrap();
     assert_eq!(last.form("grant_type").as_deref(), Some("refresh_token"));
@@ -126,6 +144,9 @@ async fn a_person_signs_in_and_the_application_acts_on_behalf() {
         revoked.sessions.is_none(),
         "a person's sessions are never ended"
     );
+    account.recall_identity().await.unwrap();
+    assert_eq!(*told.lock().unwrap(), [acts, "none - -"]);
+    assert_eq!(words(&again.identity()), "none - -");
     let after = again.bootstrap(&ctx()).await.unwrap_err();
     assert_eq!(after.class(), Class::TokenExpired);
 }
@@ -136,6 +157,9 @@ async fn an_agent_becomes_its_own_user_in_three_hops() {
     let account = stand.account(agents);
     let begun = account.bootstrap(&ctx()).await.unwrap();
     assert_eq!(begun.agent_id.as_deref(), Some("agent-1"));
+    let sponsor = account.settings().human.as_deref().unwrap_or("-");
+    let acts = format!("agent_user agent-1 {sponsor}");
+    assert_eq!(words(&account.identity()), acts);
     let who = account.whoami(&ctx()).await.unwrap();
     assert_eq!(who.user_id.as_deref(), Some("agent-user-oid"));
     assert_eq!(
@@ -290,6 +314,7 @@ async fn a_revoked_sign_in_is_forgotten_and_asked_for_again() {
         error.needs_person() && error.hint().contains("sign in again"),
         "{error}"
     );
+    assert_eq!(words(&again.identity()), "none - -");
     let error = again.bootstrap(&ctx()).await.unwrap_err();
     assert!(error.to_string().contains("nobody is signed in"), "{error}");
 }

@@ -40,6 +40,25 @@ impl Vault {
         self.blocking(move |store| store.delete(&name)).await
     }
 
+    pub(crate) async fn identity(&self) -> Result<Option<Secret>, SecretsError> {
+        let name = self.identity_name();
+        self.blocking(move |store| store.get(&name)).await
+    }
+
+    pub(crate) async fn keep_identity(&self, kept: &Secret) -> Result<(), SecretsError> {
+        let (name, kept) = (self.identity_name(), kept.clone());
+        self.blocking(move |store| store.put(&name, &kept)).await
+    }
+
+    pub(crate) async fn forget_identity(&self) -> Result<bool, SecretsError> {
+        let name = self.identity_name();
+        self.blocking(move |store| store.delete(&name)).await
+    }
+
+    fn identity_name(&self) -> String {
+        format!("entra/{}/identity", self.account)
+    }
+
     fn name(&self, role: Role) -> String {
         format!("entra/{}/refresh/{}", self.account, role.as_str())
     }

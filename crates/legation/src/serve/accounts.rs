@@ -23,7 +23,7 @@ struct StoredWaits {
 }
 
 /// The accounts of the settings a hub starts with.
-pub(super) fn of(options: &HubOptions, store: &Arc<Store>) -> Arc<Accounts> {
+pub(super) fn of(options: &HubOptions, store: &Arc<Store>) -> Accounts {
     let announce = |text: &str| {
         // Whoever started the hub hears it; a detached hub has only its log.
         Output::new(false).say(text);
@@ -36,7 +36,7 @@ pub(super) fn of(options: &HubOptions, store: &Arc<Store>) -> Arc<Accounts> {
         store: Arc::clone(store),
         clock: Arc::clone(clock),
     };
-    Arc::new(made.with_memory(Arc::new(waits)))
+    made.with_memory(Arc::new(waits))
 }
 
 /// Opens what is kept of them, while nobody waits for it. What fails is tried

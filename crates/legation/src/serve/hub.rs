@@ -15,7 +15,7 @@ use legation_ledger::{Ledger, LedgerKeys};
 use legation_store::Store;
 
 use super::admin::Admin;
-use super::{accounts, checkpoints, events as records, reload};
+use super::{accounts, checkpoints, events as records, identities, reload};
 
 mod inner;
 mod parts;
@@ -115,6 +115,7 @@ impl Hub {
         });
         tasks::run_flusher(&tasks, &inner.ledger);
         accounts::open(&tasks, &inner.accounts);
+        identities::watch(&tasks, &inner.accounts, &options.home);
         records::run(&tasks, &inner);
         let (home, environment) = (&options.home, &options.environment);
         checkpoints::run(&tasks, &inner.ledger, &settings, home, environment);

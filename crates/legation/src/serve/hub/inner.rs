@@ -26,7 +26,7 @@ use tokio::sync::{Notify, watch as latest};
 use super::HubOptions;
 use crate::serve::credentials::Keys;
 use crate::serve::events::InForce;
-use crate::serve::{accounts, natives};
+use crate::serve::{accounts, identities, natives};
 
 /// What the hub's own tasks and the administration share.
 #[derive(Debug)]
@@ -81,7 +81,8 @@ impl Inner {
             version: crate::VERSION,
             runtime: tokio::runtime::Handle::current(),
         });
-        let accounts = accounts::of(options, store);
+        let accounts = identities::told_to(&ledger, accounts::of(options, store));
+        let accounts = Arc::new(accounts);
         let (servers, windows) = natives::beside(&host, &ledger, &accounts);
         let gate = Gate::new(
             servers,
