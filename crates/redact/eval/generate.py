@@ -1,6 +1,6 @@
 """Writes notes with the places of their identifiers, one JSON object a line.
 
-    python3 generate.py dev|hold-out SEED COUNT > notes.jsonl
+    python3 generate.py dev|hold-out|ninth|tenth SEED COUNT > notes.jsonl
 """
 
 import json
@@ -13,9 +13,13 @@ from faker import Faker
 
 import templates_dev
 import templates_hold_out
+import templates_ninth
+import templates_tenth
 import values
 
-PLACE = re.compile(r"\{(\w+)\}")
+# A value, and how it is written: `{name}`, `{name|lower}`, `{name|upper}`, `{name|break}` over two lines.
+PLACE = re.compile(r"\{(\w+)(?:\|(\w+))?\}")
+WRITTEN = {None: str, "lower": str.lower, "upper": str.upper, "break": lambda value: value.replace(" ", "\n", 1)}
 
 
 def filled(template, person, spans):
@@ -25,6 +29,7 @@ def filled(template, person, spans):
         text += template[done:place.start()].encode()
         kind = place.group(1)
         label, value = person.value(kind)
+        value = WRITTEN[place.group(2)](value)
         start = len(text)
         text += value.encode()
         spans.append({"start": start, "end": len(text), "class": label, "roster": person.is_roster(kind)})
@@ -51,6 +56,8 @@ def main():
     templates, locales = {
         "dev": (templates_dev, values.DEV_LOCALES),
         "hold-out": (templates_hold_out, values.HOLD_OUT_LOCALES),
+        "ninth": (templates_ninth, values.NINTH_LOCALES),
+        "tenth": (templates_tenth, values.TENTH_LOCALES),
     }[which]
     rng = random.Random(seed)
     # A hold-out has no name that the development set could have.

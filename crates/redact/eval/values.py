@@ -5,6 +5,7 @@ import random
 import re
 import unicodedata
 import urllib.parse
+import zlib
 
 from faker import Faker
 
@@ -25,6 +26,8 @@ DEV_LOCALES = [
     "uk_UA@latin/by", "ru_RU@latin/kz", "el_GR@latin/cy", "he_IL@latin/lb", "ar_SA", "gu_IN", "or_IN", "si_LK",
     "ko_KR@latin/my", "ne_NP@latin/lk", "gu_IN@latin/ma", "ta_IN@latin/uy", "bn_BD@latin/eg", "mr_IN", "hi_IN@latin/ba", "or_IN@latin/ee",
 ]
+NINTH_LOCALES = ["ja_JP@half0/jm", "zh_CN@half0/cr", "mr_IN@half0/zw", "es_CA+de_LU@half0/md", "si_LK@half0/om", "ar_DZ@half0/sn", "es_CA+de_LI@half0/pg", "zh_TW@half0/me"]
+TENTH_LOCALES = ["ja_JP@half1/tt", "zh_CN@half1/gt", "mr_IN@half1/ug", "es_CA+de_LU@half1/xk", "si_LK@half1/qa", "ar_DZ@half1/cm", "es_CA+de_LI@half1/bt", "zh_TW@half1/kg"]
 HOLD_OUT_LOCALES = ["or_IN@latin/tn", "bn_BD@latin/kh", "ta_IN@latin/bo", "ne_NP@latin/gy", "ko_KR@latin/mn", "hi_IN@latin/fj", "he_IL@latin/lv", "gu_IN@latin/mz"]
 
 DIGITS = "zero one two three four five six seven eight nine".split()
@@ -42,7 +45,7 @@ def known_names(locales):
                 add(part)
 
     for locale in locales:
-        for provider in Faker(re.split("[/@]", locale)[0]).factories[0].providers:
+        for provider in Faker(re.split("[/@+]", locale)[0]).factories[0].providers:
             for attribute in dir(provider):
                 if attribute.startswith(("first_name", "last_name")):
                     add(getattr(provider, attribute))
@@ -94,7 +97,23 @@ def korean(name):
     return text
 
 
+def sinhala(name):
+    """The signs of Sinhala stand in another order than those of India's scripts."""
+    vowels = dict(zip(range(0x85, 0x97), "a aa ae ae i ii u uu ru ru lu lu e ee ai o oo au".split()))
+    letters = dict(zip(range(0x9a, 0xc7), "k kh g gh ng ng ch chh j jh n gn nj t th d dh n nd t th d dh n  nd p ph b bh m mb y r  l   v sh sh s h l f".split(" ")))
+    signs = dict(zip(range(0xcf, 0xe0), "a e e i i u  u  ru e e ai o o au lu".split(" ")))
+    text = ""
+    for number, letter in enumerate(name):
+        place, following = ord(letter) & 0xFF, ord(name[number + 1]) & 0xFF if number + 1 < len(name) else 0
+        text += vowels.get(place) or signs.get(place) or letters.get(place) or ""
+        if letters.get(place) and following != 0xCA and following not in signs:
+            text += "a"
+    return text
+
+
 def latin(name):
+    if "\u0d80" <= name[0] < "\u0e00":
+        return " ".join(sinhala(word) for word in name.split()).title()
     if "\u0900" <= name[0] < "\u0d80":
         return " ".join(indic(word) for word in name.split()).title()
     if name == "\uc774":
@@ -110,15 +129,26 @@ class Names:
 
     def __init__(self, locale, seed, known):
         locale, _, script = locale.partition("@")
-        self.fake, self.known = Faker(locale), known
-        self.fake.seed_instance(seed)
-        self.draws = self.fake.first_name, self.fake.last_name
-        if script:
-            self.draws = lambda: latin(self.fake.first_name()), lambda: latin(self.fake.last_name())
+        first, _, last = locale.partition("+")
+        fakes = [Faker(first)] * 2 if not last else [Faker(first), Faker(last)]
+        for fake in fakes:
+            fake.seed_instance(seed)
+        # Two hold-outs may share a locale, but no name.
+        self.half = int(script[-1]) if script.startswith("half") else None
+        self.known = known
+        self.draws = fakes[0].first_name, fakes[1].last_name
+        if self.half is not None and hasattr(fakes[0], "first_romanized_name"):
+            # In Latin letters nobody has seen them, even where another set has them in their own.
+            self.known = set()
+            self.draws = lambda: fakes[0].first_romanized_name().title(), lambda: fakes[0].last_romanized_name().title()
+        elif script == "latin" or self.half is not None and locale in ("mr_IN", "si_LK"):
+            self.draws = lambda: latin(fakes[0].first_name()), lambda: latin(fakes[1].last_name())
 
     def drawn(self, draw):
         for _ in range(1000):
             name = draw()
+            if self.half is not None and zlib.crc32(name.lower().encode()) % 2 != self.half:
+                continue
             if not any(word in self.known for word in name.lower().split()):
                 return name
         raise RuntimeError("the locale has no names of its own")

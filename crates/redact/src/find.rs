@@ -19,7 +19,9 @@ mod openings;
 mod pairs;
 mod places;
 mod reach;
+mod slots;
 mod streets;
+mod sweep;
 mod unknown;
 
 use crate::class::{Certainty, Class};
@@ -93,6 +95,8 @@ pub(crate) fn find(folded: &Folded<'_>, known: &[Hit], manner: Manner<'_>) -> Fo
     finder.bridges();
     finder.reach();
     finder.lines();
+    finder.slots();
+    finder.sweep();
     finder.again();
     let hits = finder.hits();
     Found {
@@ -139,26 +143,34 @@ impl<'a> Finder<'a> {
         self.lexemes.len()
     }
 
+    /// A word as it is written; none behind the last.
     fn word(&self, at: usize) -> &'a str {
-        let lexeme = &self.lexemes[at];
-        &self.text[lexeme.start..lexeme.end]
+        self.lexemes
+            .get(at)
+            .map_or("", |lexeme| &self.text[lexeme.start..lexeme.end])
     }
 
     /// The text between a word and the next one, or the rest behind the last.
     fn gap(&self, at: usize) -> &'a str {
+        let Some(lexeme) = self.lexemes.get(at) else {
+            return "";
+        };
         let end = self
             .lexemes
             .get(at + 1)
             .map_or(self.text.len(), |next| next.start);
-        &self.text[self.lexemes[at].end..end]
+        &self.text[lexeme.end..end]
     }
 
     /// The text before a word.
     fn before(&self, at: usize) -> &'a str {
+        let Some(lexeme) = self.lexemes.get(at) else {
+            return "";
+        };
         let start = at
             .checked_sub(1)
             .map_or(0, |previous| self.lexemes[previous].end);
-        &self.text[start..self.lexemes[at].start]
+        &self.text[start..lexeme.start]
     }
 
     fn is(&self, at: usize, flags: Flag) -> bool {

@@ -271,7 +271,7 @@ impl Finder<'_> {
     /// Whether a clause or line ends behind a word.
     pub(super) fn closes(&self, at: usize) -> bool {
         let gap = self.gap(at);
-        at + 1 == self.len()
+        at + 1 >= self.len()
             || gap.starts_with([',', '\n', '.', ';', ')', '|'])
             || matches!(gap, " |" | " | " | " / " | " (" | " - ")
     }

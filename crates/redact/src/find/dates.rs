@@ -3,7 +3,30 @@
 use super::Finder;
 use crate::class::{Certainty, Class};
 use crate::lex::Kind;
-use crate::words::{DATE_CUE, DIGIT_WORD, FUNCTION, MONTH, NUMBER_WORD, SAFE, UNIT};
+use crate::words::{ABBREVIATION, DATE_CUE, DIGIT_WORD, FUNCTION, MONTH, NUMBER_WORD, SAFE, UNIT};
+
+/// What is measured in numbers as high as an old age.
+const MEASURED: &[&str] = &[
+    "sat",
+    "sats",
+    "saturation",
+    "saturations",
+    "saturating",
+    "rate",
+    "pulse",
+    "pressure",
+    "glucose",
+    "sugar",
+    "oxygen",
+    "weight",
+    "temperature",
+    "heart",
+    "degrees",
+    "percentile",
+    "percent",
+    "systolic",
+    "diastolic",
+];
 
 impl Finder<'_> {
     pub(super) fn dates(&mut self) {
@@ -268,7 +291,14 @@ impl Finder<'_> {
             && !self.is(first - 1, SAFE)
             && (self.before(first) == ", " && self.gap(last).starts_with([',', '.', ';'])
                 || self.before(first) == " (" && self.gap(last).starts_with([')', ',']));
+        // "alive at 91": so high a number stands for an age unless something was measured.
+        let reached = first > 1
+            && matches!(self.word(first - 1), "at" | "reached" | "nearly" | "almost")
+            && self.closes(last)
+            && !(first.saturating_sub(5)..first)
+                .any(|at| self.is(at, ABBREVIATION) || MEASURED.contains(&self.word(at)));
         died || named
+            || reached
             || old
             || (years && (of_age || after[0].eq_ignore_ascii_case("yo")))
             || before

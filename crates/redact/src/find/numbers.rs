@@ -5,8 +5,8 @@ mod checks;
 
 use super::Finder;
 use crate::class::{Certainty, Class};
-use crate::lex::Kind;
-use crate::words::{ABBREVIATION, DIGIT_WORD, NUMBER_WORD, UNIT};
+use crate::lex::{Case, Kind};
+use crate::words::{ABBREVIATION, DIGIT_WORD, NUMBER_WORD, SAFE, UNIT};
 
 /// No number has more groups; what goes on is looked at anew.
 const MOST_GROUPS: usize = 12;
@@ -15,7 +15,14 @@ impl Finder<'_> {
     pub(super) fn numbers(&mut self) {
         let mut at = 0;
         while at < self.len() {
-            let last = match self.lexemes[at].kind {
+            let word = self.lexemes[at].is_word() && self.lexemes[at].case != Case::Upper;
+            let coded = self.manner.safe && !word;
+            if coded && self.plate(at) {
+                at += 2;
+                continue;
+            }
+            let kind = self.lexemes[at].kind;
+            let last = match kind {
                 _ if self.marked(at) => at,
                 Kind::Number => self.group(at),
                 Kind::Mixed => self.mixed(at),
@@ -24,6 +31,68 @@ impl Finder<'_> {
             };
             at = last + 1;
         }
+    }
+
+    /// `LGX 217`, `776 OG0`, `4TV 143`, `C45-70Q`: two groups of letters and digits that measure
+    /// nothing and that no abbreviation explains.
+    fn plate(&mut self, at: usize) -> bool {
+        let next = at + 1;
+        if next >= self.len()
+            || self.marked(at)
+            || self.marked(next)
+            || !matches!(self.gap(at), " " | "-")
+        {
+            return false;
+        }
+        let (one, other) = (&self.lexemes[at], &self.lexemes[next]);
+        if one.len() > 8
+            || other.len() > 8
+            || self.measures(next)
+            || one.word.is(SAFE | UNIT)
+            || other.word.is(SAFE | UNIT)
+        {
+            return false;
+        }
+        let letters = |at: usize| {
+            self.lexemes[at].case == Case::Upper
+                && self.lexemes[at].is_word()
+                && (2..=3).contains(&self.lexemes[at].len())
+                && !self.is(at, ABBREVIATION)
+        };
+        let digits = |at: usize| {
+            self.lexemes[at].kind == Kind::Number && (2..=4).contains(&self.lexemes[at].len())
+        };
+        let written = |at: usize| {
+            self.word(at)
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+        };
+        let mixed = |at: usize| self.lexemes[at].kind == Kind::Mixed && written(at);
+        let leads = |at: usize| mixed(at) && self.word(at).as_bytes()[0].is_ascii_digit();
+        let trails = |at: usize| {
+            mixed(at)
+                && self
+                    .word(at)
+                    .bytes()
+                    .take_while(u8::is_ascii_uppercase)
+                    .count()
+                    == 2
+        };
+        let cell = matches!(self.word(next).get(..2), Some("CD" | "IL"));
+        let found = letters(at) && digits(next)
+            || digits(at) && letters(next) && self.lexemes[at].len() == 3
+            || leads(at) && (digits(next) || mixed(next))
+            || mixed(at) && leads(next)
+            || self.lexemes[at].kind == Kind::Number
+                && self.gap(at) == "-"
+                && leads(next)
+                && self.lexemes[next].len() >= 4
+            || digits(at) && trails(next) && !cell
+            || trails(at) && digits(next) && !matches!(self.word(at).get(..2), Some("CD" | "IL"));
+        if found {
+            self.mark(at, next, Class::Vehicle, Certainty::Guessed);
+        }
+        found
     }
 
     /// Judges a number with the groups that go on with it; the last of them.

@@ -205,7 +205,19 @@ impl Finder<'_> {
     pub(super) fn of_town(&self, at: usize) -> bool {
         let lexeme = &self.lexemes[at];
         let shouted = lexeme.case == Case::Upper && lexeme.word.is(ABBREVIATION);
-        lexeme.is_word() && lexeme.capital() && !lexeme.word.is(CLAUSE) && !shouted
+        // "May Pen".
+        let month = lexeme.word.is(MONTH)
+            && self.gap(at) == " "
+            && self
+                .lexemes
+                .get(at + 1)
+                .is_some_and(|next| next.is_word() && next.capital());
+        let stop = if month {
+            CLAUSE & !MONTH & !FUNCTION
+        } else {
+            CLAUSE
+        };
+        lexeme.is_word() && lexeme.capital() && !lexeme.word.is(stop) && !shouted
     }
 
     /// `, Tripoli.`: the end of a town's name that fills the clause behind a comma or a line's end.

@@ -51,7 +51,7 @@ pub(super) const CUES: &[(&str, Flag)] = &[
         WEEKDAY | SAFE,
     ),
     (
-        "dr mr mrs ms miss mx prof professor doctor sir madam dame nurse rev reverend fr hon capt sgt sra srta \
+        "dr mr mrs ms miss mx mister missus prof professor doctor sir madam dame nurse rev reverend fr hon capt sgt sra srta \
       senor senora don dona herr frau mme mlle monsieur madame sig sigra signor signora dott dottssa dhr mevr \
       mw pan pani bay bayan hr fru shri smt kumari engr atty",
         TITLE | SAFE,
@@ -86,7 +86,7 @@ pub(super) const CUES: &[(&str, Flag)] = &[
         STREET,
     ),
     (
-        "avenue estrada rambla setor nucleo alameda ladeira conjunto jardim vila colonia urbanizacion jalan gang gg jl carrera cra transversal cl dg tr rue calle via viale corso piazza vicolo strada avenida avda av rua travessa ulica ul aleja al plac pl \
+        "barrio residencial fraccionamiento quartier cite lotissement mahalla mohalla kampung lorong lebuh soi thanon rruga trg ulice namesti avenue estrada rambla setor nucleo alameda ladeira conjunto jardim vila colonia urbanizacion jalan gang gg jl carrera cra transversal cl dg tr rue calle via viale corso piazza vicolo strada avenida avda av rua travessa ulica ul aleja al plac pl \
       osiedle os boulevard impasse allee chemin quai place prolongacion calzada andador callejon privada \
       cerrada retorno circuito eje peatonal diagonal viaducto ampliacion periferico cesta camino carrer \
       paseo ronda plaza glorieta pasaje cuesta contrada borgo rotonda incrocio stretto canale lungomare cadde \
@@ -114,7 +114,7 @@ pub(super) const CUES: &[(&str, Flag)] = &[
         NUMBER_WORD | SAFE,
     ),
     (
-        "plot villa stand studio level room rm bed ward floor bay suite ste apt apartment flat unit cubicle bldg building box lot block house \
+        "section sector parcel plot villa stand studio level room rm bed ward floor bay suite ste apt apartment flat unit cubicle bldg building box lot block house \
       door hall corridor wing cabin locker",
         ROOM | SAFE,
     ),
