@@ -1,6 +1,6 @@
 """Writes notes with the places of their identifiers, one JSON object a line.
 
-    python3 generate.py dev|hold-out|ninth|tenth SEED COUNT > notes.jsonl
+    python3 generate.py dev|hold-out|ninth|tenth|eleventh SEED COUNT > notes.jsonl
 """
 
 import json
@@ -12,6 +12,7 @@ import faker
 from faker import Faker
 
 import templates_dev
+import templates_eleventh
 import templates_hold_out
 import templates_ninth
 import templates_tenth
@@ -58,6 +59,7 @@ def main():
         "hold-out": (templates_hold_out, values.HOLD_OUT_LOCALES),
         "ninth": (templates_ninth, values.NINTH_LOCALES),
         "tenth": (templates_tenth, values.TENTH_LOCALES),
+        "eleventh": (templates_eleventh, values.ELEVENTH_LOCALES),
     }[which]
     rng = random.Random(seed)
     # A hold-out has no name that the development set could have.

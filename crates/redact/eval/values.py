@@ -28,6 +28,7 @@ DEV_LOCALES = [
 ]
 NINTH_LOCALES = ["ja_JP@half0/jm", "zh_CN@half0/cr", "mr_IN@half0/zw", "es_CA+de_LU@half0/md", "si_LK@half0/om", "ar_DZ@half0/sn", "es_CA+de_LI@half0/pg", "zh_TW@half0/me"]
 TENTH_LOCALES = ["ja_JP@half1/tt", "zh_CN@half1/gt", "mr_IN@half1/ug", "es_CA+de_LU@half1/xk", "si_LK@half1/qa", "ar_DZ@half1/cm", "es_CA+de_LI@half1/bt", "zh_TW@half1/kg"]
+ELEVENTH_LOCALES = ["ar_SA@latin/py", "fa_IR@latin/rw", "th_TH@latin/na", "ar_DZ@latin/bn", "ar_PS@latin/do", "th_TH@latin/mw", "fa_IR@latin/fo", "ar_SA@latin/bz"]
 HOLD_OUT_LOCALES = ["or_IN@latin/tn", "bn_BD@latin/kh", "ta_IN@latin/bo", "ne_NP@latin/gy", "ko_KR@latin/mn", "hi_IN@latin/fj", "he_IL@latin/lv", "gu_IN@latin/mz"]
 
 DIGITS = "zero one two three four five six seven eight nine".split()
@@ -111,7 +112,41 @@ def sinhala(name):
     return text
 
 
+def abjad(name):
+    """Arabic letters, with a vowel between consonants where nothing is written."""
+    letters = dict(zip("ابتثجحخدذرزسشصضطظعغفقكلمنهويپچژگکیةىآأإؤئء", "a b t th j h kh d dh r z s sh s d t z a gh f q k l m n h o i p ch zh g k i a a a a i o i ".split(" ")))
+    text = ""
+    for letter in name:
+        sound = letters.get(letter, " " if letter in " \u200c" else "")
+        if text and sound and text[-1] not in "aoi " and sound[0] not in "aoi ":
+            text += "a"
+        text += sound
+    return text
+
+
+def thai(name):
+    consonants = dict(zip(range(0xE01, 0xE2F), "k kh kh kh kh kh ng ch ch ch s ch y d t th th th n d t th th th n b p ph f ph f ph m y r rue l lue w s s s h l o h".split()))
+    vowels = dict(zip(range(0xE30, 0xE3A), "a a a am i i ue ue u u".split())) | dict(zip(range(0xE40, 0xE45), "e ae o ai ai".split()))
+    text, held = "", ""
+    for letter in name:
+        place = ord(letter)
+        if place in vowels and place >= 0xE40:
+            held = vowels[place]
+        elif place in vowels:
+            text += vowels[place]
+        elif place in consonants:
+            if text and not held and text[-1] not in "aeiou":
+                text += "a"
+            text += consonants[place] + held
+            held = ""
+    return text
+
+
 def latin(name):
+    if "\u0600" <= name[0] < "\u0700":
+        return " ".join(abjad(word) for word in name.split()).title()
+    if "\u0e00" <= name[0] < "\u0e80":
+        return thai(name).title()
     if "\u0d80" <= name[0] < "\u0e00":
         return " ".join(sinhala(word) for word in name.split()).title()
     if "\u0900" <= name[0] < "\u0d80":

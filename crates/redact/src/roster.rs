@@ -79,13 +79,24 @@ impl Roster {
             let close = range
                 .windows(2)
                 .all(|pair| pair[1] - pair[0] <= MAX_GAP + 1);
-            let capital = !kind.capital || bytes[start].is_ascii_uppercase();
+            let capital =
+                !kind.capital || bytes[start].is_ascii_uppercase() || in_small_letters(text, start);
             let dotted = !kind.dotted || range.iter().all(|&at| bytes.get(at + 1) == Some(&b'.'));
             if whole && close && capital && dotted && text.is_char_boundary(end) {
                 hits.push(Hit::new(start, end, kind.class, Certainty::Certain));
             }
         }
     }
+}
+
+/// Whether a place is in a line that does without capitals, as dictation and chat do: there a
+/// small letter does not say that a word is no name.
+fn in_small_letters(text: &str, at: usize) -> bool {
+    let first = text[..at].rfind('\n').map_or(0, |line| line + 1);
+    let line = text[first..].lines().next().unwrap_or_default();
+    let capitals = line.bytes().filter(u8::is_ascii_uppercase).count();
+    let words = line.split_ascii_whitespace().count();
+    line.starts_with(|first: char| first.is_lowercase()) && capitals * 8 <= words
 }
 
 fn is_part(byte: u8) -> bool {

@@ -272,7 +272,8 @@ impl Finder<'_> {
     pub(super) fn closes(&self, at: usize) -> bool {
         let gap = self.gap(at);
         at + 1 >= self.len()
-            || gap.starts_with([',', '\n', '.', ';', ')', '|'])
+            || gap.starts_with([',', '\n', '.', ';', ')', '|', '\t'])
+            || gap.starts_with("  ")
             || matches!(gap, " |" | " | " | " / " | " (" | " - ")
     }
 

@@ -43,7 +43,14 @@ impl Finder<'_> {
         if lexeme.word.is(ABBREVIATION) && !lexeme.word.is(GIVEN | SURNAME) {
             return false;
         }
-        let stop = NEVER;
+        // "with Pan and": a title is none where no name follows it.
+        let titled = lexeme.word.is(TITLE)
+            && lexeme.word.is(GIVEN | SURNAME)
+            && !self
+                .lexemes
+                .get(at + 1)
+                .is_some_and(|next| next.capital() && self.gap(at).len() <= 2);
+        let stop = if titled { NEVER & !TITLE } else { NEVER };
         let shouted = lexeme.case == Case::Upper
             && lexeme.len() > 3
             && !lexeme.word.is(CLINICAL | ABBREVIATION);

@@ -324,6 +324,14 @@ impl Finder<'_> {
         let plain = (title || pair) && !word.is(stop) && !heading;
         // Behind a given name every capitalised word is a surname.
         let stop = NEVER;
+        // "Hsin-I Pan": a title behind a name is a surname, where the name ends.
+        let titled = (title || pair)
+            && at > 0
+            && word.is(TITLE)
+            && self.listed(at)
+            && self.name_ends(at)
+            && self.class(at - 1) == Some(Class::Name)
+            && gap == " ";
         let surname = title
             && at > 0
             && self.is(at - 1, GIVEN)
@@ -333,6 +341,7 @@ impl Finder<'_> {
             && gap == " ";
         let listed = pair && word.is(GIVEN | SURNAME) && !word.is(stop);
         surname
+            || titled
             || listed
             || named
             || (plain

@@ -237,6 +237,9 @@ impl Finder<'_> {
         {
             return false;
         }
+        if self.closer(at) {
+            return true;
+        }
         let inner = gap.trim_start_matches(['\'', ')', '"', ' ']);
         let ruled = inner.starts_with("..") || inner.starts_with("__");
         let spaced = gap.contains('\t') || gap.len() >= 3 && gap.bytes().all(|byte| byte == b' ');
@@ -244,8 +247,34 @@ impl Finder<'_> {
             && gap.matches('\n').count() <= usize::from(gap.contains(':'))
     }
 
+    /// `Kind regards,`: what stands before the name under a letter.
+    fn closer(&self, at: usize) -> bool {
+        const CLOSERS: &[&str] = &[
+            "sincerely",
+            "regards",
+            "greetings",
+            "faithfully",
+            "truly",
+            "cheers",
+            "thanks",
+            "love",
+            "best",
+            "wishes",
+            "yours",
+        ];
+        let gap = self.gap(at);
+        matches!(gap.trim_matches([' ', '\n']), "," | "" | "!" | ".")
+            && gap.len() > 1
+            && CLOSERS
+                .iter()
+                .any(|known| self.word(at).eq_ignore_ascii_case(known))
+    }
+
     /// What the label that ends at a word says.
     fn slot(&self, end: usize) -> Option<Slot> {
+        if self.closer(end) {
+            return Some(Slot::Name);
+        }
         let mut first = end;
         while first > 0
             && end - first < LABEL
@@ -307,7 +336,9 @@ impl Finder<'_> {
             let inner = end > first && lexeme.word.is(PARTICLE) && self.capital_word(end + 1);
             let known = self.marked(end) && lexeme.is_word();
             let function = lexeme.word.is(FUNCTION) && lexeme.case == Case::Lower;
-            let written = lexeme.is_word() && lexeme.capital() && !lexeme.word.is(stop);
+            let surname = lexeme.word.is(TITLE) && self.listed(end) && self.name_ends(end);
+            let written =
+                lexeme.is_word() && lexeme.capital() && (!lexeme.word.is(stop) || surname);
             if !(known || inner || written && !function)
                 || self.gap(end).starts_with([':', '%', '='])
                 || NOBODY

@@ -9,8 +9,8 @@ use super::reach::CLAUSE;
 use crate::class::{Certainty, Class};
 use crate::lex::{Case, Kind};
 use crate::words::{
-    ABBREVIATION, CLINICAL, CREDENTIAL, DRUG, FUNCTION, INSTITUTION, MONTH, PARTICLE, PERSON,
-    PERSON_VERB, RELATION, ROOM, SAFE, STREET, STREET_FIRST, TITLE, TOWN_FIRST, UNIT,
+    ABBREVIATION, CLINICAL, CREDENTIAL, DRUG, FUNCTION, INSTITUTION, MONTH, NEVER, PARTICLE,
+    PERSON, PERSON_VERB, RELATION, ROOM, SAFE, STREET, STREET_FIRST, TITLE, TOWN_FIRST, UNIT,
 };
 
 /// More words than this, on one side, are no part of the same address.
@@ -23,10 +23,17 @@ impl Finder<'_> {
         for at in 0..self.len() {
             match self.class(at) {
                 Some(Class::Name) => self.beside_name(at),
-                Some(Class::Place) => self.between_places(at),
+                Some(Class::Place) => {
+                    self.between_places(at);
+                    self.no_number(at);
+                }
                 _ => {}
             }
+            self.item(at);
+            self.port_of(at);
+            self.numbered_way(at);
             if self.lexemes[at].case == Case::Lower {
+                self.small_label(at);
                 self.small_address(at);
                 self.small_relative(at);
                 self.small_town(at);
@@ -36,6 +43,7 @@ impl Finder<'_> {
                 self.hyphen(at);
             }
         }
+        self.signature();
         let mut at = 0;
         while at < self.len() {
             at = if self.class(at) == Some(Class::Place) {
@@ -53,6 +61,234 @@ impl Finder<'_> {
         self.initial_behind(at);
         self.broken(at);
         self.in_list(at);
+        self.small_sentence_word(at);
+        self.surname_first(at);
+        self.alone(at);
+    }
+
+    /// `Kind, Antonia`: a word of the language before a comma and a name that ends there.
+    fn surname_first(&mut self, at: usize) {
+        let Some(last) = at.checked_sub(1) else {
+            return;
+        };
+        let lexeme = &self.lexemes[last];
+        let fits = !self.marked(last)
+            && lexeme.case == Case::Title
+            && lexeme.is_word()
+            && lexeme.len() > 2
+            && self.gap(last) == ", "
+            && self.opens(last)
+            && !lexeme.word.is(CLAUSE | INSTITUTION)
+            && self.lexemes[at].case == Case::Title
+            && !self.is(at, SAFE)
+            && self.name_ends(at)
+            && self.gap(at) != ", ";
+        if fits
+            && !["ed", "ing", "ly"]
+                .iter()
+                .any(|end| self.word(last).ends_with(end))
+        {
+            self.mark(last, at, Class::Name, Certainty::Guessed);
+        }
+    }
+
+    /// `- Hung` under a message: who wrote it.
+    fn signature(&mut self) {
+        let Some(last) = self.len().checked_sub(1) else {
+            return;
+        };
+        let title = |at: usize| {
+            let lexeme = &self.lexemes[at];
+            lexeme.is_word()
+                && lexeme.case == Case::Title
+                && lexeme.len() > 1
+                && !lexeme.word.is(NEVER | CLINICAL)
+        };
+        let first = if last > 0 && self.gap(last - 1) == " " && title(last - 1) {
+            last - 1
+        } else {
+            last
+        };
+        if title(last) && self.before(first).ends_with("- ") && !self.marked(last) {
+            self.mark(first, last, Class::Name, Certainty::Guessed);
+        }
+    }
+
+    /// `Rruga Hoti, p.n.`: two letters that say that a house has no number.
+    fn no_number(&mut self, at: usize) {
+        let (one, other) = (at + 1, at + 2);
+        let letter = |at: usize| self.small(at) && self.lexemes[at].len() == 1 && !self.marked(at);
+        if matches!(self.gap(at), ", " | " ")
+            && letter(one)
+            && letter(other)
+            && matches!(self.gap(one), "." | "/")
+            && self.closes(other)
+        {
+            self.mark(one, other, Class::Place, Certainty::Guessed);
+        }
+    }
+
+    /// `Yong He`: a capital directly behind a name begins no sentence.
+    fn small_sentence_word(&mut self, at: usize) {
+        let next = at + 1;
+        let title = |at: usize| {
+            self.lexemes
+                .get(at)
+                .is_some_and(|word| word.is_word() && word.case == Case::Title && word.len() > 1)
+        };
+        let first = at == 0 || !self.marked(at - 1) || self.before(at) != " ";
+        if title(at)
+            && title(next)
+            && self.gap(at) == " "
+            && !self.marked(next)
+            && first
+            && self.is(next, FUNCTION)
+            && self.lexemes[next].len() <= 3
+        {
+            self.mark(next, next, Class::Name, Certainty::Guessed);
+            self.joined[at] = true;
+        }
+    }
+
+    /// `TAN` above or below `WEI`: a line of one shouted word beside a line that is a name.
+    fn alone(&mut self, at: usize) {
+        let line = |finder: &Self, at: usize| {
+            finder
+                .lexemes
+                .get(at)
+                .is_some_and(|word| word.is_word() && word.case == Case::Upper)
+                && finder.before(at).ends_with('\n') | (at == 0)
+                && (finder.gap(at).starts_with('\n') || at + 1 == finder.len())
+        };
+        if !line(self, at) {
+            return;
+        }
+        for other in [at.wrapping_sub(1), at + 1] {
+            if other < self.len()
+                && line(self, other)
+                && !self.marked(other)
+                && !self.is(other, PERSON | INSTITUTION | CLINICAL)
+            {
+                self.mark(other, other, Class::Name, Certainty::Guessed);
+            }
+        }
+    }
+
+    /// `* 548: in isolation`: the number of a room or bed that opens an item.
+    fn item(&mut self, at: usize) {
+        let lexeme = &self.lexemes[at];
+        if !lexeme.has_digit()
+            || lexeme.len() > 4
+            || self.marked(at)
+            || !self.gap(at).starts_with(": ")
+        {
+            return;
+        }
+        let first = self.chain(at);
+        let before = self.before(first);
+        let opens = first == 0 || before.contains('\n');
+        let long = self.lexemes[at].end - self.lexemes[first].start > 1;
+        if opens
+            && long
+            && !self
+                .lexemes
+                .get(at + 1)
+                .is_some_and(crate::lex::Lexeme::has_digit)
+        {
+            self.mark(first, at, Class::Place, Certainty::Guessed);
+        }
+    }
+
+    /// `Port of Spain`, over the end of a line too.
+    fn port_of(&mut self, at: usize) {
+        let (of, name) = (at + 1, at + 2);
+        let fits = self.is(at, TOWN_FIRST | STREET)
+            && matches!(self.gap(at), " " | "\n")
+            && matches!(self.word(of), "of" | "OF")
+            && matches!(self.gap(of), " " | "\n")
+            && self.lexemes.get(name).is_some_and(|word| {
+                word.is_word() && word.len() > 2 && word.case == self.lexemes[at].case
+            })
+            && !self.is(name, CLAUSE | CLINICAL);
+        let led = self.marked(at)
+            || self.is(at, TOWN_FIRST)
+            || self.lexemes[at].capital() && !self.opens(at)
+            || at > 0 && self.is(at - 1, FUNCTION);
+        if fits
+            && led
+            && (self.marked(name) || self.closes(name))
+            && (self.lexemes[at].capital() || self.marked(name))
+        {
+            self.mark(at, name, Class::Place, Certainty::Guessed);
+        }
+    }
+
+    /// `Diagonal 6 15-22`, `LP 92, Southern Main Road`: a way that has a number for its name, or
+    /// letters that say what a number counts.
+    fn numbered_way(&mut self, at: usize) {
+        let number = at + 1;
+        let digits = |at: usize| {
+            self.lexemes
+                .get(at)
+                .is_some_and(|part| part.has_digit() && part.len() <= 5)
+        };
+        if !self.lexemes[at].capital()
+            || !matches!(self.gap(at), " " | "\n")
+            || !digits(number)
+            || self.measures(number)
+        {
+            return;
+        }
+        let goes_on = matches!(self.gap(number), " " | ", " | " # ")
+            && (digits(number + 1) && !self.measures(number + 1)
+                || self.class(number + 1) == Some(Class::Place));
+        let way = self.is(at, STREET_FIRST) && !self.is(at, FUNCTION | RELATION) && goes_on;
+        let letters = self.lexemes[at].case == Case::Upper
+            && self.lexemes[at].len() <= 3
+            && !self.is(at, UNIT | CREDENTIAL)
+            && self.gap(number) == ", "
+            && self.class(number + 1) == Some(Class::Place);
+        if way || letters {
+            let last = number + usize::from(way && digits(number + 1));
+            let last = last + usize::from(way && self.gap(last) == "-" && digits(last + 1));
+            self.mark(at, last, Class::Place, Certainty::Guessed);
+        }
+    }
+
+    /// `first name lei`, `copy to pan in`: what stands behind a spoken label, in small letters.
+    fn small_label(&mut self, at: usize) {
+        let name = at + 1;
+        if self.gap(at) != " "
+            || !self.small(name)
+            || self.marked(name)
+            || self.is(name, CLAUSE & !UNIT)
+        {
+            return;
+        }
+        let before = at.checked_sub(1).map_or("", |before| self.word(before));
+        let says = match self.word(at) {
+            "name" => matches!(before, "first" | "last" | "family" | "given" | "maiden"),
+            "surname" | "forename" | "named" => true,
+            "to" => {
+                matches!(before, "copy" | "letter" | "cc") || before == "visit" && self.listed(name)
+            }
+            "is" => {
+                matches!(before, "patient" | "name")
+                    && self.listed(name)
+                    && !self.is(name, CLINICAL)
+            }
+            "for" => {
+                matches!(
+                    before,
+                    "visit" | "letter" | "bloods" | "report" | "appointment"
+                ) && self.listed(name)
+                    && !self.is(name, CLINICAL)
+            }
+            _ => false,
+        };
+        if says {
+            self.mark(name, name, Class::Name, Certainty::Guessed);
+        }
     }
 
     /// `690 Gu, Na: awaits surgery`: the number of a room or bed before a name that opens a line.
@@ -83,7 +319,7 @@ impl Finder<'_> {
         let single = self.lexemes[letter].len() == 1
             && self.lexemes[letter].is_word()
             && !self.marked(letter);
-        if !single || !matches!(self.gap(letter), ". " | "." | " ") {
+        if !single || !matches!(self.gap(letter), ". " | "." | " " | ".\n") {
             return;
         }
         let dotted = self.gap(letter) != " ";
@@ -345,7 +581,7 @@ impl Finder<'_> {
             return;
         }
         let mut last = at - usize::from(!numbered);
-        let (mut words, mut street) = (0, ways && numbered);
+        let (mut words, mut end) = (0, if ways && numbered { last } else { cue });
         while last + 1 < self.len() && words < 6 && matches!(self.gap(last), " " | ", " | "-" | "/")
         {
             let next = last + 1;
@@ -355,25 +591,31 @@ impl Finder<'_> {
             if !number && (self.is(next, stop) && !self.is(next, PARTICLE) || !self.small(next)) {
                 break;
             }
-            street |= self.is(next, STREET) || self.of_address(next);
+            let near = next < end + 2 && self.lexemes[next].len() <= 4 && self.of_address(last);
+            if number
+                || self.is(next, STREET | STREET_FIRST | ROOM)
+                || self.of_address(next)
+                || near
+            {
+                end = next;
+            }
             words += 1;
             last = next;
         }
-        let after = self.gap(last) == " " && matches!(self.word(last + 1), "in" | "near" | "by")
-            || self.closes(last);
-        if words > 0 && (street || ways) && after {
-            self.mark(cue + 1, last, Class::Place, Certainty::Guessed);
-            // The town behind it.
-            let mut town = last + 2;
-            while town < last + 4
-                && self.word(last + 1) == "in"
-                && self.small(town)
-                && !self.is(town, CLAUSE)
-                && matches!(self.before(town), " " | "-")
-            {
-                self.mark(town, town, Class::Place, Certainty::Guessed);
-                town += 1;
-            }
+        if end == cue || words == 0 {
+            return;
+        }
+        self.mark(cue + 1, end, Class::Place, Certainty::Guessed);
+        // The town behind it.
+        let mut town = end + 2;
+        while town < end + 4
+            && self.word(end + 1) == "in"
+            && self.small(town)
+            && !self.is(town, CLAUSE & !MONTH)
+            && matches!(self.before(town), " " | "-")
+        {
+            self.mark(town, town, Class::Place, Certainty::Guessed);
+            town += 1;
         }
     }
 
@@ -433,7 +675,13 @@ impl Finder<'_> {
             "sinus", "pain", "hand", "case", "review", "us", "ward",
         ];
         let next = at + 1;
-        if self.is(at, TOWN_FIRST | STREET_FIRST)
+        let led = at > 0
+            && self.is(at, STREET)
+            && matches!(
+                self.word(at - 1),
+                "in" | "from" | "to" | "of" | "near" | "at"
+            );
+        if (self.is(at, TOWN_FIRST | STREET_FIRST) || led)
             && !self.is(at, FUNCTION | PARTICLE & !TOWN_FIRST)
             && self.gap(at) == " "
             && self.of_address(next)
@@ -618,7 +866,6 @@ impl Finder<'_> {
             && (lexeme.len() <= 3 || lexeme.word.is(STREET_FIRST | ROOM))
             && lexeme.is_word()
             && at > 0
-            && !self.before(at).contains('\n')
             && !lexeme.word.is(UNIT | FUNCTION);
         if cut
             && !self.marked(at)
