@@ -5,11 +5,12 @@
 //! that guess see it as context.
 
 mod addresses;
+mod beside;
 mod bridges;
 mod contact;
 mod dates;
 mod houses;
-mod labels;
+pub(crate) mod labels;
 mod led;
 mod lines;
 mod names;
@@ -20,9 +21,11 @@ mod pairs;
 mod places;
 mod reach;
 mod slots;
+mod small;
 mod streets;
 mod sweep;
 mod unknown;
+mod ways;
 
 use crate::class::{Certainty, Class};
 use crate::fold::Folded;

@@ -90,13 +90,20 @@ impl Roster {
 }
 
 /// Whether a place is in a line that does without capitals, as dictation and chat do: there a
-/// small letter does not say that a word is no name.
+/// small letter does not say that a word is no name. Only what is near is looked at.
 fn in_small_letters(text: &str, at: usize) -> bool {
-    let first = text[..at].rfind('\n').map_or(0, |line| line + 1);
-    let line = text[first..].lines().next().unwrap_or_default();
-    let capitals = line.bytes().filter(u8::is_ascii_uppercase).count();
-    let words = line.split_ascii_whitespace().count();
-    line.starts_with(|first: char| first.is_lowercase()) && capitals * 8 <= words
+    const NEAR: usize = 160;
+    let bytes = text.as_bytes();
+    let line = |byte: &&u8| **byte != b'\n';
+    let before = bytes[..at].iter().rev().take(NEAR).take_while(line);
+    let behind = bytes[at..].iter().take(NEAR).take_while(line);
+    let first = before.clone().last().copied();
+    let (mut capitals, mut words) = (0, 0);
+    for byte in before.chain(behind) {
+        capitals += usize::from(byte.is_ascii_uppercase());
+        words += usize::from(*byte == b' ');
+    }
+    first.is_none_or(|byte| !byte.is_ascii_uppercase()) && words > 3 && capitals * 8 <= words
 }
 
 fn is_part(byte: u8) -> bool {

@@ -6,6 +6,8 @@ mod tests;
 
 use std::sync::LazyLock;
 
+use crate::find::labels::LABELS;
+
 /// What the lists say about a word, as a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Word(u32);
@@ -79,6 +81,15 @@ pub(crate) const LANGUAGE: Flag =
 
 /// "wishes", "denies": only a person stands before it.
 pub(crate) const PERSONAL: Flag = 1 << 27;
+
+/// "surname", "seen by": a label of a person's name.
+pub(crate) const NAME_LABEL: Flag = 1 << 28;
+/// "address", "town": a label of a place.
+pub(crate) const PLACE_LABEL: Flag = 1 << 29;
+/// "from", "home": a label of a place or of something else.
+pub(crate) const MAYBE_LABEL: Flag = 1 << 30;
+/// "mrn", "account": a label of a number.
+pub(crate) const LABEL: Flag = 1 << 31;
 
 const SAFE_WORDS: &str = include_str!("../lists/safe.txt");
 const ABBREVIATIONS: &str = include_str!("../lists/abbreviations.txt");
@@ -242,13 +253,21 @@ impl Slot {
 /// Every list, in the order of their numbers.
 fn lists() -> impl Iterator<Item = (&'static str, Flag)> {
     let own = LINES.iter().chain(&TEXTS);
-    own.chain(cues::CUES).copied()
+    let labels = LABELS.iter().map(|&(words, ..)| (words, LABEL));
+    own.chain(cues::CUES).copied().chain(labels)
 }
 
 /// The text of a list.
 fn list(number: usize) -> &'static str {
-    let own = LINES.get(number);
-    let own = own.or_else(|| TEXTS.get(number - LINES.len()));
-    let found = own.or_else(|| cues::CUES.get(number - LINES.len() - TEXTS.len()));
-    found.map_or("", |(text, _)| *text)
+    let behind = |count: usize| number.checked_sub(count);
+    let (texts, cues) = (LINES.len(), LINES.len() + TEXTS.len());
+    let own = LINES.get(number).map(|(text, _)| *text);
+    own.or_else(|| TEXTS.get(behind(texts)?).map(|(text, _)| *text))
+        .or_else(|| cues::CUES.get(behind(cues)?).map(|(text, _)| *text))
+        .or_else(|| {
+            LABELS
+                .get(behind(cues + cues::CUES.len())?)
+                .map(|(text, ..)| *text)
+        })
+        .unwrap_or_default()
 }

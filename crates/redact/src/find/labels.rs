@@ -3,162 +3,75 @@
 use super::Finder;
 use crate::class::{Certainty, Class};
 use crate::lex::Kind;
-use crate::words::{DIGIT_WORD, FILLER, NUMBER_WORD, UNIT};
+use crate::words::{DIGIT_WORD, FILLER, LABEL, NUMBER_WORD, UNIT};
 
-/// A word, what it labels, and whether it does so by itself. The others also mean ordinary
-/// things and count only with "number", "no", "#" or a colon.
-const LABELS: &[(&str, Class, bool)] = &[
-    ("mrn", Class::Mrn, true),
-    ("mrno", Class::Mrn, true),
-    ("emrn", Class::Mrn, true),
-    ("record", Class::Mrn, false),
-    ("chart", Class::Mrn, false),
-    ("patientid", Class::Mrn, true),
-    ("hospital", Class::Mrn, false),
-    ("file", Class::Mrn, false),
-    ("nhs", Class::Ssn, true),
-    ("ssn", Class::Ssn, true),
-    ("security", Class::Ssn, false),
-    ("ss", Class::Ssn, false),
-    ("curp", Class::Ssn, true),
-    ("rfc", Class::Ssn, true),
-    ("nss", Class::Ssn, true),
-    ("pesel", Class::Ssn, true),
-    ("nip", Class::Ssn, true),
-    ("bsn", Class::Ssn, true),
-    ("aadhaar", Class::Ssn, true),
-    ("pan", Class::Ssn, false),
-    ("dni", Class::Ssn, true),
-    ("nie", Class::Ssn, true),
-    ("personnummer", Class::Ssn, true),
-    ("fiscale", Class::Ssn, true),
-    ("tckn", Class::Ssn, true),
-    ("kimlik", Class::Ssn, true),
-    ("sss", Class::Ssn, true),
-    ("philhealth", Class::Plan, true),
-    ("umid", Class::Ssn, true),
-    ("cpf", Class::Ssn, true),
-    ("sin", Class::Ssn, false),
-    ("tin", Class::Ssn, false),
-    ("taxpayer", Class::Ssn, false),
-    ("passport", Class::Ssn, true),
-    ("national", Class::Ssn, false),
-    ("tax", Class::Ssn, false),
-    ("account", Class::Account, false),
-    ("acct", Class::Account, true),
-    ("iban", Class::Account, true),
-    ("bic", Class::Account, true),
-    ("swift", Class::Account, false),
-    ("card", Class::Account, false),
-    ("routing", Class::Account, false),
-    ("invoice", Class::Account, false),
-    ("billing", Class::Account, false),
-    ("guarantor", Class::Account, false),
-    ("visa", Class::Account, false),
-    ("mastercard", Class::Account, true),
-    ("policy", Class::Plan, false),
-    ("member", Class::Plan, false),
-    ("plan", Class::Plan, false),
-    ("insurance", Class::Plan, false),
-    ("subscriber", Class::Plan, false),
-    ("group", Class::Plan, false),
-    ("medicare", Class::Plan, false),
-    ("medicaid", Class::Plan, false),
-    ("beneficiary", Class::Plan, false),
-    ("claim", Class::Plan, false),
-    ("payer", Class::Plan, false),
-    ("mbi", Class::Plan, true),
-    ("hicn", Class::Plan, true),
-    ("authorization", Class::Plan, false),
-    ("authorisation", Class::Plan, false),
-    ("licence", Class::Licence, false),
-    ("license", Class::Licence, false),
-    ("lic", Class::Licence, true),
-    ("dea", Class::Licence, true),
-    ("npi", Class::Licence, true),
-    ("certificate", Class::Licence, false),
-    ("cert", Class::Licence, false),
-    ("permit", Class::Licence, false),
-    ("registration", Class::Licence, false),
-    ("gmc", Class::Licence, true),
-    ("badge", Class::Licence, false),
-    ("dl", Class::Licence, false),
+/// What words label, and whether they do so by themselves. The others also mean ordinary things
+/// and count only with "number", "no", "#" or a colon.
+pub(crate) const LABELS: &[(&str, Class, bool)] = &[
+    ("mrn mrno emrn patientid", Class::Mrn, true),
+    ("record chart hospital file", Class::Mrn, false),
+    (
+        "nhs ssn curp rfc nss pesel nip bsn aadhaar dni nie personnummer fiscale tckn kimlik sss umid cpf \
+      passport",
+        Class::Ssn,
+        true,
+    ),
+    (
+        "security ss pan sin tin taxpayer national tax",
+        Class::Ssn,
+        false,
+    ),
+    ("philhealth mbi hicn", Class::Plan, true),
+    (
+        "account swift card routing invoice billing guarantor visa",
+        Class::Account,
+        false,
+    ),
+    ("acct iban bic mastercard", Class::Account, true),
+    (
+        "policy member plan insurance subscriber group medicare medicaid beneficiary claim payer \
+      authorization authorisation",
+        Class::Plan,
+        false,
+    ),
+    (
+        "licence license certificate cert permit registration badge dl",
+        Class::Licence,
+        false,
+    ),
+    ("lic dea npi gmc", Class::Licence, true),
     ("vin", Class::Vehicle, true),
-    ("plate", Class::Vehicle, false),
-    ("plates", Class::Vehicle, false),
-    ("vehicle", Class::Vehicle, false),
-    ("car", Class::Vehicle, false),
-    ("taxi", Class::Vehicle, false),
-    ("cab", Class::Vehicle, false),
-    ("van", Class::Vehicle, false),
-    ("truck", Class::Vehicle, false),
-    ("tag", Class::Vehicle, false),
-    ("reg", Class::Vehicle, false),
-    ("chassis", Class::Vehicle, false),
-    ("serial", Class::Device, false),
-    ("device", Class::Device, false),
-    ("imei", Class::Device, true),
-    ("udi", Class::Device, true),
-    ("implant", Class::Device, false),
-    ("pacemaker", Class::Device, false),
-    ("pump", Class::Device, false),
-    ("lot", Class::Device, false),
-    ("model", Class::Device, false),
-    ("sn", Class::Device, true),
-    ("mac", Class::Device, false),
-    ("icd", Class::Device, false),
-    ("phone", Class::Phone, true),
-    ("tel", Class::Phone, true),
-    ("telephone", Class::Phone, true),
-    ("mobile", Class::Phone, true),
-    ("cell", Class::Phone, false),
-    ("cellphone", Class::Phone, true),
-    ("pager", Class::Phone, true),
-    ("whatsapp", Class::Phone, true),
-    ("ext", Class::Phone, true),
-    ("extension", Class::Phone, false),
-    ("ph", Class::Phone, false),
-    ("contact", Class::Phone, false),
-    ("telefon", Class::Phone, true),
-    ("fax", Class::Fax, true),
-    ("telefax", Class::Fax, true),
-    ("facsimile", Class::Fax, true),
-    ("fingerprint", Class::Biometric, false),
-    ("retina", Class::Biometric, false),
-    ("voiceprint", Class::Biometric, false),
-    ("iris", Class::Biometric, false),
-    ("biometric", Class::Biometric, false),
-    ("template", Class::Biometric, false),
-    ("encounter", Class::Other, false),
-    ("accession", Class::Other, false),
-    ("case", Class::Other, false),
-    ("visit", Class::Other, false),
-    ("order", Class::Other, false),
-    ("specimen", Class::Other, false),
-    ("referral", Class::Other, false),
-    ("ticket", Class::Other, false),
-    ("employee", Class::Other, false),
-    ("student", Class::Other, false),
-    ("study", Class::Other, false),
-    ("subject", Class::Other, false),
-    ("csn", Class::Other, true),
-    ("fin", Class::Other, true),
-    ("guid", Class::Other, true),
-    ("uuid", Class::Other, true),
-    ("barcode", Class::Other, false),
-    ("wristband", Class::Other, false),
-    ("pin", Class::Other, false),
-    ("password", Class::Other, false),
-    ("username", Class::Other, false),
-    ("login", Class::Other, false),
-    ("id", Class::Other, false),
-    ("identifier", Class::Other, false),
-    ("confirmation", Class::Other, false),
-    ("tracking", Class::Other, false),
-    ("request", Class::Other, false),
-    ("sample", Class::Other, false),
-    ("prescription", Class::Other, false),
-    ("rx", Class::Other, false),
+    (
+        "plate plates vehicle car taxi cab van truck tag reg chassis",
+        Class::Vehicle,
+        false,
+    ),
+    (
+        "serial device implant pacemaker pump lot model mac icd",
+        Class::Device,
+        false,
+    ),
+    ("imei udi sn", Class::Device, true),
+    (
+        "phone tel telephone mobile cellphone pager whatsapp ext telefon",
+        Class::Phone,
+        true,
+    ),
+    ("cell extension ph contact", Class::Phone, false),
+    ("fax telefax facsimile", Class::Fax, true),
+    (
+        "fingerprint retina voiceprint iris biometric template",
+        Class::Biometric,
+        false,
+    ),
+    (
+        "encounter accession case visit order specimen referral ticket employee student study subject \
+      barcode wristband pin password username login id identifier confirmation tracking request sample \
+      prescription rx",
+        Class::Other,
+        false,
+    ),
+    ("csn fin guid uuid", Class::Other, true),
 ];
 
 /// How many words may stand between a label and its value.
@@ -167,10 +80,10 @@ const REACH: usize = 5;
 impl Finder<'_> {
     pub(super) fn labels(&mut self) {
         for at in 0..self.len() {
-            if !self.lexemes[at].is_word() || self.lexemes[at].len() > 13 {
+            if !self.lexemes[at].is_word() || !self.is(at, LABEL) {
                 continue;
             }
-            if let Some(&(_, class, alone)) = label(self.word(at)) {
+            if let Some((class, alone)) = label(self.word(at)) {
                 self.labelled(at, class, alone);
             }
         }
@@ -238,7 +151,7 @@ impl Finder<'_> {
 
     /// Whether a word is a label itself.
     pub(super) fn find_label(&self, at: usize) -> bool {
-        self.lexemes[at].len() <= 13 && label(self.word(at)).is_some()
+        self.is(at, LABEL)
     }
 
     /// Whether a short code may be a plate's.
@@ -281,15 +194,12 @@ impl Finder<'_> {
     }
 }
 
-fn label(word: &str) -> Option<&'static (&'static str, Class, bool)> {
-    use std::collections::HashMap;
-    use std::sync::LazyLock;
-    type Labels = HashMap<&'static str, &'static (&'static str, Class, bool)>;
-    static BY_WORD: LazyLock<Labels> =
-        LazyLock::new(|| LABELS.iter().map(|label| (label.0, label)).collect());
-    let mut lower = [0_u8; 13];
-    let lower = lower.get_mut(..word.len())?;
-    lower.copy_from_slice(word.as_bytes());
-    lower.make_ascii_lowercase();
-    BY_WORD.get(std::str::from_utf8(lower).ok()?).copied()
+/// What a word that is a label says.
+fn label(word: &str) -> Option<(Class, bool)> {
+    LABELS.iter().find_map(|&(words, class, alone)| {
+        words
+            .split_ascii_whitespace()
+            .any(|known| known.eq_ignore_ascii_case(word))
+            .then_some((class, alone))
+    })
 }

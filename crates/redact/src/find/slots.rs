@@ -5,7 +5,8 @@ use super::Finder;
 use crate::class::{Certainty, Class};
 use crate::lex::Case;
 use crate::words::{
-    CREDENTIAL, DRUG, FUNCTION, INSTITUTION, PARTICLE, PERSON, PERSON_VERB, RELATION, SAFE, TITLE,
+    CREDENTIAL, DRUG, FUNCTION, Flag, INSTITUTION, MAYBE_LABEL, NAME_LABEL, PARTICLE, PERSON,
+    PERSON_VERB, PLACE_LABEL, RELATION, SAFE, TITLE,
 };
 
 /// What a label says of its value.
@@ -25,186 +26,6 @@ const LABEL: usize = 4;
 const NAME: usize = 6;
 /// More words than this are no address.
 const ADDRESS: usize = 16;
-
-/// Words of labels, in small letters.
-const SLOTS: &[(Slot, &[&str])] = &[
-    (
-        Slot::Place,
-        &[
-            "address",
-            "addr",
-            "adress",
-            "street",
-            "city",
-            "town",
-            "village",
-            "municipality",
-            "suburb",
-            "postcode",
-            "zip",
-            "zipcode",
-            "postal",
-            "residence",
-            "resides",
-            "residing",
-            "resident at",
-            "birthplace",
-            "hometown",
-            "lives",
-            "locality",
-            "domicile",
-            "district",
-            "commune",
-            "parish",
-        ],
-    ),
-    (
-        Slot::PlaceMaybe,
-        &[
-            "place",
-            "home",
-            "house",
-            "origin",
-            "location",
-            "where",
-            "from",
-            "to",
-            "deliver",
-            "delivery",
-            "ship",
-            "pickup",
-            "collect",
-            "destination",
-            "living",
-            "moved",
-            "line",
-            "mail",
-            "mailing",
-            "correspondence",
-            "post",
-            "stop",
-            "stops",
-            "site",
-            "region",
-            "county",
-            "at",
-            "code",
-            "born",
-            "drop",
-            "pick",
-            "road",
-            "route",
-        ],
-    ),
-    (
-        Slot::Name,
-        &[
-            "name",
-            "names",
-            "surname",
-            "forename",
-            "forenames",
-            "lastname",
-            "firstname",
-            "fullname",
-            "given",
-            "maiden",
-            "nee",
-            "alias",
-            "patient",
-            "client",
-            "resident",
-            "passenger",
-            "holder",
-            "insured",
-            "signed",
-            "signature",
-            "by",
-            "doctor",
-            "physician",
-            "surgeon",
-            "nurse",
-            "carer",
-            "caregiver",
-            "worker",
-            "officer",
-            "keeper",
-            "witness",
-            "guardian",
-            "relative",
-            "kin",
-            "mother",
-            "father",
-            "husband",
-            "wife",
-            "spouse",
-            "partner",
-            "son",
-            "daughter",
-            "brother",
-            "sister",
-            "neighbour",
-            "neighbor",
-            "informant",
-            "caller",
-            "recipient",
-            "sender",
-            "author",
-            "cc",
-            "attn",
-            "re",
-            "concerning",
-            "present",
-            "attendees",
-            "apologies",
-            "interpreter",
-            "therapist",
-            "midwife",
-            "pharmacist",
-            "coordinator",
-            "assistant",
-            "consultant",
-            "escort",
-            "driver",
-            "who",
-            "member",
-            "subscriber",
-            "owner",
-            "tenant",
-            "contact",
-            "family",
-            "parent",
-            "parents",
-            "employee",
-            "beneficiary",
-            "requester",
-            "provider",
-            "clinician",
-            "prescriber",
-            "practitioner",
-            "anaesthetist",
-            "anesthetist",
-            "radiologist",
-            "pathologist",
-            "dentist",
-            "dietitian",
-            "psychologist",
-            "chaplain",
-            "visitor",
-            "companion",
-            "secretary",
-            "gp",
-            "pcp",
-            "counsellor",
-            "counselor",
-            "clerk",
-            "reviewer",
-            "supervisor",
-            "operator",
-            "technician",
-        ],
-    ),
-];
 
 /// What stands where a name could and is none.
 const NOBODY: &[&str] = &[
@@ -287,15 +108,6 @@ impl Finder<'_> {
         if !strict && !self.opens(first) {
             return None;
         }
-        let says = |slot: Slot| {
-            let words = SLOTS
-                .iter()
-                .filter(|known| known.0 == slot)
-                .flat_map(|known| known.1);
-            words
-                .copied()
-                .any(|known| (first..=end).any(|at| self.word(at).eq_ignore_ascii_case(known)))
-        };
         let either = |one: &str, other: &str| {
             let has =
                 |known: &str| (first..=end).any(|at| self.word(at).eq_ignore_ascii_case(known));
@@ -305,9 +117,14 @@ impl Finder<'_> {
         if either("place", "birth") || either("post", "code") || either("post", "town") {
             return Some(Slot::Place);
         }
-        [Slot::Place, Slot::Name, Slot::PlaceMaybe]
-            .into_iter()
-            .find(|slot| says(*slot))
+        let says = |flag: Flag| (first..=end).any(|at| self.is(at, flag));
+        [
+            (Slot::Place, PLACE_LABEL),
+            (Slot::Name, NAME_LABEL),
+            (Slot::PlaceMaybe, MAYBE_LABEL),
+        ]
+        .into_iter()
+        .find_map(|(slot, flag)| says(flag).then_some(slot))
     }
 
     /// The end of a label's value: one behind its last word.

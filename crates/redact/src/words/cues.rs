@@ -2,9 +2,9 @@
 //! that records come from. Written in small letters without marks, as folded text is.
 
 use super::{
-    CREDENTIAL, DATE_CUE, DIGIT_WORD, FILLER, FUNCTION, Flag, INSTITUTION, MONTH, NUMBER_WORD,
-    PARTICLE, PERSON, PERSON_VERB, PERSONAL, PLACE_CUE, RELATION, ROOM, SAFE, STATE, STREET,
-    STREET_FIRST, TITLE, TOWN_FIRST, UNIT, WEEKDAY,
+    CREDENTIAL, DATE_CUE, DIGIT_WORD, FILLER, FUNCTION, Flag, INSTITUTION, MAYBE_LABEL, MONTH,
+    NAME_LABEL, NUMBER_WORD, PARTICLE, PERSON, PERSON_VERB, PERSONAL, PLACE_CUE, PLACE_LABEL,
+    RELATION, ROOM, SAFE, STATE, STREET, STREET_FIRST, TITLE, TOWN_FIRST, UNIT, WEEKDAY,
 };
 
 pub(super) const CUES: &[(&str, Flag)] = &[
@@ -177,5 +177,30 @@ pub(super) const CUES: &[(&str, Flag)] = &[
         "md do rn np pa lpn phd dds dmd pharmd dpm msw lcsw pt ot rd cna facp facs mbbs frcp dnp aprn crna psyd \
       jr sr ii iii iv",
         CREDENTIAL | SAFE,
+    ),
+    (
+        "addr address adress birthplace city commune district domicile hometown lives locality \
+      municipality parish postal postcode residence resides residing street suburb town village zip \
+      zipcode",
+        PLACE_LABEL,
+    ),
+    (
+        "at born code collect correspondence county deliver delivery destination drop from home house \
+      line living location mail mailing moved origin pick pickup place post region road route ship \
+      site stop stops to where",
+        MAYBE_LABEL,
+    ),
+    (
+        "alias anaesthetist anesthetist apologies assistant attendees attn author beneficiary brother by \
+      caller caregiver carer cc chaplain clerk client clinician companion concerning consultant \
+      contact coordinator counsellor counselor daughter dentist dietitian doctor driver employee \
+      escort family father firstname forename forenames fullname given gp guardian holder husband \
+      informant insured interpreter keeper kin lastname maiden member midwife mother name names nee \
+      neighbor neighbour nurse officer operator owner parent parents partner passenger pathologist \
+      patient pcp pharmacist physician practitioner prescriber present provider psychologist \
+      radiologist re recipient relative requester resident reviewer secretary sender signature signed \
+      sister son spouse subscriber supervisor surgeon surname technician tenant therapist visitor who \
+      wife witness worker",
+        NAME_LABEL,
     ),
 ];
