@@ -77,6 +77,9 @@ pub enum Command {
     Permissions(commands::permissions::PermissionsCommand),
     /// Take personal data out of files or a pipe.
     Redact(commands::redact::RedactArgs),
+    /// The agent's own identity: sign in, see who it is, make one.
+    #[command(subcommand)]
+    Identity(commands::identity::IdentityCommand),
     /// The hub's settings.
     #[command(subcommand)]
     Config(commands::config::ConfigCommand),

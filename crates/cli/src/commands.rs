@@ -8,6 +8,7 @@ pub(crate) mod connect;
 pub(crate) mod doctor;
 pub(crate) mod governance;
 pub(crate) mod hub;
+pub(crate) mod identity;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod permissions;
@@ -48,6 +49,7 @@ pub(crate) fn run(
         Command::Governance(command) => governance::cmd_governance(context, &command),
         Command::Permissions(command) => permissions::cmd_permissions(context, &command),
         Command::Redact(args) => redact::cmd_redact(context, &args),
+        Command::Identity(command) => identity::cmd_identity(context, command),
         Command::Config(command) => config::cmd_config(context, &command),
         Command::Completions(args) => completions::cmd_completions(context, &args),
         Command::Man(args) => man::cmd_man(context, &args),

@@ -28,6 +28,8 @@ pub struct CliError {
     pub hint: Option<String>,
     /// The rule that refused, when one did.
     pub rule: Option<String>,
+    /// The class of a directory's or a chat's failure.
+    pub class: Option<&'static str>,
     /// How the process ends.
     pub exit: Exit,
 }
@@ -69,6 +71,7 @@ impl CliError {
             message: message.into(),
             hint: None,
             rule: None,
+            class: None,
             exit,
         }
     }
@@ -131,6 +134,7 @@ impl From<AdminError> for CliError {
             message: chain(&error),
             hint: error.hint(),
             rule,
+            class: None,
             exit,
         }
     }

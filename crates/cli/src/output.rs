@@ -20,6 +20,8 @@ struct JsonError<'a> {
     hint: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<&'a str>,
     exit: u8,
 }
 
@@ -131,11 +133,16 @@ impl Output {
                 error: &error.message,
                 hint: error.hint.as_deref(),
                 rule: error.rule.as_deref(),
+                class: error.class,
                 exit: error.exit.code(),
             };
             serde_json::to_string(&object).unwrap_or_default()
         } else {
             let mut text = format!("error: {}", error.message);
+            if let Some(class) = error.class {
+                text.push_str("\nclass: ");
+                text.push_str(class);
+            }
             if let Some(rule) = &error.rule {
                 text.push_str("\nrule: ");
                 text.push_str(rule);

@@ -246,6 +246,24 @@ impl SecretStore {
         Ok(was_there)
     }
 
+    /// Forgets a secret if it still is this one; whether it was. Another process
+    /// may have kept a newer one meanwhile.
+    ///
+    /// # Errors
+    /// See [`SecretsError`]; nothing was changed then.
+    pub fn delete_if(&self, name: &str, old: &Secret) -> Result<bool, SecretsError> {
+        check_name(name)?;
+        let _lock = lock(&self.path)?;
+        let mut entries = self.entries()?;
+        let is_old = |secret: &Secret| secret.reveal() == old.reveal();
+        if !entries.get(name).is_some_and(is_old) {
+            return Ok(false);
+        }
+        entries.remove(name);
+        self.write(&entries)?;
+        Ok(true)
+    }
+
     /// The names that begin with `prefix`, sorted.
     ///
     /// # Errors

@@ -19,6 +19,24 @@ pub struct Revoked {
 // === impl Account ===
 
 impl Account {
+    /// Which sign-ins are kept, so that nobody has to sign in again.
+    ///
+    /// # Errors
+    /// [`SignInError::Store`].
+    pub async fn signed_in(&self) -> Result<Vec<&'static str>, SignInError> {
+        let mut kept = Vec::new();
+        for role in Role::KEPT {
+            let token = self.inner.vault.refresh_token(role).await;
+            if token
+                .map_err(|source| SignInError::Store { source })?
+                .is_some()
+            {
+                kept.push(role.as_str());
+            }
+        }
+        Ok(kept)
+    }
+
     /// Forgets every token and sign-in of this account. With `end_sessions`
     /// the tenant ends those of the agent's own user; a person's are never
     /// ended from here.

@@ -100,31 +100,39 @@ impl Account {
     ) -> Result<Grant, SignInError> {
         let kept = self.kept(Role::Human).await?;
         let token = kept.ok_or_else(|| self.not_signed_in(Role::Human))?;
-        let client_id = self.public_client()?;
-        let kind = GrantKind::Refresh {
-            token: &token,
-            scope,
+        let answer = self.human_by(ctx, &token, scope, claims).await;
+        let answer = match answer {
+            Err(error) if is_over(&error) => {
+                if self.over(Role::Human, &token).await? {
+                    self.forget_identity().await?;
+                    return Err(error);
+                }
+                // Somebody signed in elsewhere meanwhile, with a command perhaps.
+                match self.kept(Role::Human).await? {
+                    Some(newer) => self.human_by(ctx, &newer, scope, claims).await,
+                    None => Err(error),
+                }
+            }
+            other => other,
         };
-        let oauth = &self.inner.oauth;
-        let answer = oauth
-            .token(
-                ctx,
-                Step::Refresh,
-                client_id,
-                &Prover::Public,
-                &kind,
-                claims,
-            )
-            .await;
-        if let Err(error) = &answer
-            && is_over(error)
-        {
-            self.forget_kept(Role::Human).await?;
-            self.forget_identity().await?;
-        }
         let grant = answer?;
         self.rotate(Role::Human, &grant).await?;
         Ok(grant)
+    }
+
+    async fn human_by(
+        &self,
+        ctx: &OpContext,
+        token: &Secret,
+        scope: &str,
+        claims: Option<&str>,
+    ) -> Result<Grant, SignInError> {
+        let client_id = self.public_client()?;
+        let kind = GrantKind::Refresh { token, scope };
+        let (oauth, prover) = (&self.inner.oauth, &Prover::Public);
+        oauth
+            .token(ctx, Step::Refresh, client_id, prover, &kind, claims)
+            .await
     }
 
     /// On behalf of the person: by the last exchange if it still holds, else
@@ -142,7 +150,8 @@ impl Account {
                 scope,
             };
             match self.as_middle(ctx, middle, true, &kind, claims).await {
-                Err(error) if is_over(&error) => self.forget_kept(middle.role).await?,
+                // The person's own token makes another.
+                Err(error) if is_over(&error) => drop(self.over(middle.role, &token).await?),
                 other => return other,
             }
         }
@@ -295,10 +304,10 @@ impl Account {
         kept.map_err(|source| SignInError::Store { source })
     }
 
-    pub(super) async fn forget_kept(&self, role: Role) -> Result<(), SignInError> {
-        let gone = self.inner.vault.forget(role).await;
-        gone.map(drop)
-            .map_err(|source| SignInError::Store { source })
+    /// Forgets what will never work again; `false` where something newer is kept.
+    async fn over(&self, role: Role, old: &Secret) -> Result<bool, SignInError> {
+        let gone = self.inner.vault.forget_over(role, old).await;
+        gone.map_err(|source| SignInError::Store { source })
     }
 
     pub(crate) fn agent_id(&self) -> Result<Box<str>, SignInError> {

@@ -59,6 +59,14 @@ impl Vault {
         format!("entra/{}/identity", self.account)
     }
 
+    /// Forgets a sign-in that is over, unless a newer one took its place;
+    /// whether it is gone.
+    pub(crate) async fn forget_over(&self, role: Role, old: &Secret) -> Result<bool, SecretsError> {
+        let (name, old) = (self.name(role), old.clone());
+        self.blocking(move |store| store.delete_if(&name, &old))
+            .await
+    }
+
     fn name(&self, role: Role) -> String {
         format!("entra/{}/refresh/{}", self.account, role.as_str())
     }

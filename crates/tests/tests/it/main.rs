@@ -19,6 +19,7 @@ mod fidelity;
 mod fixture;
 mod governance;
 mod hostile;
+mod identity;
 mod leaks;
 mod leftovers;
 mod natives;

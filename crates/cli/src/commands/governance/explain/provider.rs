@@ -87,6 +87,7 @@ pub(super) fn explain(
             message: format!("no model gets it: {}", blocked.reason),
             hint: Some(blocked.next_safe_step),
             rule: Some(blocked.reason_code.to_string()),
+            class: None,
             exit: Exit::Refused,
         }),
     }

@@ -1,0 +1,7 @@
+//! The agent's own identity: the hub and its commands against a tenant in another process.
+
+mod commands;
+mod entities;
+mod failures;
+mod stand;
+mod tools;

@@ -1,0 +1,122 @@
+//! `legation identity`.
+
+use legation_tests::harness::hub::Hub;
+use legation_tests::harness::peer::{PeerEra, friendly};
+use legation_tests::harness::process::until;
+use serde_json::json;
+
+use super::stand::{Kind, Stand, begin, call, finish, shown};
+
+#[tokio::test]
+async fn what_a_command_signs_in_a_running_hub_uses() -> anyhow::Result<()> {
+    let stand = Stand::start().await?;
+    let hub = stand.hub().await?;
+    let peer = hub.http(PeerEra::Modern, json!({}), friendly()).await?;
+    let nobody = call(&peer, "whoami").await?;
+    assert_eq!(nobody["error"], "TokenExpiredError", "{nobody}");
+    let who = stand.answer(&hub, &["bootstrap"]).await?;
+    assert_eq!(who["attribution"], "application-on-behalf", "{who}");
+    assert_eq!(call(&peer, "whoami").await?["user_id"], who["user_id"]);
+    assert_eq!(
+        stand.answer(&hub, &["whoami"]).await?["user_id"],
+        who["user_id"]
+    );
+    let newer = stand.answer(&hub, &["refresh"]).await?;
+    assert!(
+        newer["expires"].as_str() >= who["expires"].as_str(),
+        "{newer}"
+    );
+    // The hub's sign-in is void; the next one is a command's.
+    stand.order(&["revoke", "--sessions"]).await?;
+    stand.answer(&hub, &["bootstrap"]).await?;
+    let refreshed = call(&peer, "refresh").await?;
+    assert_eq!(refreshed["user_id"], who["user_id"], "{refreshed}");
+    let plan = stand.answer(&hub, &["revoke", "--dry-run"]).await?;
+    assert_eq!(plan["forgotten"], json!(["human", "on-behalf"]), "{plan}");
+    let ended = stand.answer(&hub, &["revoke"]).await?;
+    assert_eq!(ended["forgotten"], plan["forgotten"], "{ended}");
+    let again = stand.answer(&hub, &["revoke", "--dry-run"]).await?;
+    assert_eq!(again["forgotten"], json!([]), "{again}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_command_can_be_called_off() -> anyhow::Result<()> {
+    let stand = Stand::start().await?;
+    let hub = stand.hub().await?;
+    let mut child = begin(&hub, &["bootstrap"])?;
+    let (code, mut said) = shown(&mut child).await?;
+    assert!(code.is_some(), "{said}");
+    let pid = i32::try_from(child.id().unwrap())?;
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT)?;
+    let ran = finish(child, &mut said).await?;
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.complaint.contains(r#""class":"Cancelled""#), "{ran:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_agent_is_made_shown_and_removed() -> anyhow::Result<()> {
+    let stand = Stand::start().await?;
+    let options = stand.options(&[("fresh", Kind::Application), ("agent", Kind::Agent)]);
+    let hub = Hub::start(options).await?;
+    let user = "fresh.agent@first.example.com";
+    let with = |first: &'static str, more: &[&'static str]| {
+        let mut all = vec![first, "--account", "fresh", "--user", user, "--sponsor"];
+        all.push(&stand.env["HUMAN_ID"]);
+        all.extend_from_slice(more);
+        all
+    };
+    let plan = stand
+        .answer(&hub, &with("provision", &["--dry-run"]))
+        .await?;
+    let parts = plan.as_array().unwrap();
+    assert_eq!(parts.len(), 7, "{plan}");
+    assert!(parts.iter().all(|part| part["there"].is_null()), "{plan}");
+    let made = stand.answer(&hub, &with("provision", &[])).await?;
+    assert_eq!(made["made"].as_array().unwrap().len(), 7, "{made}");
+    let again = stand.answer(&hub, &with("provision", &[])).await?;
+    assert_eq!(again["made"], json!([]), "{again}");
+    assert_eq!(again["agent_id"], made["agent_id"], "{again}");
+    let plan = stand
+        .answer(&hub, &with("deprovision", &["--dry-run"]))
+        .await?;
+    assert_eq!(
+        plan["removed"],
+        json!(["agent identity", "agent user"]),
+        "{plan}"
+    );
+    let gone = stand
+        .answer(&hub, &with("deprovision", &["--blueprint"]))
+        .await?;
+    assert_eq!(gone["removed"].as_array().unwrap().len(), 4, "{gone}");
+    let gone = stand
+        .answer(&hub, &with("deprovision", &["--blueprint"]))
+        .await?;
+    assert_eq!(gone["removed"], json!([]), "{gone}");
+
+    stand
+        .answer(&hub, &["whoami", "--account", "agent"])
+        .await?;
+    until(
+        "the agent in the logs",
+        std::time::Duration::from_secs(30),
+        async || {
+            let ran = stand
+                .run(&hub, &["verify", "--account", "agent"])
+                .await
+                .unwrap();
+            ran.code == 0 && ran.out.contains(r#""attributed": true"#)
+        },
+    )
+    .await?;
+    stand.order(&["premium", "off"]).await?;
+    let ran = stand.run(&hub, &["verify", "--account", "agent"]).await?;
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(
+        ran.complaint.contains("Microsoft Entra ID P1 or P2"),
+        "{ran:?}"
+    );
+    Ok(())
+}

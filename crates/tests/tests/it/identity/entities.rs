@@ -1,0 +1,1 @@
+//! Accounts of two entities side by side.
