@@ -211,7 +211,7 @@ impl Meaning {
                 "the agent's home tenant must be the one asked: see `tenant_id` of the account"
             }
             Self::WrongSubject => {
-                "the agent identity is not one of this blueprint: see `blueprint_id` and `agent_id` of the account"
+                "the agent identity is not one of this blueprint: see `blueprint_id` and `agent_id` of the account, or make one: `legation identity provision`"
             }
             Self::UnknownApplication => {
                 "see `tenant_id` and the client ids of the account; an application of another tenant needs an administrator's consent first"

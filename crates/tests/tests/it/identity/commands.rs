@@ -15,7 +15,7 @@ async fn what_a_command_signs_in_a_running_hub_uses() -> anyhow::Result<()> {
     let nobody = call(&peer, "whoami").await?;
     assert_eq!(nobody["error"], "TokenExpiredError", "{nobody}");
     let who = stand.answer(&hub, &["bootstrap"]).await?;
-    assert_eq!(who["attribution"], "application-on-behalf", "{who}");
+    assert_eq!(who["attribution"], "application_for_human", "{who}");
     assert_eq!(call(&peer, "whoami").await?["user_id"], who["user_id"]);
     assert_eq!(
         stand.answer(&hub, &["whoami"]).await?["user_id"],

@@ -110,11 +110,7 @@ async fn every_class_has_its_hint() -> anyhow::Result<()> {
     for (arguments, told) in [
         (
             vec!["whoami", "--account", "lost"],
-            (
-                1,
-                "AgentIDNotAvailable",
-                "identity provision --account lost",
-            ),
+            (1, "AgentIDNotAvailable", "identity provision"),
         ),
         (
             vec!["whoami", "--account", "away"],
@@ -178,7 +174,7 @@ async fn without_agents_the_application_acts_and_says_why() -> anyhow::Result<()
     let hub = Hub::start(options).await?;
     stand.order(&["agents", "off"]).await?;
     let who = stand.answer(&hub, &["bootstrap"]).await?;
-    assert_eq!(who["attribution"], "application-on-behalf", "{who}");
+    assert_eq!(who["attribution"], "application_for_human", "{who}");
     assert!(!who["fallback"].is_null(), "{who}");
     let peer = hub.http(PeerEra::Modern, json!({}), friendly()).await?;
     let answer = peer.call("identity-bootstrap", json!({})).await?;

@@ -30,7 +30,7 @@ async fn a_client_that_can_be_asked_shows_the_code() -> anyhow::Result<()> {
         let peer = hub.http(era, capabilities, answerer).await?;
         let ready = call(&peer, "bootstrap").await?;
         assert_eq!(ready["status"], "ready", "{case}: {ready}");
-        assert_eq!(ready["attribution"], "application-on-behalf", "{case}");
+        assert_eq!(ready["attribution"], "application_for_human", "{case}");
         assert_eq!(ready["agent_id"], json!(null), "{case}");
         assert_eq!(
             ready["sponsor"],
@@ -187,7 +187,7 @@ async fn an_agent_of_its_own_needs_nobody() -> anyhow::Result<()> {
         .call("identity-bootstrap", json!({"account": "agent"}))
         .await?;
     let own = content(&own);
-    assert_eq!(own["attribution"], "agent-user", "{own}");
+    assert_eq!(own["attribution"], "agent_user", "{own}");
     assert_eq!(own["agent_id"], json!(stand.env["AGENT_ID"]), "{own}");
     let who = peer
         .call("identity-whoami", json!({"account": "agent"}))
@@ -206,7 +206,7 @@ async fn an_agent_of_its_own_needs_nobody() -> anyhow::Result<()> {
         .await?;
     assert_eq!(
         content(&newer)["attribution"],
-        "agent-user",
+        "agent_user",
         "{}",
         newer.text
     );
