@@ -64,7 +64,7 @@ pub(crate) fn answer(shared: &Shared, world: &mut World, ask: &Ask) -> Answer {
 // === impl Command ===
 
 impl Command<'_> {
-    fn run(self, name: &str) -> Done {
+    pub(crate) fn run(self, name: &str) -> Done {
         match name {
             "decide" => self.decide(),
             "revoke" => self.revoke(),

@@ -15,6 +15,7 @@ use tokio::net::TcpStream;
 
 use crate::exchange::exchange;
 use crate::say::put;
+use crate::web::encoded;
 
 const ANSWER_MAX: usize = 64 * 1024 * 1024;
 
@@ -88,6 +89,8 @@ enum Command {
         /// Delete it when no text is given
         text: Vec<String>,
     },
+    /// Print the link to the human's desk, a page that does most of this
+    Desk,
     /// Every chat with its messages
     Chats,
     /// Put a mail into somebody's inbox
@@ -295,6 +298,14 @@ impl Command {
 
 /// Runs one command and prints what the tenant answers.
 pub(crate) async fn run(args: &CtlArgs) -> Result<()> {
+    if matches!(args.command, Command::Desk) {
+        let control = control(&args.dir)?;
+        let (url, token) = (&control["url"], &control["token"]);
+        let part = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let (url, token) = (part(url), encoded(&part(token)));
+        put(&format!("{url}{}?token={token}", crate::desk::PATH));
+        return Ok(());
+    }
     let (name, mut body) = args.command.request()?;
     if let Some(body) = body.as_object_mut() {
         body.insert("tenant".to_owned(), args.tenant.as_str().into());
@@ -306,16 +317,45 @@ pub(crate) async fn run(args: &CtlArgs) -> Result<()> {
     Ok(())
 }
 
-async fn send(dir: &Path, name: &str, body: &Value) -> Result<Value> {
+/// Where a running tenant is, and the token of its control API.
+pub(crate) fn control(dir: &Path) -> Result<Value> {
+    let hint = || unreadable(dir);
+    let bytes = std::fs::read(dir.join("control.json")).with_context(hint)?;
+    serde_json::from_slice(&bytes).with_context(hint)
+}
+
+fn unreadable(dir: &Path) -> String {
     let file = dir.join("control.json");
-    let hint = || {
-        format!(
-            "cannot read {}; is the tenant running with this --dir?",
-            file.display()
-        )
-    };
-    let control: Value =
-        serde_json::from_slice(&std::fs::read(&file).with_context(hint)?).with_context(hint)?;
+    format!(
+        "cannot read {}; is the tenant running with this --dir?",
+        file.display()
+    )
+}
+
+/// Gives a command.
+pub(crate) async fn send(dir: &Path, name: &str, body: &Value) -> Result<Value> {
+    let control = control(dir)?;
+    let token = control["token"].as_str().unwrap_or_default();
+    let request = Request::post(format!("/control/{name}"))
+        .header("content-type", "application/json")
+        .header("authorization", format!("Bearer {token}"));
+    let (status, answer) = ask(dir, request, body.to_string()).await?;
+    let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
+    if status != 200 {
+        let why = answer["error"].as_str().unwrap_or("the tenant refused");
+        bail!("{why}");
+    }
+    Ok(answer)
+}
+
+/// Asks a running tenant for something.
+pub(crate) async fn ask(
+    dir: &Path,
+    request: http::request::Builder,
+    body: String,
+) -> Result<(u16, Bytes)> {
+    let hint = || unreadable(dir);
+    let control = control(dir)?;
     let uri: Uri = control["url"].as_str().with_context(hint)?.parse()?;
     let authority = uri.authority().with_context(hint)?.as_str().to_owned();
     let mut roots = rustls::RootCertStore::empty();
@@ -332,19 +372,8 @@ async fn send(dir: &Path, name: &str, body: &Value) -> Result<Value> {
     let stream = tokio_rustls::TlsConnector::from(Arc::new(config))
         .connect(host, stream)
         .await?;
-    let request = Request::post(format!("/control/{name}"))
+    let request = request
         .header("host", authority)
-        .header("content-type", "application/json")
-        .header(
-            "authorization",
-            format!("Bearer {}", control["token"].as_str().unwrap_or_default()),
-        )
-        .body(Full::new(Bytes::from(body.to_string())))?;
-    let (status, answer) = exchange(stream, request, ANSWER_MAX).await?;
-    let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
-    if status != 200 {
-        let why = answer["error"].as_str().unwrap_or("the tenant refused");
-        bail!("{why}");
-    }
-    Ok(answer)
+        .body(Full::new(Bytes::from(body)))?;
+    exchange(stream, request, ANSWER_MAX).await
 }

@@ -6,12 +6,14 @@
 //! shares no code with the client of this workspace; the two can then not agree on a mistake.
 
 pub mod cli;
+pub mod human;
 pub mod server;
 
 mod certs;
 mod connect;
 mod control;
 mod ctl;
+mod desk;
 mod entra;
 mod env_file;
 mod exchange;

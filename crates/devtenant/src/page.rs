@@ -8,6 +8,29 @@ use crate::state::World;
 use crate::state::session::{CodeState, DeviceCode};
 use crate::web::{Answer, Ask, Pairs, html};
 
+/// Readable at any width, in light and dark.
+const STYLE: &str = "\
+:root{color-scheme:light dark}\
+body{font:1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem}\
+h1{font-size:1.6rem}h2{font-size:1.2rem;margin:0 0 .5rem}h3{font-size:1rem;margin:.5rem 0}\
+section{border:1px solid #8886;border-radius:.5rem;padding:1rem;margin:1rem 0}\
+label{display:block;margin-top:.5rem}\
+input,select,textarea,button{font:inherit;display:block;margin:.25rem 0;padding:.4rem;\
+max-width:100%;box-sizing:border-box}\
+input,select,textarea{width:100%}\
+button{padding:.4rem 1rem;margin:.5rem .5rem 0 0;display:inline-block;cursor:pointer}\
+.row{display:flex;flex-wrap:wrap;gap:.25rem 1rem;list-style:none;padding:0}\
+[aria-current]{font-weight:bold;color:inherit;text-decoration:none}\
+.chat{list-style:none;padding:0;max-height:24rem;overflow:auto}\
+.chat li{background:#8882;border-radius:.5rem;padding:.4rem .7rem;margin:.4rem 20% .4rem 0}\
+.chat .mine{background:#06c3;margin:.4rem 0 .4rem 20%}\
+.who{font-size:.8rem;opacity:.75}\
+pre{font:inherit;white-space:pre-wrap;overflow-wrap:anywhere;margin:0}\
+.quiet{opacity:.75}table{border-collapse:collapse;width:100%;margin-top:1rem}\
+th,td{text-align:left;padding:.25rem .5rem .25rem 0;vertical-align:middle}td form{margin:0}\
+[role=alert]{border-left:.3rem solid #c33;padding-left:.7rem}\
+[role=status]{border-left:.3rem solid #393;padding-left:.7rem}";
+
 const KIND: &str = "text/html; charset=utf-8";
 
 /// `/device`.
@@ -34,13 +57,14 @@ pub(crate) fn welcome(world: &World) -> Answer {
         .collect();
     let body = format!(
         "<p>This stands in for Entra ID and Microsoft Graph. Nothing here reaches Microsoft.</p>\
-         <ul>{tenants}</ul><p><a href=\"/device\">Enter a code</a></p>"
+         <ul>{tenants}</ul><p><a href=\"/device\">Enter a code</a></p>\
+         <p><a href=\"/human\">Be the human</a>: write in chats, send mail, order faults</p>"
     );
     page(200, "Development tenant", &body)
 }
 
 /// A form of another site must not decide for the person.
-fn from_here(ask: &Ask) -> bool {
+pub(crate) fn from_here(ask: &Ask) -> bool {
     ask.header("origin")
         .is_none_or(|origin| origin == ask.origin || origin == "null")
         && ask
@@ -156,14 +180,12 @@ fn accounts(world: &World, code: &DeviceCode) -> String {
     out
 }
 
-fn page(status: u16, title: &str, body: &str) -> Answer {
+pub(crate) fn page(status: u16, title: &str, body: &str) -> Answer {
     let text = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
          <title>{title} - development tenant</title>\
-         <style>body{{font:1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:3rem auto;\
-         padding:0 1rem}}input,select,button{{font:inherit;display:block;margin:.5rem 0;\
-         padding:.4rem}}</style></head><body><main><h1>{title}</h1>{body}</main></body></html>"
+         <style>{STYLE}</style></head><body><main><h1>{title}</h1>{body}</main></body></html>"
     );
     Answer::text(status, KIND, text)
         .with("cache-control", "no-store")

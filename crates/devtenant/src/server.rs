@@ -19,7 +19,7 @@ use crate::say::say;
 use crate::state::World;
 use crate::state::seed;
 use crate::web::{Answer, Ask};
-use crate::{connect, control, entra, graph, listen, page, random};
+use crate::{connect, control, desk, entra, graph, listen, page, random};
 
 /// How long changes are gathered before the state is written.
 const SETTLE: Duration = Duration::from_millis(100);
@@ -193,8 +193,12 @@ impl Shared {
     /// Answers one request.
     pub(crate) fn answer(&self, ask: &Ask) -> Answer {
         let first = ask.parts.first().map(String::as_str).unwrap_or_default();
-        if first == "control" {
-            let answer = control::answer(self, &mut self.world(), ask);
+        if matches!(first, "control" | "human") {
+            let world = &mut self.world();
+            let answer = match first {
+                "human" => desk::answer(self, world, ask),
+                _ => control::answer(self, world, ask),
+            };
             self.after(ask);
             return answer;
         }

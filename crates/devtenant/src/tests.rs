@@ -1,6 +1,7 @@
 //! Tests over a real socket, with requests as data.
 
 mod client;
+mod desk;
 mod entra;
 mod faults;
 mod graph;
