@@ -11,7 +11,8 @@ use crate::web::{Answer, Ask, Pairs, html};
 /// Readable at any width, in light and dark.
 const STYLE: &str = "\
 :root{color-scheme:light dark}\
-body{font:1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem}\
+body{font:1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem;\
+overflow-wrap:anywhere}\
 h1{font-size:1.6rem}h2{font-size:1.2rem;margin:0 0 .5rem}h3{font-size:1rem;margin:.5rem 0}\
 section{border:1px solid #8886;border-radius:.5rem;padding:1rem;margin:1rem 0}\
 label{display:block;margin-top:.5rem}\

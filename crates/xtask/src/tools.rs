@@ -62,6 +62,8 @@ pub(crate) enum Tool {
     MicrosoftPython,
     /// Microsoft's client libraries for Node.
     MicrosoftNode,
+    /// A browser, for the development tenant's pages.
+    Browser,
     /// The generator of notes and the engine that redaction is compared with.
     Redaction,
 }
@@ -83,6 +85,7 @@ impl Tool {
             Self::Python => "python",
             Self::MicrosoftPython => "microsoft-python",
             Self::MicrosoftNode => "microsoft-node",
+            Self::Browser => "browser",
             Self::Redaction => "redaction",
         }
     }
@@ -117,6 +120,7 @@ impl Tool {
                 "@azure/identity@4.13.1",
                 "@microsoft/microsoft-graph-client@3.0.7",
             ],
+            Self::Browser => &["@sparticuz/chromium@153.0.0", "puppeteer-core@25.16.0"],
             Self::Redaction => &["faker==40.54.0", "presidio-analyzer==2.2.366"],
         }
     }

@@ -25,16 +25,19 @@ const PROGRAMS: &str = "crates/tests/clients/entra";
 enum Language {
     Python,
     Node,
+    /// Node, which drives a browser.
+    Browser,
 }
 
 /// The programs, each with a tenant of its own; whether that is a command of `legation`.
-const RUNS: [(Language, &str, bool); 6] = [
+const RUNS: [(Language, &str, bool); 7] = [
     (Language::Python, "sign_in", false),
     (Language::Python, "graph", false),
     (Language::Python, "agents", true),
     (Language::Python, "real_names", false),
     (Language::Node, "sign_in", true),
     (Language::Node, "graph", false),
+    (Language::Browser, "browser", true),
 ];
 
 /// Runs them all.
@@ -69,9 +72,14 @@ async fn one(
             python.arg(format!("{PROGRAMS}/python/{program}.py"));
             python
         }
-        Language::Node => {
+        Language::Node | Language::Browser => {
             let mut node = tools.node(tenant.home());
-            node.env("MODULES_ROOT", tools.group("microsoft-node"));
+            let group = match language {
+                Language::Browser => tools.group("browser"),
+                Language::Python | Language::Node => tools.group("microsoft-node"),
+            };
+            // The browser unpacks itself there, once.
+            node.env("TMPDIR", &group).env("MODULES_ROOT", group);
             // Node reads this once, when it starts.
             let settings = tenant.settings()?;
             let authority = settings.get("CA_BUNDLE").context("no CA_BUNDLE")?;

@@ -142,7 +142,10 @@ impl Stage {
                 end_to_end("sdk", &needed)
             }
             Self::Approvals => end_to_end("approvals", &[Tool::Sdk1, Tool::Sdk2, Tool::Python]),
-            Self::Tenant => end_to_end("tenant", &[Tool::MicrosoftPython, Tool::MicrosoftNode]),
+            Self::Tenant => end_to_end(
+                "tenant",
+                &[Tool::MicrosoftPython, Tool::MicrosoftNode, Tool::Browser],
+            ),
             Self::Agents => end_to_end("agents", &[Tool::Claude, Tool::Codex]),
         }
     }
