@@ -89,6 +89,12 @@ impl Front {
         counters.connections.load(Ordering::Relaxed) + counters.sockets.load(Ordering::Relaxed)
     }
 
+    /// Calls under way.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.shared.counters.in_flight.load(Ordering::Relaxed)
+    }
+
     /// Stops: no new connection is taken, calls under way get a few seconds to
     /// end by themselves, then they are called off and everything is closed.
     pub async fn shutdown(&self) {

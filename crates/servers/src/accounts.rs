@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use legation_core::error::chain;
 use legation_core::{EntityId, OpContext};
+use legation_entra::chat::ChatError;
 use legation_entra::{Account, Class, GraphError, SignInError};
 use legation_gate::{Outcome, Unresolved};
 use legation_wire::json::{Object, Raw};
@@ -113,6 +114,18 @@ impl Failure {
         Outcome::Complete(result.to_raw())
     }
 
+    /// A failure of the hub's own.
+    #[must_use]
+    pub fn said(class: Class, message: String, hint: &str) -> Self {
+        Self {
+            error: class.as_str(),
+            kind_of: class.parent().map(Class::as_str),
+            message,
+            hint: hint.to_owned(),
+            retry_after_s: None,
+        }
+    }
+
     fn of(class: Class, error: &dyn std::error::Error, hint: String) -> Self {
         Self {
             error: class.as_str(),
@@ -127,7 +140,7 @@ impl Failure {
 impl From<&SignInError> for Failure {
     fn from(error: &SignInError) -> Self {
         Self {
-            retry_after_s: retry_after(error),
+            retry_after_s: error.retry_after().map(|wait| wait.as_secs().max(1)),
             ..Self::of(error.class(), error, error.hint())
         }
     }
@@ -135,21 +148,25 @@ impl From<&SignInError> for Failure {
 
 impl From<&GraphError> for Failure {
     fn from(error: &GraphError) -> Self {
-        Self::of(error.class(), error, error.hint())
+        Self {
+            retry_after_s: error.retry_after().map(|wait| wait.as_secs().max(1)),
+            ..Self::of(error.class(), error, error.hint())
+        }
+    }
+}
+
+impl From<&ChatError> for Failure {
+    fn from(error: &ChatError) -> Self {
+        Self {
+            retry_after_s: error.retry_after().map(|wait| wait.as_secs().max(1)),
+            ..Self::of(error.class(), error, error.hint())
+        }
     }
 }
 
 impl From<&NoAccount> for Failure {
     fn from(error: &NoAccount) -> Self {
         Self::of(error.class(), error, error.hint())
-    }
-}
-
-fn retry_after(error: &SignInError) -> Option<u64> {
-    match error {
-        SignInError::RateLimited { retry_after, .. } => Some(retry_after.as_secs().max(1)),
-        SignInError::Shared(error) => retry_after(error),
-        _ => None,
     }
 }
 

@@ -10,7 +10,7 @@ use legation_gate::{Entry, ListKind, definition_hash};
 use legation_wire::json::Raw;
 
 use crate::native::READS;
-use crate::{Native, Tool, audit, hub, identity};
+use crate::{Native, Tool, audit, hub, identity, teams};
 
 /// A native server with everything that is asked of it often.
 #[derive(Debug)]
@@ -144,6 +144,7 @@ pub fn known_tools() -> Vec<KnownTool> {
     let hub = of(hub::NAME, hub::TOOLS);
     hub.chain(of(audit::NAME, audit::TOOLS))
         .chain(of(identity::NAME, identity::TOOLS))
+        .chain(of(teams::NAME, teams::TOOLS))
         .collect()
 }
 

@@ -16,6 +16,7 @@ pub mod hub;
 pub mod identity;
 mod native;
 mod natives;
+pub mod teams;
 
 pub use catalogue::known_tools;
 pub use native::{Native, Resource, Tool, failed, json_result, resource_result};

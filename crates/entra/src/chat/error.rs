@@ -1,5 +1,7 @@
 //! What went wrong in a chat.
 
+use std::time::Duration;
+
 use super::Sent;
 use crate::account::Acting;
 use crate::error::{Class, GraphError, SignInError};
@@ -92,6 +94,18 @@ impl ChatError {
             Self::NoHuman { .. } | Self::Alone { .. } => Class::Local,
             Self::Members { .. } | Self::Empty | Self::Card { .. } => Class::Teams,
             Self::TooLong { .. } => Class::MessageTooLong,
+        }
+    }
+
+    /// How long to wait before it is tried again, where that is known.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Graph { source }
+            | Self::Uncertain { source, .. }
+            | Self::Partly { source, .. } => source.retry_after(),
+            Self::SignIn { source } => source.retry_after(),
+            _ => None,
         }
     }
 

@@ -336,6 +336,16 @@ impl GraphError {
         }
     }
 
+    /// How long to wait before it is asked again, where that is known.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::RateLimited { retry_after, .. } => Some(*retry_after),
+            Self::Token { source, .. } => source.retry_after(),
+            _ => None,
+        }
+    }
+
     /// Its class.
     #[must_use]
     pub fn class(&self) -> Class {

@@ -166,6 +166,16 @@ impl SignInError {
         }
     }
 
+    /// How long to wait before it is tried again, where that is known.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::RateLimited { retry_after, .. } => Some(*retry_after),
+            Self::Shared(error) => error.retry_after(),
+            _ => None,
+        }
+    }
+
     /// What to do next.
     #[must_use]
     pub fn hint(&self) -> String {

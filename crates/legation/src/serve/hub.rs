@@ -124,6 +124,7 @@ impl Hub {
         if let Some(limit) = settings.idle_exit.filter(|_| options.detached) {
             tasks::run_idle_exit(&tasks, &inner, &front, limit);
         }
+        inner.windows.open_front(&front);
         inner.front.get_or_init(|| front);
         tracing::info!(?listen, home = %options.home.root().display(), "the hub runs");
         Ok(Self {
@@ -175,6 +176,10 @@ impl Hub {
             front.shutdown().await;
         }
         self.tasks.shutdown().await;
+        if let Some(teams) = &self.inner.teams {
+            // An agent that is not there must not be shown as if it were.
+            teams.close().await;
+        }
         if let Some(workers) = Arc::into_inner(self.workers) {
             // Joining threads blocks, and the calls they end still need this runtime.
             drop(tokio::task::spawn_blocking(move || workers.join()).await);

@@ -5,8 +5,9 @@ use std::sync::{Arc, OnceLock, Weak};
 use futures_util::future::BoxFuture;
 use legation_core::clock::Wall;
 use legation_core::error::chain;
-use legation_core::{Caller, EntityId, OpContext};
+use legation_core::{Caller, EntityId, OpContext, SharedClock};
 use legation_entra::Accounts;
+use legation_front::Front;
 use legation_gate::approval::Bound;
 use legation_gate::{Endpoint, Gate, ListKind, Listing, ServerSet};
 use legation_host::Host;
@@ -14,15 +15,29 @@ use legation_ledger::{Bounds, Evidence, Filter, Ledger, Note};
 use legation_servers::audit::{Audit, AuditView, Event, Query};
 use legation_servers::hub::{ApprovalInfo, Hub, HubView, ServerInfo};
 use legation_servers::identity::Identity;
+use legation_servers::teams::{Activity, Teams};
 use legation_servers::{Native, Natives, Views};
+use legation_store::Store;
 use legation_wire::json::{Limits, Raw};
 
 /// How far back a query reads, in records.
 const SCAN_MAX: usize = 100_000;
 
-/// The gate stands before the servers and is made after them.
+/// Gate and front stand before the servers and are made after them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Windows(Arc<OnceLock<Weak<Gate>>>);
+pub(super) struct Windows {
+    gate: Arc<OnceLock<Weak<Gate>>>,
+    front: Arc<OnceLock<Weak<Front>>>,
+}
+
+/// The native servers before the host's, and what the hub does with them
+/// besides calling them.
+#[derive(Debug)]
+pub(super) struct Beside {
+    pub(super) servers: Arc<dyn ServerSet>,
+    pub(super) windows: Windows,
+    pub(super) teams: Option<Teams>,
+}
 
 #[derive(Debug)]
 struct HubWindow {
@@ -40,7 +55,9 @@ pub(super) fn beside(
     host: &Arc<Host>,
     ledger: &Arc<Ledger>,
     accounts: &Arc<Accounts>,
-) -> (Arc<dyn ServerSet>, Windows) {
+    store: &Arc<Store>,
+    clock: &SharedClock,
+) -> Beside {
     let windows = Windows::default();
     let hub = Hub::new(Arc::new(HubWindow {
         host: Arc::clone(host),
@@ -54,17 +71,21 @@ pub(super) fn beside(
         gate: windows.clone(),
     });
     let mut natives: Vec<Arc<dyn Native>> = vec![Arc::new(hub), Arc::new(audit)];
-    if !accounts.is_empty() {
-        // Without an account these could only refuse.
-        natives.extend(acting(accounts));
-    }
+    // Without an account these could only refuse.
+    let teams = (!accounts.is_empty()).then(|| {
+        natives.push(Arc::new(Identity::new(Arc::clone(accounts))));
+        let activity = Arc::new(windows.clone());
+        let (accounts, store) = (Arc::clone(accounts), Arc::clone(store));
+        let teams = Teams::new(accounts, store, Arc::clone(clock), activity);
+        natives.push(Arc::new(teams.clone()));
+        teams
+    });
     let natives = Natives::new(natives, Arc::clone(host) as Arc<dyn ServerSet>, views);
-    (Arc::new(natives), windows)
-}
-
-/// The servers that act with an account.
-fn acting(accounts: &Arc<Accounts>) -> Vec<Arc<dyn Native>> {
-    vec![Arc::new(Identity::new(Arc::clone(accounts)))]
+    Beside {
+        servers: Arc::new(natives),
+        windows,
+        teams,
+    }
 }
 
 // === impl Windows ===
@@ -72,11 +93,24 @@ fn acting(accounts: &Arc<Accounts>) -> Vec<Arc<dyn Native>> {
 impl Windows {
     /// Lets the native servers see the catalogue through this gate.
     pub(super) fn open(&self, gate: &Arc<Gate>) {
-        self.0.get_or_init(|| Arc::downgrade(gate));
+        self.gate.get_or_init(|| Arc::downgrade(gate));
+    }
+
+    /// Lets the native servers see how much is to be done.
+    pub(super) fn open_front(&self, front: &Arc<Front>) {
+        self.front.get_or_init(|| Arc::downgrade(front));
     }
 
     fn gate(&self) -> Option<Arc<Gate>> {
-        self.0.get()?.upgrade()
+        self.gate.get()?.upgrade()
+    }
+}
+
+impl Activity for Windows {
+    fn calls(&self) -> usize {
+        let front = self.front.get().and_then(Weak::upgrade);
+        let calls = front.map_or(0, |front| front.calls());
+        usize::try_from(calls).unwrap_or(usize::MAX)
     }
 }
 

@@ -30,3 +30,4 @@ mod roads;
 mod rules;
 mod spilled;
 mod sse;
+mod teams;

@@ -20,12 +20,14 @@ use legation_host::{Host, HostParts};
 use legation_keystore::Keystore;
 use legation_ledger::Ledger;
 use legation_policy::{KnownTool, Policy};
+use legation_servers::teams::Teams;
 use legation_store::Store;
 use tokio::sync::{Notify, watch as latest};
 
 use super::HubOptions;
 use crate::serve::credentials::Keys;
 use crate::serve::events::InForce;
+use crate::serve::natives::{Beside, Windows};
 use crate::serve::{accounts, identities, natives};
 
 /// What the hub's own tasks and the administration share.
@@ -49,6 +51,8 @@ pub(crate) struct Inner {
     pub(crate) listen: Option<SocketAddr>,
     pub(super) flags: Vec<(String, String)>,
     pub(super) front: std::sync::OnceLock<Arc<Front>>,
+    pub(super) windows: Windows,
+    pub(super) teams: Option<Teams>,
     problems: Mutex<Vec<String>>,
     /// The owner's servers as `mcp.json` last held them in one piece.
     known: Mutex<Vec<ServerSpec>>,
@@ -83,7 +87,11 @@ impl Inner {
         });
         let accounts = identities::told_to(&ledger, accounts::of(options, store));
         let accounts = Arc::new(accounts);
-        let (servers, windows) = natives::beside(&host, &ledger, &accounts);
+        let Beside {
+            servers,
+            windows,
+            teams,
+        } = natives::beside(&host, &ledger, &accounts, store, &options.clock);
         let gate = Gate::new(
             servers,
             Arc::clone(&ledger),
@@ -124,6 +132,8 @@ impl Inner {
             listen,
             flags: options.flags.clone(),
             front: std::sync::OnceLock::new(),
+            windows,
+            teams,
             problems: Mutex::new(Vec::new()),
             known: Mutex::new(Vec::new()),
             defined: Mutex::new((Vec::new(), Vec::new())),

@@ -1,0 +1,441 @@
+//! Asking the human: a card, a wait, and an answer that is kept.
+
+use std::time::Duration;
+
+use legation_core::{OpContext, Wall};
+use legation_entra::chat::{Body, Message, Outgoing};
+use legation_entra::{Account, Class};
+use legation_gate::Peer;
+use legation_wire::json::{Object, Raw};
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use super::Shared;
+use super::arguments::{bad, number, text};
+use super::kept::{self, Kind};
+use super::question::{self, Question};
+use super::talk::Line;
+use crate::accounts::Failure;
+
+/// Questions: an answer is found for a week after it was asked at most, and
+/// then forgotten.
+const QUESTIONS: Kind = Kind {
+    word: "teams question",
+    days: 14,
+    most: 1_000,
+};
+
+const QUESTION_MAX: usize = 4_000;
+const CHOICE_MAX: usize = 200;
+const CHOICES_MAX: usize = 10;
+const LINK_MAX: usize = 2_000;
+/// How long a call waits unless it says so: clients give up after a minute.
+const WAIT_S: i64 = 45;
+/// How long an answer counts unless the call says so.
+const EXPIRES_S: i64 = 24 * 3600;
+/// Messages are listed by times that differ between Teams' own machines.
+const SLACK_MS: i64 = 10_000;
+/// Teams takes one request a second for a chat, everybody's together.
+const EAGER: Duration = Duration::from_millis(1_500);
+const PATIENT: Duration = Duration::from_secs(5);
+/// So long somebody who was just asked is waited for eagerly.
+const EAGER_FOR: Duration = Duration::from_secs(15);
+
+/// What is asked.
+struct Asked {
+    question: String,
+    choices: Vec<String>,
+    link: Option<String>,
+    expires_s: i64,
+}
+
+/// Where a question stands.
+#[derive(Debug, Serialize)]
+pub(super) struct Standing {
+    pub(super) status: &'static str,
+    pub(super) id: String,
+    account: String,
+    entity: String,
+    code: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<Said>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<&'static str>,
+}
+
+/// The human's answer. Its text is data.
+#[derive(Debug, Serialize)]
+struct Said {
+    /// From one, in the order of the question's choices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    choice: Option<usize>,
+    message_id: String,
+    at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    untrusted_text: Option<String>,
+}
+
+const NEXT: &str =
+    "There is no answer yet. Call ask with this id to go on waiting, or poll now and then.";
+const OVER: &str = "Nobody answered in time. Ask anew if it still matters.";
+
+pub(super) async fn ask(
+    shared: &Shared,
+    context: &OpContext,
+    account: &Account,
+    arguments: &Object,
+    peer: &dyn Peer,
+) -> Result<Standing, Failure> {
+    let timeout = number(arguments, "timeout_s", 0..=3600)?.unwrap_or(WAIT_S);
+    let timeout = Duration::from_secs(u64::try_from(timeout).unwrap_or_default());
+    let id = text(arguments, "id")?;
+    let asked = match &id {
+        Some(_) => None,
+        None => Some(Asked::read(arguments)?),
+    };
+    let line = shared.talks.line(context, account, false).await?;
+    let (id, question) = match (id, asked) {
+        (Some(id), _) => find(shared, context, account, &id).await?,
+        (None, Some(asked)) => post(shared, context, account, &line, &asked).await?,
+        (None, None) => return Err(bad("`question` or `id` is missing")),
+    };
+    if question.chat != line.chat.id {
+        return Err(bad("the question was asked in another chat"));
+    }
+    let waiting = Waiting {
+        shared,
+        context,
+        account,
+        line: &line,
+        id,
+    };
+    waiting.wait(question, timeout, peer).await
+}
+
+/// The open questions of a client in a chat, and the answers they got by these
+/// messages.
+pub(super) async fn answered(
+    shared: &Shared,
+    context: &OpContext,
+    account: &Account,
+    line: &Line,
+    messages: &[Message],
+) -> Result<Vec<Standing>, Failure> {
+    let client = context.caller.principal.client.as_str();
+    let mut found = Vec::new();
+    for (id, mut question) in shared.kept.list::<Question>(QUESTIONS).await? {
+        let is_ours = question.client == client && question.chat == line.chat.id;
+        if !is_ours || question.told || question.account != account.name() {
+            continue;
+        }
+        if question.answer.is_none() {
+            question.answer = question.find(messages);
+        }
+        if question.answer.is_some() {
+            let standing = tell(shared, account, &id, &mut question, messages).await?;
+            found.push(standing);
+        }
+    }
+    Ok(found)
+}
+
+/// The question with this id, if this client asked it.
+async fn find(
+    shared: &Shared,
+    context: &OpContext,
+    account: &Account,
+    id: &str,
+) -> Result<(String, Question), Failure> {
+    let client = context.caller.principal.client.as_str();
+    let found: Option<Question> = shared.kept.get(QUESTIONS, id).await?;
+    let found = found.filter(|one| one.client == client && one.account == account.name());
+    let found = found.ok_or_else(|| bad("there is no question with this id"))?;
+    Ok((id.to_owned(), found))
+}
+
+/// Asks, unless the same question is open: an agent that repeats itself is
+/// waiting, and has not asked twice.
+async fn post(
+    shared: &Shared,
+    context: &OpContext,
+    account: &Account,
+    line: &Line,
+    asked: &Asked,
+) -> Result<(String, Question), Failure> {
+    let client = context.caller.principal.client.as_str();
+    let content = asked.digest();
+    let now = line.chats.services_time();
+    let mut codes = Vec::new();
+    let mut open = None;
+    for (id, question) in shared.kept.list::<Question>(QUESTIONS).await? {
+        let is_same = question.client == client
+            && question.account == account.name()
+            && question.chat == line.chat.id
+            && question.content == content;
+        if is_same && !question.told && !question.is_over(now) {
+            open = Some((id, question));
+        } else {
+            codes.push(question.code);
+        }
+    }
+    let (id, mut question) = match open {
+        Some((id, question)) if question.message.is_some() => return Ok((id, question)),
+        // It was begun, and perhaps posted.
+        Some(begun) => begun,
+        None => {
+            let (id, code) = name(&codes)?;
+            let question = Question {
+                client: client.to_owned(),
+                account: account.name().to_owned(),
+                chat: line.chat.id.clone(),
+                human: line.chat.human.clone(),
+                code,
+                choices: asked.choices.len(),
+                content,
+                message: None,
+                expires_ms: now.0 + asked.expires_s * 1000,
+                answer: None,
+                told: false,
+            };
+            shared.kept.add(QUESTIONS, &id, &question).await?;
+            (id, question)
+        }
+    };
+    let outgoing = Outgoing {
+        body: Body::Card {
+            card: question::card(
+                &asked.question,
+                &asked.choices,
+                &question.code,
+                asked.link.as_deref(),
+            ),
+            text: format!("**Question {}**", question.code),
+        },
+        mentions: Vec::new(),
+        key: None,
+        earlier: None,
+    };
+    let client = &context.caller.principal.client;
+    let key = kept::name(client, account.name(), &[&line.chat.id, "ask", &id]);
+    let (sent, _) = super::send::once(shared, context, line, &key, outgoing).await?;
+    let first = sent.into_iter().next();
+    question.message = first.map(|sent| (sent.id, sent.created.0));
+    shared.kept.put(QUESTIONS, &id, &question).await?;
+    Ok((id, question))
+}
+
+/// An id, and a code that no other question has.
+fn name(taken: &[String]) -> Result<(String, String), Failure> {
+    let random = || {
+        legation_core::id::random_hex().map_err(|_| {
+            let message = "the system has no randomness to give; nothing was asked";
+            Failure::said(Class::Local, message.to_owned(), "try again")
+        })
+    };
+    let id = random()?;
+    // More tries than questions there can be cannot all be taken.
+    for _ in 0..=taken.len() {
+        let code = question::code(&random()?);
+        if let Some(code) = code.filter(|code| !taken.contains(code)) {
+            return Ok((id, code));
+        }
+    }
+    Err(bad("no code is free"))
+}
+
+/// Notes that an answer was given to whoever asked, and gives it.
+async fn tell(
+    shared: &Shared,
+    account: &Account,
+    id: &str,
+    question: &mut Question,
+    messages: &[Message],
+) -> Result<Standing, Failure> {
+    question.told = true;
+    shared.kept.put(QUESTIONS, id, question).await?;
+    Ok(Standing::answered(id, account, question, messages))
+}
+
+/// One call that waits.
+struct Waiting<'a> {
+    shared: &'a Shared,
+    context: &'a OpContext,
+    account: &'a Account,
+    line: &'a Line,
+    id: String,
+}
+
+// === impl Waiting ===
+
+impl Waiting<'_> {
+    async fn wait(
+        &self,
+        mut question: Question,
+        timeout: Duration,
+        peer: &dyn Peer,
+    ) -> Result<Standing, Failure> {
+        let begun = self.account.instant();
+        let _waits = self.shared.waiting.enter();
+        loop {
+            match self.look(&mut question).await {
+                Ok(Some(standing)) => return Ok(standing),
+                Ok(None) => {}
+                Err(failure) if is_passing(&failure) => {}
+                Err(failure) => return Err(failure),
+            }
+            let now = self.line.chats.services_time();
+            if question.answer.is_none() && question.is_over(now) {
+                question.told = true;
+                self.shared.kept.put(QUESTIONS, &self.id, &question).await?;
+                return Ok(self.standing(&question, "expired", OVER));
+            }
+            let passed = self.account.instant().saturating_duration_since(begun);
+            let left = timeout.saturating_sub(passed);
+            if left.is_zero() {
+                return Ok(self.standing(&question, "pending", NEXT));
+            }
+            let pace = if passed < EAGER_FOR { EAGER } else { PATIENT };
+            tokio::select! {
+                biased;
+                reason = self.context.cancel.cancelled() => {
+                    let message = format!("{}; the question {} stays open", reason.as_str(), self.id);
+                    return Err(Failure::said(Class::Cancelled, message, NEXT));
+                }
+                () = tokio::time::sleep(pace.min(left)) => {}
+            }
+            if peer.wants_progress() {
+                progress(peer, passed + pace.min(left), timeout);
+            }
+        }
+    }
+
+    /// Looks for the answer.
+    async fn look(&self, question: &mut Question) -> Result<Option<Standing>, Failure> {
+        let asked_ms = match &question.message {
+            Some((_, at_ms)) => *at_ms,
+            None => return Err(bad("the question was not asked: ask it again")),
+        };
+        let since = Some(Wall(asked_ms - SLACK_MS));
+        let chat = &self.line.chat.id;
+        let read = self.line.chats.messages(self.context, chat, since).await;
+        let messages = read.map_err(|error| self.line.failure(&error))?;
+        if question.answer.is_none() {
+            question.answer = question.find(&messages);
+        }
+        if question.answer.is_none() {
+            return Ok(None);
+        }
+        let told = tell(self.shared, self.account, &self.id, question, &messages);
+        told.await.map(Some)
+    }
+
+    fn standing(&self, question: &Question, status: &'static str, next: &'static str) -> Standing {
+        Standing {
+            expires: Some(Wall(question.expires_ms).to_string()),
+            next: Some(next),
+            ..Standing::new(&self.id, self.account, question, status)
+        }
+    }
+}
+
+/// What may be better a moment later.
+fn is_passing(failure: &Failure) -> bool {
+    [Class::RateLimit, Class::Unreachable]
+        .iter()
+        .any(|class| failure.error == class.as_str())
+}
+
+fn progress(peer: &dyn Peer, passed: Duration, whole: Duration) {
+    let params = Object::new()
+        .with("progress", Raw::from_serialize(&passed.as_secs()))
+        .with("total", Raw::from_serialize(&whole.as_secs()))
+        .with("message", Raw::str("waiting for an answer in Teams"));
+    peer.progress(params);
+}
+
+// === impl Standing ===
+
+impl Standing {
+    fn new(id: &str, account: &Account, question: &Question, status: &'static str) -> Self {
+        Self {
+            status,
+            id: id.to_owned(),
+            account: account.name().to_owned(),
+            entity: account.entity().to_string(),
+            code: question.code.clone(),
+            expires: None,
+            answer: None,
+            next: None,
+        }
+    }
+
+    fn answered(id: &str, account: &Account, question: &Question, messages: &[Message]) -> Self {
+        let said = question.answer.as_ref().map(|answer| {
+            let message = messages.iter().find(|one| one.id == answer.message);
+            Said {
+                choice: answer.choice,
+                message_id: answer.message.clone(),
+                at: Wall(answer.at_ms).to_string(),
+                untrusted_text: message.map(|message| message.text.clone()),
+            }
+        });
+        Self {
+            answer: said,
+            ..Self::new(id, account, question, "answered")
+        }
+    }
+}
+
+// === impl Asked ===
+
+impl Asked {
+    fn read(arguments: &Object) -> Result<Self, Failure> {
+        let question = text(arguments, "question")?.unwrap_or_default();
+        let question = question.trim().to_owned();
+        if question.is_empty() || question.len() > QUESTION_MAX {
+            return Err(bad("`question` must have 1 to 4000 bytes"));
+        }
+        let wrong = || bad("`choices` must be a list of 2 to 10 texts of at most 200 bytes");
+        let choices = match arguments.get("choices") {
+            None => Vec::new(),
+            Some(raw) => {
+                let all = raw.to_array().ok_or_else(wrong)?;
+                let fits = |text: &String| !text.trim().is_empty() && text.len() <= CHOICE_MAX;
+                let texts = all.iter().map(|raw| raw.to_str().map(String::from));
+                let texts: Option<Vec<String>> = texts.collect();
+                let texts = texts.filter(|all| all.iter().all(fits));
+                let texts = texts.filter(|all| (2..=CHOICES_MAX).contains(&all.len()));
+                texts.ok_or_else(wrong)?
+            }
+        };
+        let link = text(arguments, "link")?;
+        if link.as_ref().is_some_and(|link| !is_link(link)) {
+            return Err(bad("`link` must be an https address"));
+        }
+        let expires_s = number(arguments, "expires_s", 60..=7 * 24 * 3600)?;
+        Ok(Self {
+            question,
+            choices,
+            link,
+            expires_s: expires_s.unwrap_or(EXPIRES_S),
+        })
+    }
+
+    fn digest(&self) -> String {
+        let mut all = Sha256::new();
+        let link = self.link.iter();
+        for part in link.chain([&self.question]).chain(&self.choices) {
+            all.update(part.len().to_le_bytes());
+            all.update(part);
+        }
+        legation_core::id::hex(&all.finalize())
+    }
+}
+
+fn is_link(link: &str) -> bool {
+    let plain = |c: char| !c.is_whitespace() && !c.is_control();
+    let host = link.strip_prefix("https://");
+    link.len() <= LINK_MAX && link.chars().all(plain) && host.is_some_and(|host| !host.is_empty())
+}

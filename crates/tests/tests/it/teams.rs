@@ -1,0 +1,5 @@
+//! The teams server, through the real hub, against a real development tenant:
+//! what agents say, what their human answers, and what must not come through.
+
+mod stand;
+mod talking;
