@@ -162,3 +162,6 @@ impl Shared {
         self.activity.calls() > self.waiting.count()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,9 @@
 //! The teams server, through the real hub, against a real development tenant:
 //! what agents say, what their human answers, and what must not come through.
 
+mod asking;
+mod hostile;
+mod once;
 mod stand;
 mod talking;
+mod weather;
