@@ -3,6 +3,8 @@
 //! A command and a running hub make them of the same settings and keep their
 //! sign-ins in the same place, so that what one signs in the other can use.
 
+pub(crate) mod state;
+
 use std::sync::Arc;
 
 use legation_config::settings::{AccountSettings, BrokerChoice, Hidden, SecretsPlace};

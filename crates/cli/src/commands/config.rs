@@ -5,7 +5,8 @@ use legation_config::Settings;
 use legation_config::settings::Explained;
 use serde::Serialize;
 
-use crate::table::Table;
+use crate::accounts::state::states;
+use crate::table::{Table, printable};
 use crate::{CliError, Context, Exit};
 
 /// The commands of `legation config`.
@@ -13,7 +14,8 @@ use crate::{CliError, Context, Exit};
 pub enum ConfigCommand {
     /// Say what a setting is, what it means, and which layer set it.
     Explain {
-        /// Which setting, such as `listen` or `limits.connections`.
+        /// Which setting, such as `listen` or `limits.connections`; an account, such as
+        /// `accounts.work`, for how it stands.
         key: String,
     },
     /// List every setting.
@@ -59,6 +61,10 @@ pub(crate) fn settings(context: &Context) -> Result<Settings, CliError> {
 
 fn explain(context: &Context, key: &str) -> Result<(), CliError> {
     let settings = settings(context)?;
+    let account = key.strip_prefix("accounts.");
+    if let Some(name) = account.filter(|name| settings.accounts.contains_key(*name)) {
+        return explain_account(context, &settings, name);
+    }
     let explained = settings.explain(key).map_err(|nearest| {
         let error = CliError::new(Exit::Usage, format!("there is no setting `{key}`"));
         match nearest {
@@ -77,6 +83,23 @@ fn explain(context: &Context, key: &str) -> Result<(), CliError> {
         text.push('\n');
         text.push_str(&setting.about);
         text.push('\n');
+        text
+    })
+}
+
+fn explain_account(context: &Context, settings: &Settings, name: &str) -> Result<(), CliError> {
+    let states = states(context, settings)?;
+    let state = states.into_iter().find(|state| state.account == name);
+    let state = state
+        .ok_or_else(|| CliError::new(Exit::Failed, format!("the account `{name}` is gone")))?;
+    context.output.result(&state, |state| {
+        let mut text = format!("{}\n", printable(&state.line()));
+        if let Some(hint) = &state.hint {
+            text.push_str(&format!("hint: {}\n", printable(hint)));
+        }
+        text.push_str(&format!(
+            "\n`legation config list` shows the keys of accounts.{name} and who set them.\n"
+        ));
         text
     })
 }

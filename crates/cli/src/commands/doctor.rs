@@ -1,5 +1,6 @@
 //! `legation doctor`: what is wrong, each line with what to do about it.
 
+mod accounts;
 mod servers;
 
 use clap::Args;
@@ -50,6 +51,7 @@ pub(crate) fn cmd_doctor(context: &Context, _args: &DoctorArgs) -> Result<(), Cl
         check_trust(context),
     ];
     checks.extend(check_agents(context));
+    checks.extend(accounts::check_accounts(context));
     checks.extend(servers::check_servers(context));
     // The hub complains of the same files; once is enough.
     let known: Vec<String> = checks

@@ -5,12 +5,13 @@
 
 mod agents;
 mod failure;
+mod keep;
 mod report;
 mod sign_in;
 
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use legation_core::{Caller, Cancel, CancelReason, ClientId, OpContext, Principal, SeatId, Via};
 use legation_entra::Account;
 use tokio::signal::unix::{SignalKind, signal};
@@ -31,6 +32,8 @@ pub enum IdentityCommand {
     Refresh(AccountArgs),
     /// Forget tokens and sign-ins; end the sessions of the agent's own user.
     Revoke(RevokeArgs),
+    /// Keep an application's secret, or its private key, read from standard input.
+    Keep(KeepArgs),
     /// Make what the agent needs to act as itself: blueprint, agent identity, user, grants.
     Provision(ProvisionArgs),
     /// Remove the agent's user and identity.
@@ -67,6 +70,30 @@ pub struct RevokeArgs {
     /// Say what would be forgotten, and forget nothing.
     #[arg(long)]
     dry_run: bool,
+}
+
+/// Arguments of `legation identity keep`.
+#[derive(Debug, Args)]
+pub struct KeepArgs {
+    #[command(flatten)]
+    of: AccountArgs,
+
+    /// Whose: the application that acts on behalf of people, or the agents' blueprint.
+    #[arg(long = "for", value_enum, value_name = "APPLICATION")]
+    application: KeepFor,
+
+    /// It is a private key, PEM; its certificate is `certificate` of the account.
+    #[arg(long)]
+    key: bool,
+}
+
+/// An application that proves itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KeepFor {
+    /// The application that acts on behalf of people.
+    MiddleTier,
+    /// The agents' blueprint.
+    Blueprint,
 }
 
 /// Arguments of `legation identity provision`.
@@ -138,6 +165,7 @@ pub(crate) fn cmd_identity(context: &Context, command: IdentityCommand) -> Resul
             IdentityCommand::Whoami(_) => whoami(work).await,
             IdentityCommand::Refresh(_) => refresh(work).await,
             IdentityCommand::Revoke(args) => revoke(work, args.dry_run).await,
+            IdentityCommand::Keep(args) => keep::keep(work, args).await,
             IdentityCommand::Provision(args) => agents::provision(work, args).await,
             IdentityCommand::Deprovision(args) => agents::deprovision(work, args).await,
             IdentityCommand::Verify(_) => agents::verify(work).await,
@@ -259,6 +287,7 @@ impl IdentityCommand {
             Self::Whoami(of) | Self::Refresh(of) | Self::Verify(of) => of,
             Self::Bootstrap(args) => &args.of,
             Self::Revoke(args) => &args.of,
+            Self::Keep(args) => &args.of,
             Self::Provision(args) => &args.of,
             Self::Deprovision(args) => &args.of,
         };

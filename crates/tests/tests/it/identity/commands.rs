@@ -1,9 +1,11 @@
 //! `legation identity`.
 
-use legation_tests::harness::hub::Hub;
+use legation_tests::harness::hub::{Hub, HubOptions};
 use legation_tests::harness::peer::{PeerEra, friendly};
 use legation_tests::harness::process::until;
-use serde_json::json;
+use serde_json::{Value, json};
+
+use crate::approvals::piped;
 
 use super::stand::{Kind, Stand, begin, call, finish, shown};
 
@@ -118,5 +120,78 @@ async fn an_agent_is_made_shown_and_removed() -> anyhow::Result<()> {
         ran.complaint.contains("Microsoft Entra ID P1 or P2"),
         "{ran:?}"
     );
+    Ok(())
+}
+
+#[tokio::test]
+async fn each_accounts_state_is_said() -> anyhow::Result<()> {
+    let stand = Stand::start().await?;
+    let mut options = stand.options(&[("agent", Kind::Agent), ("work", Kind::Application)]);
+    let broken = stand.account("broken", "personal", Kind::Agent);
+    options.settings += &broken.replace(&stand.env["CA_BUNDLE"], "/nowhere/ca.pem");
+    let hub = Hub::start(options).await?;
+    let explain = async |account: &str| -> anyhow::Result<Value> {
+        let key = format!("accounts.{account}");
+        let (code, out, complaint) = hub.run(&["--json", "config", "explain", &key]).await?;
+        anyhow::ensure!(code == 0, "{complaint}");
+        Ok(serde_json::from_str(&out)?)
+    };
+    let work = explain("work").await?;
+    assert_eq!(work["signed_in"], json!([]), "{work}");
+    assert!(
+        work["hint"].as_str().unwrap().contains("--account work"),
+        "{work}"
+    );
+    stand
+        .answer(&hub, &["bootstrap", "--account", "work"])
+        .await?;
+    let work = explain("work").await?;
+    assert_eq!(work["signed_in"], json!(["human", "on-behalf"]), "{work}");
+    let agent = explain("agent").await?;
+    assert_eq!(
+        (&agent["acts_as"], &agent["hint"]),
+        (&json!("agent_user"), &Value::Null)
+    );
+    let broken = explain("broken").await?;
+    assert!(
+        broken["problem"]
+            .as_str()
+            .unwrap()
+            .contains("cannot be read"),
+        "{broken}"
+    );
+    let (code, out, _) = hub.run(&["doctor"]).await?;
+    assert_eq!(code, 1, "{out}");
+    for line in [
+        "agent of personal, acts as agent_user; nobody has to sign in",
+        "work of personal, acts as application_for_human; signed in: human, on-behalf",
+        "BAD   accounts     `ca_file` of the account `broken`",
+    ] {
+        assert!(out.contains(line), "{line}: {out}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_secret_is_kept_from_standard_input() -> anyhow::Result<()> {
+    let stand = Stand::start().await?;
+    let settings = stand.account("agent", "personal", Kind::Agent);
+    let hub = Hub::start(HubOptions {
+        settings,
+        servers: json!({}),
+        ..HubOptions::default()
+    })
+    .await?;
+    let ran = stand.run(&hub, &["whoami"]).await?;
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let secret = format!("{}\n", stand.env["BLUEPRINT_SECRET"]);
+    let keep = ["identity", "keep", "--for", "blueprint"];
+    assert_eq!(piped(&hub, &keep, "\n").await?, 2);
+    assert_eq!(piped(&hub, &keep, &secret).await?, 0);
+    let who = stand.answer(&hub, &["whoami"]).await?;
+    assert_eq!(who["attribution"], "agent_user", "{who}");
+    let sealed = std::fs::read(hub.home().join("secrets"))?;
+    let sealed = String::from_utf8_lossy(&sealed).into_owned();
+    assert!(!sealed.contains(&stand.env["BLUEPRINT_SECRET"]));
     Ok(())
 }
