@@ -1,11 +1,15 @@
 //! The tools of `identity`, for clients that can be asked and for one that cannot.
 
-use std::sync::Arc;
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use legation_tests::harness::peer::{PeerEra, everything, friendly};
-use serde_json::json;
+use legation_tests::harness::hub::Hub;
+use legation_tests::harness::peer::{Peer, PeerEra, everything, friendly};
+use legation_tests::harness::process::until;
+use serde_json::{Value, json};
 
-use super::stand::{Kind, Stand, call, code_in, content};
+use super::stand::{Kind, Stand, call, content};
 
 const ERAS: [PeerEra; 2] = [PeerEra::Legacy, PeerEra::Modern];
 
@@ -13,97 +17,78 @@ const ERAS: [PeerEra; 2] = [PeerEra::Legacy, PeerEra::Modern];
 async fn a_client_that_can_be_asked_shows_the_code() -> anyhow::Result<()> {
     let stand = Stand::start().await?;
     let hub = stand.hub().await?;
-    let said = hub.said().join("\n");
-    for (era, capabilities, mode) in ERAS.into_iter().flat_map(|era| {
-        [
-            (era, everything(), "url"),
-            (era, json!({"elicitation": {"form": {}}}), "form"),
-        ]
-    }) {
-        let case = format!("{era:?} {mode}");
-        let asked = Arc::new(std::sync::Mutex::new(Vec::new()));
-        let (enters, kept) = (stand.enters(), Arc::clone(&asked));
-        let answerer = Arc::new(move |method: &str, params: &serde_json::Value| {
-            kept.lock().unwrap().push(params.clone());
-            enters(method, params)
-        });
-        let peer = hub.http(era, capabilities, answerer).await?;
-        let ready = call(&peer, "bootstrap").await?;
-        assert_eq!(ready["status"], "ready", "{case}: {ready}");
-        assert_eq!(ready["attribution"], "application_for_human", "{case}");
-        assert_eq!(ready["agent_id"], json!(null), "{case}");
-        assert_eq!(
-            ready["sponsor"],
-            json!(stand.env["AGENT_USER_ID"]),
-            "{case}"
-        );
-        assert!(
-            ready["expires_in_s"].as_u64().unwrap() > 60,
-            "{case}: {ready}"
-        );
-        let scopes = ready["scopes"].as_array().unwrap();
-        for scope in ready["asked_for"].as_array().unwrap() {
-            assert!(scopes.contains(scope), "{case}: {ready}");
-        }
-        {
+    let form = json!({"elicitation": {"form": {}}});
+    for era in ERAS {
+        for (mode, capabilities) in [("url", everything()), ("form", form.clone())] {
+            let case = format!("{era:?} {mode}");
+            let asked = Arc::new(Mutex::new(Vec::new()));
+            let (enters, kept) = (stand.enters(), Arc::clone(&asked));
+            let answerer = Arc::new(move |method: &str, params: &Value| {
+                kept.lock().unwrap().push(params.clone());
+                enters(method, params)
+            });
+            let peer = hub.http(era, capabilities, answerer).await?;
+            signs_in_and_out(&stand, &peer, &case).await?;
             let asked = asked.lock().unwrap();
-            assert_eq!(asked.len(), 1, "{case}: {asked:?}");
+            assert_eq!(asked.len(), 1, "{case}: nobody is asked twice: {asked:?}");
             // A client of the older era may be asked for a form without its mode.
-            assert_eq!(
-                asked[0].get("mode").map_or("form", |m| m.as_str().unwrap()),
-                mode,
-                "{case}"
-            );
-            assert_eq!(
-                asked[0].get("url").is_some(),
-                mode == "url",
-                "{case}: {asked:?}"
-            );
+            let said = asked[0]["mode"].as_str().unwrap_or("form");
+            assert_eq!(said, mode, "{case}");
+            assert_eq!(asked[0].get("url").is_some(), mode == "url", "{case}");
         }
-        let who = call(&peer, "whoami").await?;
-        assert_eq!(
-            who["user_id"],
-            json!(stand.env["HUMAN_ID"]),
-            "{case}: {who}"
-        );
-        assert_eq!(who["entity"], "personal", "{case}: {who}");
-        let newer = call(&peer, "refresh").await?;
-        assert!(
-            newer["expires"].as_str() >= who["expires"].as_str(),
-            "{case}: {newer}"
-        );
-        let again = call(&peer, "bootstrap").await?;
-        assert_eq!(again["status"], "ready", "{case}: nobody is asked twice");
-        assert_eq!(asked.lock().unwrap().len(), 1, "{case}");
-        let ended = call(&peer, "revoke").await?;
-        assert_eq!(
-            ended["forgotten"],
-            json!(["human", "on-behalf"]),
-            "{case}: {ended}"
-        );
-        assert_eq!(
-            ended.get("sessions"),
-            None,
-            "{case}: a person's sessions stay"
-        );
-        let nobody = call(&peer, "whoami").await?;
-        assert_eq!(nobody["error"], "TokenExpiredError", "{case}: {nobody}");
-        assert!(
-            nobody["hint"]
-                .as_str()
-                .unwrap()
-                .contains("identity bootstrap"),
-            "{case}"
-        );
     }
-    let said = format!("{said}{}", hub.said().join("\n"));
-    assert!(
-        said.contains("Secrets are kept in the encrypted file"),
-        "{said}"
-    );
+    Ok(())
+}
+
+/// One sign-in, from its beginning to its end.
+async fn signs_in_and_out(stand: &Stand, peer: &Peer, case: &str) -> anyhow::Result<()> {
+    let ready = call(peer, "bootstrap").await?;
+    assert_eq!(ready["status"], "ready", "{case}: {ready}");
+    assert_eq!(ready["attribution"], "application_for_human", "{case}");
+    assert_eq!(ready["agent_id"], json!(null), "{case}");
+    let sponsor = json!(stand.env["AGENT_USER_ID"]);
+    assert_eq!(ready["sponsor"], sponsor, "{case}");
+    let left = ready["expires_in_s"].as_u64().unwrap();
+    assert!(left > 60, "{case}: {ready}");
+    let scopes = ready["scopes"].as_array().unwrap();
+    for scope in ready["asked_for"].as_array().unwrap() {
+        assert!(scopes.contains(scope), "{case}: {ready}");
+    }
+    let who = call(peer, "whoami").await?;
+    let human = json!(stand.env["HUMAN_ID"]);
+    assert_eq!(who["user_id"], human, "{case}: {who}");
+    assert_eq!(who["entity"], "personal", "{case}: {who}");
+    let newer = call(peer, "refresh").await?;
+    let is_later = newer["expires"].as_str() >= who["expires"].as_str();
+    assert!(is_later, "{case}: {newer}");
+    let again = call(peer, "bootstrap").await?;
+    assert_eq!(again["status"], "ready", "{case}: {again}");
+    let ended = call(peer, "revoke").await?;
+    let forgotten = json!(["human", "on-behalf"]);
+    assert_eq!(ended["forgotten"], forgotten, "{case}: {ended}");
+    assert_eq!(ended.get("sessions"), None, "{case}: a person's stay");
+    let nobody = call(peer, "whoami").await?;
+    assert_eq!(nobody["error"], "TokenExpiredError", "{case}: {nobody}");
+    let hint = nobody["hint"].as_str().unwrap();
+    assert!(hint.contains("identity bootstrap"), "{case}: {nobody}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn without_a_keystore_the_encrypted_file_is_used_and_said() -> anyhow::Result<()> {
+    let stand = Stand::start().await?;
+    let hub = stand.hub().await?;
+    until("what the hub says", Duration::from_secs(20), async || {
+        let said = hub.said().join("\n");
+        said.contains("Secrets are kept in the encrypted file")
+    })
+    .await?;
+    stand.answer(&hub, &["bootstrap"]).await?;
     let file = hub.home().join("secrets");
-    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file)?.permissions());
+    let mode = std::fs::metadata(&file)?.permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
+    let said = hub.restart().await?.said().join("\n");
+    assert!(!said.contains("encrypted file"), "once is enough: {said}");
     Ok(())
 }
 
@@ -143,13 +128,13 @@ async fn a_person_who_says_no_is_heard() -> anyhow::Result<()> {
     let stand = Stand::start().await?;
     let hub = stand.hub().await?;
     for era in ERAS {
-        let answerer = Arc::new(|_: &str, _: &serde_json::Value| json!({"action": "decline"}));
+        let answerer = Arc::new(|_: &str, _: &Value| json!({"action": "decline"}));
         let peer = hub.http(era, everything(), answerer).await?;
         let no = call(&peer, "bootstrap").await?;
         assert_eq!(no["error"], "ConsentDenied", "{era:?}: {no}");
         assert_eq!(no["kind_of"], "AuthError", "{no}");
         // A dialog that was closed says nothing; the code is shown by the client then.
-        let answerer = Arc::new(|_: &str, _: &serde_json::Value| json!({"action": "cancel"}));
+        let answerer = Arc::new(|_: &str, _: &Value| json!({"action": "cancel"}));
         let peer = hub.http(era, everything(), answerer).await?;
         let open = call(&peer, "bootstrap").await?;
         assert_eq!(open["status"], "pending", "{era:?}: {open}");
@@ -170,7 +155,7 @@ async fn a_person_who_says_no_is_heard() -> anyhow::Result<()> {
 async fn an_agent_of_its_own_needs_nobody() -> anyhow::Result<()> {
     let stand = Stand::start().await?;
     let options = stand.options(&[("agent", Kind::Agent), ("work", Kind::Application)]);
-    let hub = legation_tests::harness::hub::Hub::start(options).await?;
+    let hub = Hub::start(options).await?;
     let peer = hub.http(PeerEra::Modern, everything(), friendly()).await?;
     let several = peer.call("identity-bootstrap", json!({})).await?;
     let several = content(&several);
@@ -210,6 +195,5 @@ async fn an_agent_of_its_own_needs_nobody() -> anyhow::Result<()> {
         "{}",
         newer.text
     );
-    assert_eq!(code_in("enter the code AB-CD."), "AB-CD");
     Ok(())
 }
