@@ -233,3 +233,6 @@ impl NoAccount {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

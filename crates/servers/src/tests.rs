@@ -1,3 +1,4 @@
+mod identity;
 mod natives;
 mod others;
 mod tools;

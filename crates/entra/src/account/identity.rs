@@ -61,6 +61,10 @@ impl Account {
     pub async fn recall_identity(&self) -> Result<(), SignInError> {
         let kept = self.inner.vault.identity().await;
         let kept = kept.map_err(|source| SignInError::Store { source })?;
+        if kept.is_none() && self.identity() != Identity::default() {
+            // Signed out elsewhere: what is in memory here goes as well.
+            self.inner.tokens.forget(|_| true);
+        }
         let kept = kept.and_then(|kept| serde_json::from_str::<Kept>(kept.reveal()).ok());
         self.identified(kept.map(Kept::into_identity).unwrap_or_default());
         Ok(())

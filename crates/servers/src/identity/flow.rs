@@ -200,7 +200,8 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         let last = self.0.waiting.fetch_sub(1, Ordering::Relaxed) == 1;
         if last && !self.0.given.load(Ordering::Relaxed) {
-            self.0.cancel.cancel(CancelReason::ClientCancelled);
+            // Whoever asks next did not wait for this one.
+            self.0.decline();
         }
     }
 }

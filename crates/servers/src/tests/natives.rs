@@ -12,7 +12,7 @@ use crate::{Native, Natives, Views};
 
 /// A view `tools` that shows `hub` and not `audit`.
 #[derive(Debug)]
-struct OneView;
+pub(super) struct OneView;
 
 impl Views for OneView {
     fn includes(&self, view: &str, server: &str) -> bool {

@@ -1,5 +1,7 @@
 //! `legation identity`.
 
+use std::time::Duration;
+
 use legation_tests::harness::hub::{Hub, HubOptions};
 use legation_tests::harness::peer::{PeerEra, friendly};
 use legation_tests::harness::process::until;
@@ -37,6 +39,12 @@ async fn what_a_command_signs_in_a_running_hub_uses() -> anyhow::Result<()> {
     assert_eq!(plan["forgotten"], json!(["human", "on-behalf"]), "{plan}");
     let ended = stand.answer(&hub, &["revoke"]).await?;
     assert_eq!(ended["forgotten"], plan["forgotten"], "{ended}");
+    // The hub's own tokens go as well, which nobody else holds.
+    until("the hub to sign out", Duration::from_secs(20), async || {
+        let who = call(&peer, "whoami").await.unwrap();
+        who["error"] == "TokenExpiredError"
+    })
+    .await?;
     let again = stand.answer(&hub, &["revoke", "--dry-run"]).await?;
     assert_eq!(again["forgotten"], json!([]), "{again}");
     Ok(())
@@ -103,7 +111,7 @@ async fn an_agent_is_made_shown_and_removed() -> anyhow::Result<()> {
         .await?;
     until(
         "the agent in the logs",
-        std::time::Duration::from_secs(30),
+        Duration::from_secs(30),
         async || {
             let ran = stand
                 .run(&hub, &["verify", "--account", "agent"])

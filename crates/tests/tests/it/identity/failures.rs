@@ -111,7 +111,7 @@ async fn what_is_wrong_here_has_its_class_and_hint() -> anyhow::Result<()> {
             Some("lost"),
             (1, "AgentIDNotAvailable", "identity provision"),
         ),
-        (Some("away"), (4, "ConnectionError", "authority")),
+        (Some("away"), (4, "ConnectionError", "online")),
         (Some("bare"), (2, "ConfigurationError", "secret")),
         (Some("broken"), (2, "ConfigurationError", "can be read")),
         (Some("other"), (2, "ConfigurationError", "name one of")),

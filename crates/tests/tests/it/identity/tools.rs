@@ -9,7 +9,7 @@ use legation_tests::harness::peer::{Peer, PeerEra, everything, friendly};
 use legation_tests::harness::process::until;
 use serde_json::{Value, json};
 
-use super::stand::{Kind, Stand, call, content};
+use super::stand::{Kind, Stand, call, code_in, content};
 
 const ERAS: [PeerEra; 2] = [PeerEra::Legacy, PeerEra::Modern];
 
@@ -120,6 +120,42 @@ async fn a_client_that_cannot_be_asked_comes_back() -> anyhow::Result<()> {
         let ended = call(&peer, "revoke").await?;
         assert_eq!(ended["called_off"], true, "{ended}");
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_call_that_is_called_off_takes_its_sign_in_along() -> anyhow::Result<()> {
+    let stand = Stand::start().await?;
+    let hub = stand.hub().await?;
+    // The client shows the link, and nobody enters the code.
+    let shown = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&shown);
+    let answerer = Arc::new(move |_: &str, params: &Value| {
+        let message = params["message"].as_str().unwrap_or_default();
+        kept.lock().unwrap().push(code_in(message));
+        json!({"action": "accept"})
+    });
+    let peer = hub
+        .bridge(PeerEra::Legacy, everything(), answerer.clone())
+        .await?;
+    let params = json!({"name": "identity-bootstrap", "arguments": {}});
+    let pending = peer.start("tools/call", params).await?;
+    until("the code", Duration::from_secs(20), async || {
+        !shown.lock().unwrap().is_empty()
+    })
+    .await?;
+    peer.cancel(&pending).await?;
+    // What comes later on the same connection is done later.
+    let nobody = call(&peer, "whoami").await?;
+    assert_eq!(nobody["error"], "TokenExpiredError", "{nobody}");
+    assert_eq!(call(&peer, "revoke").await?["called_off"], false);
+    // The next call begins a sign-in of its own, with another code.
+    let other = hub.http(PeerEra::Modern, json!({}), friendly()).await?;
+    let next = call(&other, "bootstrap").await?;
+    assert_eq!(next["status"], "pending", "{next}");
+    let first = json!(shown.lock().unwrap()[0]);
+    assert_ne!(next["user_code"], first, "{next}");
+    assert_eq!(call(&other, "revoke").await?["called_off"], true);
     Ok(())
 }
 
