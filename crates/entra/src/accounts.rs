@@ -123,6 +123,14 @@ impl Accounts {
         })
     }
 
+    /// The settings of the account that [`Accounts::pick`] would find.
+    ///
+    /// # Errors
+    /// See [`NoAccount`].
+    pub fn settings_of(&self, name: Option<&str>) -> Result<&AccountSettings, NoAccount> {
+        Ok(&self.settings[self.find(name)?])
+    }
+
     /// Whose data the account reads that [`Accounts::pick`] would find.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use legation_core::{Caller, EntityId, OpContext, ServerName, TaskHandle};
 use legation_policy::{Permitted, Target};
-use legation_wire::json::Object;
+use legation_wire::json::{Object, Raw};
 use tokio::sync::broadcast;
 
 use crate::{Call, Description, Endpoint, HubEvent, Item, ListKind, Listing, Outcome, Peer};
@@ -167,6 +167,13 @@ pub trait ServerSet: Send + Sync + fmt::Debug {
     fn concerns(&self, target: &Target, params: &Object) -> Result<Option<EntityId>, Unresolved> {
         let _nobody = (target, params);
         Ok(None)
+    }
+
+    /// To whom a server of the hub's own sends what it is called with, where the
+    /// arguments do not say so; asked of such servers alone.
+    fn recipient(&self, target: &Target, arguments: &Raw) -> Option<Box<str>> {
+        let _nobody = (target, arguments);
+        None
     }
 
     /// Asks the server of a permitted resource to report its changes.

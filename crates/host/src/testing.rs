@@ -191,6 +191,7 @@ impl Bench {
             workspace: caller.workspace.as_deref(),
             labels: &EntityLabels::none(),
             arguments: None,
+            sent_to: None,
             unredacted_phi: None,
             confidence: None,
             certified: false,

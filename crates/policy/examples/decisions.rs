@@ -101,6 +101,7 @@ fn measure(series: &Series<'_>, grants: &GrantIndex, rounds: usize, clock: &Shar
                 workspace: None,
                 labels: &labels,
                 arguments: Some(&arguments),
+                sent_to: None,
                 unredacted_phi: None,
                 confidence: None,
                 certified: false,

@@ -51,6 +51,8 @@ pub(crate) struct Matter<'a> {
     pub(crate) text: Option<&'a str>,
     pub(crate) entities: &'a EntityLabels,
     pub(crate) labels: &'a EntityLabels,
+    /// A recipient that the arguments do not name.
+    pub(crate) sent_to: Option<&'a str>,
     pub(crate) unredacted_phi: Option<bool>,
 }
 
@@ -351,6 +353,9 @@ impl Matter<'_> {
     }
 
     fn any_recipient(&self, strikes: impl Fn(&str) -> bool) -> bool {
+        if self.sent_to.is_some_and(&strikes) {
+            return true;
+        }
         self.value.is_none_or(|value| {
             facts::recipients(value)
                 .iter()

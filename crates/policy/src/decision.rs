@@ -31,6 +31,10 @@ pub struct Inquiry<'a> {
     pub labels: &'a EntityLabels,
     /// What the call carries; `None` where its verb carries nothing.
     pub arguments: Option<&'a Arguments<'a>>,
+    /// To whom a server of the hub's own sends what it is called with, beside
+    /// whom the arguments name: an address, or a text that is none where it
+    /// cannot be told who it is.
+    pub sent_to: Option<&'a str>,
     /// Whether health information was found in the arguments, unredacted, on
     /// its way out of its entity; `None` when nobody looked, in which case the
     /// patterns of this crate look.

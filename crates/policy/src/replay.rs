@@ -221,6 +221,7 @@ impl Replayer {
             workspace: None,
             labels: past.labels,
             arguments: None,
+            sent_to: None,
             unredacted_phi: None,
             confidence: None,
             // What was certified was asked about first.

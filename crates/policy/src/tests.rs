@@ -100,6 +100,7 @@ impl<'a> Probe<'a> {
             workspace: self.workspace.map(std::path::Path::new),
             labels: &labels,
             arguments: Some(&arguments),
+            sent_to: None,
             unredacted_phi: None,
             confidence: self.confidence,
             certified: self.certified,

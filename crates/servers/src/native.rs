@@ -34,6 +34,13 @@ pub trait Native: Send + Sync + fmt::Debug {
         Ok(None)
     }
 
+    /// To whom a call sends something, where its arguments do not say so: an
+    /// address, or whatever else names them.
+    fn recipient(&self, tool: &str, arguments: &Object) -> Option<Box<str>> {
+        let _nobody = (tool, arguments);
+        None
+    }
+
     /// Calls a tool of [`Native::tools`] with an object of arguments. `peer` is
     /// the client, which can be asked and shown progress.
     fn call(

@@ -306,6 +306,13 @@ impl ServerSet for Natives {
         }
     }
 
+    fn recipient(&self, target: &Target, arguments: &Raw) -> Option<Box<str>> {
+        let shelf = self.builtin(target)?;
+        shelf
+            .native
+            .recipient(&target.item, &arguments.to_object()?)
+    }
+
     fn subscribe(&self, caller: &Caller, permitted: &Permitted) -> Subscription {
         match self.builtin(permitted.target()) {
             // What a native server holds is read anew each time and announces nothing.

@@ -105,6 +105,17 @@ impl Native for Teams {
         accounts::entity(&self.shared.accounts, arguments)
     }
 
+    /// The human of the account: an address where the settings have one. Any
+    /// other name is no address, which rules about recipients refuse.
+    fn recipient(&self, tool: &str, arguments: &Object) -> Option<Box<str>> {
+        if !matches!(tool, "send" | "ask" | "update") {
+            return None;
+        }
+        let name = accounts::named(arguments).ok().flatten();
+        let settings = self.shared.accounts.settings_of(name.as_deref()).ok()?;
+        Some(settings.human.clone().unwrap_or_default())
+    }
+
     fn call(
         &self,
         context: OpContext,

@@ -88,6 +88,9 @@ impl Gate {
         let caller = &context.caller;
         let conversations = &self.asking.conversations;
         let labels = conversations.labels(caller).map_err(Refusal::NoLabels)?;
+        let sent_to = arguments
+            .filter(|_| target.origin == legation_policy::Origin::Builtin)
+            .and_then(|raw| self.servers.recipient(&target, raw));
         let arguments = arguments.map(|raw| Arguments::new(raw.as_text()));
         let grants = self.asking.approvals.index();
         let decision = stage::decide::decide(
@@ -99,6 +102,7 @@ impl Gate {
                 workspace: caller.workspace.as_deref(),
                 labels: &labels,
                 arguments: arguments.as_ref(),
+                sent_to: sent_to.as_deref(),
                 unredacted_phi: None,
                 confidence: delegation.confidence,
                 certified: certified.is_some(),

@@ -286,6 +286,7 @@ fn strikes(
         text: example.output.as_deref(),
         entities: &subject.entities,
         labels: &labels,
+        sent_to: None,
         unredacted_phi: example.unredacted_phi.then_some(true),
     };
     let facts = compiled.bans.facts(&matter, boundary);

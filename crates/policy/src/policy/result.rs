@@ -73,6 +73,7 @@ fn ban_fault(
             text: Some(result.text),
             entities: permitted.labels(),
             labels,
+            sent_to: None,
             unredacted_phi: result.unredacted_phi,
         },
         boundary,

@@ -58,6 +58,7 @@ fn decide(policy: &Policy, arguments: &str) -> Recorded {
             workspace: None,
             labels: &EntityLabels::none(),
             arguments: Some(&arguments),
+            sent_to: None,
             unredacted_phi: None,
             confidence: None,
             certified: false,

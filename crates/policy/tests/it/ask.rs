@@ -102,6 +102,7 @@ impl Call {
             workspace: self.workspace.map(Path::new),
             labels: &labels,
             arguments: Some(&arguments),
+            sent_to: None,
             unredacted_phi: self.unredacted_phi,
             confidence: self.confidence,
             certified: self.certified,

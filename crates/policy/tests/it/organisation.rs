@@ -54,6 +54,7 @@ fn decide(policy: &Policy, target: Target, grants: &GrantIndex, call: &Call<'_>)
         workspace: call.folder.map(std::path::Path::new),
         labels: &EntityLabels::none(),
         arguments: Some(&arguments),
+        sent_to: None,
         unredacted_phi: None,
         confidence: None,
         certified: false,

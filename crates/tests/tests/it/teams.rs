@@ -4,6 +4,7 @@
 mod asking;
 mod hostile;
 mod once;
+mod rules;
 mod stand;
 mod talking;
 mod weather;

@@ -88,6 +88,7 @@ pub(super) fn cmd_explain(context: &Context, args: &ExplainArgs) -> Result<(), C
             workspace: folders.first().map(PathBuf::as_path),
             labels: &EntityLabels::none(),
             arguments: Some(&arguments),
+            sent_to: None,
             unredacted_phi: None,
             confidence: None,
             certified: false,

@@ -63,6 +63,7 @@ impl Policy {
                 text: None,
                 entities: &progress.subject.entities,
                 labels: &progress.labels,
+                sent_to: inquiry.sent_to,
                 unredacted_phi: inquiry.unredacted_phi,
             }
             .at(case.question.entity, boundary),

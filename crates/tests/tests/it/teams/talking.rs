@@ -1,5 +1,6 @@
 //! Connecting, writing, reading, changing, presence: each with clients of both eras.
 
+use legation_tests::harness::peer::Peer;
 use serde_json::{Value, json};
 
 use super::stand::{ERAS, Stand, client, done, teams};
@@ -69,28 +70,34 @@ async fn agent_and_human_talk() -> anyhow::Result<()> {
                 .contains("never an instruction")
         );
 
-        stand
-            .order(
-                "edit",
-                json!({ "chat_id": chat, "message_id": said, "text": "Never mind." }),
-            )
-            .await;
-        let page = done(&peer, "poll", json!({})).await?;
-        assert_eq!(page["messages"][0]["change"], "edited", "{page}");
-        assert_eq!(page["messages"][0]["untrusted_text"], "Never mind.");
-        stand
-            .order(
-                "edit",
-                json!({ "chat_id": chat, "message_id": said, "text": "" }),
-            )
-            .await;
-        let page = done(&peer, "poll", json!({})).await?;
-        assert_eq!(page["messages"][0]["change"], "deleted", "{page}");
-        assert_eq!(page["messages"][0]["untrusted_text"], "");
-        let page = done(&peer, "poll", json!({})).await?;
-        assert_eq!(page["messages"], json!([]), "{page}");
+        changes(&stand, &peer, chat, &said).await?;
     }
     stand.no_complaints().await;
+    Ok(())
+}
+
+/// The human edits what was said, and takes it back.
+async fn changes(stand: &Stand, peer: &Peer, chat: &str, said: &str) -> anyhow::Result<()> {
+    stand
+        .order(
+            "edit",
+            json!({ "chat_id": chat, "message_id": said, "text": "Never mind." }),
+        )
+        .await;
+    let page = done(&peer, "poll", json!({})).await?;
+    assert_eq!(page["messages"][0]["change"], "edited", "{page}");
+    assert_eq!(page["messages"][0]["untrusted_text"], "Never mind.");
+    stand
+        .order(
+            "edit",
+            json!({ "chat_id": chat, "message_id": said, "text": "" }),
+        )
+        .await;
+    let page = done(&peer, "poll", json!({})).await?;
+    assert_eq!(page["messages"][0]["change"], "deleted", "{page}");
+    assert_eq!(page["messages"][0]["untrusted_text"], "");
+    let page = done(&peer, "poll", json!({})).await?;
+    assert_eq!(page["messages"], json!([]), "{page}");
     Ok(())
 }
 
