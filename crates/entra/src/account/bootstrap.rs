@@ -46,7 +46,8 @@ pub struct WhoAmI {
     pub user_id: Option<String>,
     /// That user's name.
     pub user_name: Option<String>,
-    /// The person who answers for the agent.
+    /// The person who answers for the agent: on behalf of whom it acts, or
+    /// whom the settings name.
     pub sponsor: Option<String>,
     /// What the token allows.
     pub scopes: Vec<String>,
@@ -193,7 +194,7 @@ impl Account {
             acting: found.acting,
             user_id: claims.oid.clone(),
             user_name: claims.name.clone().or_else(|| claims.upn.clone()),
-            sponsor: text(&settings.human),
+            sponsor: text(&self.identity().sponsor.or_else(|| settings.human.clone())),
             scopes: token.scopes(),
             expires: token.expires(),
         }

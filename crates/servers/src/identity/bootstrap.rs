@@ -257,7 +257,7 @@ impl Ready {
             entity: account.entity().to_string(),
             agent_id: found.agent_id,
             attribution: found.acting.as_str(),
-            sponsor: account.settings().human.as_deref().map(str::to_owned),
+            sponsor: account.identity().sponsor.map(Into::into),
             scopes: found.scopes,
             asked_for: AGENT_SCOPES,
             expires_in_s: found.expires_in.as_secs(),

@@ -3,5 +3,6 @@
 mod commands;
 mod entities;
 mod failures;
+mod secrets;
 mod stand;
 mod tools;
