@@ -3,6 +3,8 @@
 
 mod client;
 mod home;
+mod people;
+mod tenant;
 mod tour;
 
 use std::sync::Arc;
@@ -12,6 +14,8 @@ use legation_config::Settings;
 
 use crate::serve::{Hub, HubOptions, Signals, runtime};
 use home::DemoHome;
+use people::People;
+use tenant::DemoTenant;
 
 pub(crate) fn demo(context: &Context, args: &DemoArgs) -> Result<(), CliError> {
     let out = context.output;
@@ -21,35 +25,22 @@ pub(crate) fn demo(context: &Context, args: &DemoArgs) -> Result<(), CliError> {
         .listen
         .clone()
         .unwrap_or_else(|| "127.0.0.1:0".to_owned());
-    let flags = [("listen", listen)];
-    let settings = Settings::load(&demo.home, &context.environment, &flags)
-        .map_err(|error| CliError::usage(&error).with_hint(error.hint()))?;
-    let options = HubOptions {
-        home: demo.home.clone(),
-        environment: context.environment.clone(),
-        clock: context.clock.clone(),
-        settings,
-        flags: flags
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), value.clone()))
-            .collect(),
-        no_auth: false,
-        allow_all: false,
-        additional: Vec::new(),
-        detached: false,
-    };
+    // Nothing of the demo goes into the system's keystore.
+    let flags = [("listen", listen), ("secrets.keep_in", "file".to_owned())];
     let home = demo.home.clone();
     let clock = Arc::clone(&context.clock);
     let stay = !args.once;
     let folder = demo.folder.clone();
     let end = runtime()?.block_on(async move {
         let mut signals = Signals::register()?;
-        let hub = Hub::start(options).await?;
+        let tenant = DemoTenant::start(demo.root(), Arc::clone(&clock)).await?;
+        let hub = Hub::start(options(context, &demo, &tenant, &flags)?).await?;
+        let people = People::new(tenant.owner(), tenant.colleague())?;
         let address = hub.address();
         let (done, toured) = tokio::sync::oneshot::channel();
         // The tour talks to the hub as any client does, from outside its runtime.
         let tour = std::thread::spawn(move || {
-            let end = tour::run(out, &home, &folder, clock.as_ref());
+            let end = tour::run(out, &home, &folder, clock.as_ref(), &people);
             // Nobody waits any more when the demo was interrupted.
             drop(done.send(end));
         });
@@ -66,14 +57,44 @@ pub(crate) fn demo(context: &Context, args: &DemoArgs) -> Result<(), CliError> {
         }
         out.say("stopping the hub and its servers …");
         hub.stop().await;
-        drop(tour.join());
+        // The tour may still speak with the tenant.
+        drop(tokio::task::spawn_blocking(move || tour.join()).await);
+        tenant.stop().await;
         drop(demo);
         end
     });
-    if end.is_ok() {
-        out.say("done; nothing is left behind");
+    let story = end?;
+    out.say("done; nothing is left behind");
+    if out.is_json() {
+        out.result(&story, |_| String::new())?;
     }
-    end
+    Ok(())
+}
+
+/// What the demo's hub is started with.
+fn options(
+    context: &Context,
+    demo: &DemoHome,
+    tenant: &DemoTenant,
+    flags: &[(&str, String)],
+) -> Result<HubOptions, CliError> {
+    let environment = tenant.environment(&context.environment);
+    let settings = Settings::load(&demo.home, &environment, flags)
+        .map_err(|error| CliError::usage(&error).with_hint(error.hint()))?;
+    Ok(HubOptions {
+        home: demo.home.clone(),
+        environment,
+        clock: context.clock.clone(),
+        settings,
+        flags: flags
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), value.clone()))
+            .collect(),
+        no_auth: false,
+        allow_all: false,
+        additional: Vec::new(),
+        detached: false,
+    })
 }
 
 fn interrupted() -> CliError {

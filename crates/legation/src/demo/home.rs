@@ -72,6 +72,11 @@ impl DemoHome {
         Ok(demo)
     }
 
+    /// The folder of everything.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
     fn servers(&self, context: &Context) -> Map<String, Value> {
         let mut servers = Map::new();
         let program = std::env::current_exe()

@@ -4,13 +4,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use legation_api::AdminClient;
-use legation_api::audit::Verify;
+use legation_api::audit::{Verify, VerifyAnswer};
 use legation_api::mcp::{List, Server};
 use legation_cli::{CliError, Exit, Output};
 use legation_core::{Clock, Home};
 use serde_json::{Value, json};
 
 use super::client::DemoClient;
+use super::people::{self, People};
 
 /// How long the slowest server may take: it may be downloaded first.
 const CONNECT_LIMIT: Duration = Duration::from_secs(150);
@@ -21,19 +22,20 @@ pub(crate) fn run(
     home: &Home,
     folder: &Path,
     clock: &dyn Clock,
-) -> Result<(), CliError> {
+    people: &People,
+) -> Result<Value, CliError> {
     let mut admin = AdminClient::connect(home, crate::VERSION)?
         .ok_or_else(|| CliError::new(Exit::NotReachable, "the demo's hub does not answer"))?;
     out.say("\n1. Servers: one hub, real MCP servers behind it");
     let servers = wait_for_servers(out, &mut admin, clock)?;
     for server in &servers {
         out.say(&format!(
-            "   {:<11} {:<10} {:>2} tools, {} resources, {} prompts{}",
+            "   {:<11} {:<10} {:>8}, {}, {}{}",
             server.name,
             server.status,
-            server.tools,
-            server.resources + server.templates,
-            server.prompts,
+            count(server.tools, "tool"),
+            count(server.resources + server.templates, "resource"),
+            count(server.prompts, "prompt"),
             server
                 .revision
                 .as_ref()
@@ -53,7 +55,22 @@ pub(crate) fn run(
     stateless_era(out, &mut modern, &about, &servers)?;
     out.say("\n5. A call that the owner's rules forbid");
     refused(out, &mut legacy)?;
-    ledger(out, &mut admin)
+    let ready = people::sign_in(out, &mut modern, people, clock)?;
+    let chat = people::talk(out, &mut modern, people)?;
+    let report = ledger(out, &mut admin)?;
+    let records = people::recorded(out, &mut modern, &ready)?;
+    Ok(json!({
+        "servers": servers.iter().map(|server| &server.name).collect::<Vec<_>>(),
+        "identity": ready,
+        "chat": chat,
+        "ledger": {"intact": report.intact, "records": report.records, "of_the_agent": records},
+    }))
+}
+
+/// `1 tool`, `2 tools`.
+fn count(number: usize, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
 }
 
 fn is_connected(servers: &[Server], name: &str) -> bool {
@@ -133,8 +150,8 @@ fn stateless_era(
     Ok(())
 }
 
-fn ledger(out: Output, admin: &mut AdminClient) -> Result<(), CliError> {
-    out.say("\n6. The ledger: an intent before every call, an outcome after it, each chained to the last");
+fn ledger(out: Output, admin: &mut AdminClient) -> Result<VerifyAnswer, CliError> {
+    out.say("\n8. The ledger: an intent before every call, an outcome after it, each chained to the last");
     let report = admin.call(&Verify::default())?;
     out.say(&format!(
         "   {}: {} records, {} intents, {} outcomes, {} refused; head {}…",
@@ -152,7 +169,7 @@ fn ledger(out: Output, admin: &mut AdminClient) -> Result<(), CliError> {
             .collect::<String>(),
     ));
     if report.intact && report.refused == 1 {
-        return Ok(());
+        return Ok(report);
     }
     Err(CliError::new(
         Exit::Failed,
@@ -262,7 +279,7 @@ fn refused(out: Output, client: &mut DemoClient) -> Result<(), CliError> {
     Ok(())
 }
 
-fn hub_error(error: &Value) -> CliError {
+pub(super) fn hub_error(error: &Value) -> CliError {
     CliError::new(
         Exit::Failed,
         error["message"]

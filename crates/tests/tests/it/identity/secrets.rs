@@ -197,10 +197,7 @@ async fn no_secret_lies_in_clear() -> anyhow::Result<()> {
     legation_tests::harness::process::none_left(&hub.mark, std::time::Duration::from_secs(10))
         .await?;
     let log = std::fs::read_to_string(hub.home().join("logs/hub.log"))?;
-    assert!(
-        log.contains("TRACE") || log.contains("trace"),
-        "everything was logged"
-    );
+    assert!(log.contains("the hub runs"), "{log}");
     search(&folder, &needles, &mut found)?;
     assert_eq!(found, Vec::<String>::new());
     let mut left = Vec::new();
