@@ -46,7 +46,7 @@ async fn signs_in_and_out(stand: &Stand, peer: &Peer, case: &str) -> anyhow::Res
     assert_eq!(ready["status"], "ready", "{case}: {ready}");
     assert_eq!(ready["attribution"], "application_for_human", "{case}");
     assert_eq!(ready["agent_id"], json!(null), "{case}");
-    let sponsor = json!(stand.env["AGENT_USER_ID"]);
+    let sponsor = json!(stand.env["HUMAN_ID"]);
     assert_eq!(ready["sponsor"], sponsor, "{case}");
     let left = ready["expires_in_s"].as_u64().unwrap();
     assert!(left > 60, "{case}: {ready}");
