@@ -6,6 +6,8 @@
 
 mod arguments;
 mod ask;
+mod asked;
+mod incoming;
 mod kept;
 mod poll;
 mod presence;
@@ -31,6 +33,7 @@ use kept::Kept;
 use presence::{Shown, Waiting};
 use talk::Talks;
 
+pub use incoming::{channel, incoming};
 pub use presence::Activity;
 pub(crate) use tools::TOOLS;
 

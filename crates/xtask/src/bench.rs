@@ -10,6 +10,7 @@ mod decisions;
 mod footprint;
 pub(crate) mod hub;
 mod identity;
+mod messages;
 pub(crate) mod programs;
 mod redaction;
 pub(crate) mod table;
@@ -42,7 +43,7 @@ pub(crate) struct Args {
     #[arg(long)]
     strict: bool,
     /// Only the sections whose name contains this: calls, decisions, footprint,
-    /// starts, listing, peers, redaction, identity.
+    /// starts, listing, peers, redaction, identity, messages.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
     /// Use the programs of this folder instead of building them.
@@ -91,6 +92,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         decisions::measure(args.quick, &mut table).context("decisions")?;
         return shown(args, &table);
     }
+    if only("messages") {
+        messages::measure(args.quick, &mut table).context("messages")?;
+        return shown(args, &table);
+    }
     if only("identity") {
         identity::measure(args.quick, &mut table).context("identity")?;
         return shown(args, &table);
@@ -123,6 +128,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     if wanted("identity") {
         identity::measure(args.quick, &mut table).context("identity")?;
+    }
+    if wanted("messages") {
+        messages::measure(args.quick, &mut table).context("messages")?;
     }
     shown(args, &table)
 }
