@@ -1,6 +1,6 @@
 """Writes notes with the places of their identifiers, one JSON object a line.
 
-    python3 generate.py dev|hold-out|ninth|tenth|eleventh SEED COUNT > notes.jsonl
+    python3 generate.py dev|hold-out|ninth|tenth|eleventh|twelfth SEED COUNT > notes.jsonl
 """
 
 import json
@@ -16,6 +16,7 @@ import templates_eleventh
 import templates_hold_out
 import templates_ninth
 import templates_tenth
+import templates_twelfth
 import values
 
 # A value, and how it is written: `{name}`, `{name|lower}`, `{name|upper}`, `{name|break}` over two lines.
@@ -59,6 +60,7 @@ def main():
         "hold-out": (templates_hold_out, values.HOLD_OUT_LOCALES),
         "ninth": (templates_ninth, values.NINTH_LOCALES),
         "tenth": (templates_tenth, values.TENTH_LOCALES),
+        "twelfth": (templates_twelfth, values.TWELFTH_LOCALES),
         "eleventh": (templates_eleventh, values.ELEVENTH_LOCALES),
     }[which]
     rng = random.Random(seed)

@@ -29,6 +29,7 @@ DEV_LOCALES = [
 NINTH_LOCALES = ["ja_JP@half0/jm", "zh_CN@half0/cr", "mr_IN@half0/zw", "es_CA+de_LU@half0/md", "si_LK@half0/om", "ar_DZ@half0/sn", "es_CA+de_LI@half0/pg", "zh_TW@half0/me"]
 TENTH_LOCALES = ["ja_JP@half1/tt", "zh_CN@half1/gt", "mr_IN@half1/ug", "es_CA+de_LU@half1/xk", "si_LK@half1/qa", "ar_DZ@half1/cm", "es_CA+de_LI@half1/bt", "zh_TW@half1/kg"]
 ELEVENTH_LOCALES = ["ar_SA@latin/py", "fa_IR@latin/rw", "th_TH@latin/na", "ar_DZ@latin/bn", "ar_PS@latin/do", "th_TH@latin/mw", "fa_IR@latin/fo", "ar_SA@latin/bz"]
+TWELFTH_LOCALES = ["ar_SA@other/sv", "fa_IR@other/mu", "th_TH@other/la", "ko_KR@other/gl", "ar_PS@other/tj", "th_TH@other/lr", "ar_DZ@other/jo", "ko_KR@other/hn"]
 HOLD_OUT_LOCALES = ["or_IN@latin/tn", "bn_BD@latin/kh", "ta_IN@latin/bo", "ne_NP@latin/gy", "ko_KR@latin/mn", "hi_IN@latin/fj", "he_IL@latin/lv", "gu_IN@latin/mz"]
 
 DIGITS = "zero one two three four five six seven eight nine".split()
@@ -159,6 +160,18 @@ def latin(name):
     return "".join(LATIN.get(letter, letter if letter in " -" else "") for letter in name.lower()).title()
 
 
+def otherwise(name):
+    """A second way of writing a name in Latin letters."""
+    if name == "\uc774":
+        return "Rhee"
+    if name[0] >= "\uac00":
+        hard = {"g": "k", "b": "p", "d": "t", "j": "ch", "r": "l"}
+        text = "-".join(korean(letter).title() for letter in name)
+        return (hard.get(text[0].lower(), text[0].lower()) + text[1:]).title().replace("eo", "uh").replace("u", "oo", 1)
+    text = latin(name).lower()
+    return text.translate(str.maketrans("aiod", "euat")).title()
+
+
 class Names:
     """Names of one locale, without those that are known elsewhere; of `xx_XX@latin` in Latin letters."""
 
@@ -176,6 +189,9 @@ class Names:
             # In Latin letters nobody has seen them, even where another set has them in their own.
             self.known = set()
             self.draws = lambda: fakes[0].first_romanized_name().title(), lambda: fakes[0].last_romanized_name().title()
+        elif script == "other":
+            # Another way of writing them, so that no name is as another set has it.
+            self.draws = lambda: otherwise(fakes[0].first_name()), lambda: otherwise(fakes[1].last_name())
         elif script == "latin" or self.half is not None and locale in ("mr_IN", "si_LK"):
             self.draws = lambda: latin(fakes[0].first_name()), lambda: latin(fakes[1].last_name())
 
