@@ -9,6 +9,7 @@ mod beside;
 mod bridges;
 mod contact;
 mod dates;
+mod gaps;
 mod houses;
 pub(crate) mod labels;
 mod led;
@@ -27,6 +28,7 @@ mod sweep;
 mod unknown;
 mod ways;
 
+use self::gaps::Gaps;
 use crate::class::{Certainty, Class};
 use crate::fold::Folded;
 use crate::lex::{Lexeme, lex};
@@ -64,7 +66,7 @@ pub(crate) struct Found {
 pub(crate) fn find(folded: &Folded<'_>, known: &[Hit], manner: Manner<'_>) -> Found {
     let text: &str = &folded.text;
     let mut lexemes = lex(text);
-    for lexeme in &mut lexemes {
+    for lexeme in lexemes.iter_mut().filter(|_| folded.changed()) {
         // What was not written plainly, `Máxima`, is no word of the language.
         if !folded.plain(lexeme.start, lexeme.end) {
             lexeme.foreign = true;
@@ -78,6 +80,7 @@ pub(crate) fn find(folded: &Folded<'_>, known: &[Hit], manner: Manner<'_>) -> Fo
     let count = lexemes.len();
     let mut finder = Finder {
         text,
+        gaps: Gaps::read(text, &lexemes),
         lexemes,
         marks: vec![None; count],
         joined: vec![false; count],
@@ -118,6 +121,7 @@ struct Mark {
 #[derive(Debug)]
 struct Finder<'a> {
     text: &'a str,
+    gaps: Gaps<'a>,
     lexemes: Vec<Lexeme>,
     marks: Vec<Option<Mark>>,
     /// Whether a word and the next one are of one identifier.
@@ -148,32 +152,32 @@ impl<'a> Finder<'a> {
 
     /// A word as it is written; none behind the last.
     fn word(&self, at: usize) -> &'a str {
-        self.lexemes
-            .get(at)
-            .map_or("", |lexeme| &self.text[lexeme.start..lexeme.end])
+        self.gaps.word(at)
     }
 
     /// The text between a word and the next one, or the rest behind the last.
     fn gap(&self, at: usize) -> &'a str {
-        let Some(lexeme) = self.lexemes.get(at) else {
-            return "";
-        };
-        let end = self
-            .lexemes
-            .get(at + 1)
-            .map_or(self.text.len(), |next| next.start);
-        &self.text[lexeme.end..end]
+        self.gaps.behind(at)
     }
 
     /// The text before a word.
     fn before(&self, at: usize) -> &'a str {
-        let Some(lexeme) = self.lexemes.get(at) else {
-            return "";
-        };
-        let start = at
-            .checked_sub(1)
-            .map_or(0, |previous| self.lexemes[previous].end);
-        &self.text[start..lexeme.start]
+        self.gaps.before(at)
+    }
+
+    /// Whether a word opens a sentence, a line or a list's item.
+    fn opens(&self, at: usize) -> bool {
+        self.gaps.opens(at)
+    }
+
+    /// Whether a clause or line ends behind a word.
+    fn closes(&self, at: usize) -> bool {
+        self.gaps.closes(at)
+    }
+
+    /// Whether what stands behind a word ends a name: no further word of the same line goes on.
+    fn name_ends(&self, at: usize) -> bool {
+        self.gaps.ends(at)
     }
 
     fn is(&self, at: usize, flags: Flag) -> bool {

@@ -25,8 +25,7 @@ pub(crate) struct Folded<'a> {
 
 /// Folds a text.
 pub(crate) fn fold(source: &str) -> Folded<'_> {
-    let plain = source.is_ascii() && memchr_any(source.as_bytes());
-    if plain {
+    if source.bytes().all(is_plain) {
         return Folded {
             source,
             text: Cow::Borrowed(source),
@@ -39,7 +38,22 @@ pub(crate) fn fold(source: &str) -> Folded<'_> {
     };
     let mut at = 0;
     let mut escaped = false;
-    while let Some(character) = source[at..].chars().next() {
+    let bytes = source.as_bytes();
+    while at < bytes.len() {
+        let plain = bytes[at..]
+            .iter()
+            .take_while(|byte| is_plain(**byte))
+            .count();
+        if plain > 0 {
+            folder.text.push_str(&source[at..at + plain]);
+            folder.origin.extend(at..at + plain);
+            at += plain;
+            escaped = false;
+            continue;
+        }
+        let Some(character) = source[at..].chars().next() else {
+            break;
+        };
         let here = at;
         if matches!(character, '&' | '%' | '\\')
             && let Some((meant, length)) = escape::read(source, at, escaped)
@@ -61,9 +75,9 @@ pub(crate) fn fold(source: &str) -> Folded<'_> {
     }
 }
 
-/// Whether nothing in an ASCII text could begin an escape.
-fn memchr_any(bytes: &[u8]) -> bool {
-    !bytes.iter().any(|byte| matches!(byte, b'&' | b'%' | b'\\'))
+/// Whether a byte is a character that means itself.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii() & !matches!(byte, b'&' | b'%' | b'\\')
 }
 
 /// Characters that are not seen: they join, split, hide or turn text around.
@@ -83,8 +97,20 @@ struct Folder {
 // === impl Folded ===
 
 impl Folded<'_> {
+    /// Whether anything is written otherwise than in the source.
+    pub(crate) fn changed(&self) -> bool {
+        self.origin.is_some()
+    }
+
     /// Whether a range is written in the source as it is here.
     pub(crate) fn plain(&self, start: usize, end: usize) -> bool {
+        // Where each byte comes from the next one of the source, only the bytes are to be compared.
+        if let Some(origin) = &self.origin
+            && let (Some(&first), Some(&behind)) = (origin.get(start), origin.get(end))
+            && behind.wrapping_sub(first) == end - start
+        {
+            return self.source.as_bytes()[first..behind] == self.text.as_bytes()[start..end];
+        }
         let (first, behind) = self.source(start, end);
         self.source[first..behind] == self.text[start..end]
     }

@@ -268,15 +268,6 @@ impl Finder<'_> {
         }
     }
 
-    /// Whether a clause or line ends behind a word.
-    pub(super) fn closes(&self, at: usize) -> bool {
-        let gap = self.gap(at);
-        at + 1 >= self.len()
-            || gap.starts_with([',', '\n', '.', ';', ')', '|', '\t'])
-            || gap.starts_with("  ")
-            || matches!(gap, " |" | " | " | " / " | " (" | " - ")
-    }
-
     /// `/ SP`, `(BE)`, `, NT`: the letters of a region behind a place.
     fn region(&mut self, at: usize) {
         let next = at + 1;

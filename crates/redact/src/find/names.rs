@@ -371,14 +371,4 @@ impl Finder<'_> {
         }
         !heading || verb
     }
-
-    /// Whether a word opens a sentence, a line or a list's item.
-    pub(super) fn opens(&self, at: usize) -> bool {
-        let before = self.before(at);
-        at == 0
-            || before.contains(['\n', ':', ';', '!', '?', '*', '/', '|', '"', '(', '['])
-            || before.contains(". ") && self.lexemes[at - 1].len() > 2
-            || before.contains("- ")
-            || before.ends_with(".  ")
-    }
 }

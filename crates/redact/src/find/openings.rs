@@ -84,15 +84,6 @@ impl Finder<'_> {
                 || self.lexemes.get(at + 1).is_none_or(|next| !next.capital()))
     }
 
-    /// Whether what stands behind a word ends a name: no further word of the same line goes on.
-    pub(super) fn name_ends(&self, at: usize) -> bool {
-        let gap = self.gap(at);
-        at + 1 == self.len()
-            || gap.starts_with([',', '.', ';', ')', '\n', '|', '/', '(', '\t'])
-            || gap.starts_with("  ")
-            || matches!(gap, " |" | " | " | " / " | " (" | " - ")
-    }
-
     /// `Miller, Sandy.` at the start of a line or behind a label.
     fn last_and_first(&self, at: usize) -> bool {
         let first = at + 1;
