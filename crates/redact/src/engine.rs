@@ -240,7 +240,10 @@ fn without_overlaps(text: &str, mut findings: Vec<Finding>) -> Vec<Finding> {
 fn spare_tokens(text: &str, findings: Vec<Finding>, vault: &mut dyn Vault) -> Vec<Finding> {
     let mut tokens = Vec::new();
     let mut at = 0;
-    while let Some(next) = text[at..].find(crate::restore::STARTS) {
+    while let Some(next) = text.as_bytes()[at..]
+        .iter()
+        .position(|&byte| crate::restore::may_start(byte))
+    {
         at += next;
         match token_at(&text[at..]) {
             Some((token, length)) => {

@@ -25,7 +25,8 @@ pub(crate) struct Folded<'a> {
 
 /// Folds a text.
 pub(crate) fn fold(source: &str) -> Folded<'_> {
-    if source.bytes().all(is_plain) {
+    let plain = |bytes: &[u8]| bytes.iter().fold(true, |all, byte| all & is_plain(*byte));
+    if source.as_bytes().chunks(64).all(plain) {
         return Folded {
             source,
             text: Cow::Borrowed(source),

@@ -43,6 +43,30 @@ pub(crate) struct Lexeme {
     pub(crate) word: Word,
 }
 
+const OTHER: u8 = 0;
+const DIGIT: u8 = 1;
+const LOWER: u8 = 2;
+const UPPER: u8 = 3;
+/// The first byte of a character that is not ASCII.
+const WIDE: u8 = 4;
+
+/// What each byte is.
+const KINDS: [u8; 256] = {
+    let mut kinds = [OTHER; 256];
+    let mut at = 0;
+    while at < 256 {
+        kinds[at] = match at {
+            0x30..=0x39 => DIGIT,
+            0x41..=0x5a => UPPER,
+            0x61..=0x7a => LOWER,
+            0x80.. => WIDE,
+            _ => OTHER,
+        };
+        at += 1;
+    }
+    kinds
+};
+
 /// Splits a folded text.
 pub(crate) fn lex(text: &str) -> Vec<Lexeme> {
     let bytes = text.as_bytes();
@@ -54,27 +78,20 @@ pub(crate) fn lex(text: &str) -> Vec<Lexeme> {
             continue;
         }
         let start = at;
-        let (mut letters, mut digits, mut upper, mut lower, mut ascii) = (0, 0, 0, 0, true);
+        let (mut digits, mut upper, mut lower, mut wide) = (0, 0, 0, 0);
         let first_upper = bytes[at].is_ascii_uppercase() || wide_upper(text, at);
-        while at < bytes.len() && is_part(text, at) {
-            let byte = bytes[at];
-            match byte {
-                b'0'..=b'9' => digits += 1,
-                b'a'..=b'z' => {
-                    letters += 1;
-                    lower += 1;
-                }
-                b'A'..=b'Z' => {
-                    letters += 1;
-                    upper += 1;
-                }
-                _ => {
-                    letters += 1;
-                    ascii = false;
-                }
+        while let Some(&byte) = bytes.get(at) {
+            let kind = KINDS[usize::from(byte)];
+            if kind == OTHER || kind == WIDE && !is_part(text, at) {
+                break;
             }
+            digits += usize::from(kind == DIGIT);
+            lower += usize::from(kind == LOWER);
+            upper += usize::from(kind == UPPER);
+            wide += usize::from(kind == WIDE);
             at += width(byte);
         }
+        let (letters, ascii) = (lower + upper + wide, wide == 0);
         at = at.min(bytes.len());
         let kind = match (letters, digits) {
             (0, _) => Kind::Number,
@@ -121,8 +138,9 @@ fn spelled(word: Word, case: Case) -> Word {
 /// Whether a letter or digit begins at a byte that begins a character.
 fn is_part(text: &str, at: usize) -> bool {
     let byte = text.as_bytes()[at];
-    if byte < 0x80 {
-        return byte.is_ascii_alphanumeric();
+    let kind = KINDS[usize::from(byte)];
+    if kind != WIDE {
+        return kind != OTHER;
     }
     byte >= 0xc0
         && text

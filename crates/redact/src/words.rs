@@ -104,19 +104,16 @@ static TABLE: LazyLock<Table> = LazyLock::new(Table::build);
 /// Longer words are in no list.
 const LONGEST: usize = 32;
 
+/// A word in small letters, with zeros behind it.
+#[derive(Debug, Clone, Copy)]
+struct Key {
+    letters: [u8; LONGEST],
+    length: usize,
+}
+
 /// What the lists say about a word in any case.
 pub(crate) fn look_up(word: &str) -> Word {
-    let mut lower = [0_u8; LONGEST];
-    let Some(lower) = lower.get_mut(..word.len()) else {
-        return Word::default();
-    };
-    for (to, from) in lower.iter_mut().zip(word.bytes()) {
-        if from >= 0x80 {
-            return Word::default();
-        }
-        *to = from.to_ascii_lowercase();
-    }
-    TABLE.get(lower)
+    Key::of(word.as_bytes()).map_or_else(Word::default, |key| TABLE.get(&key))
 }
 
 /// Whether it is a word of the language.
@@ -211,7 +208,10 @@ impl Table {
     }
 
     fn add(&mut self, at: usize, word: &str, flags: Flag) {
-        let slot = self.place(word.as_bytes());
+        let Some(key) = Key::of(word.as_bytes()) else {
+            return;
+        };
+        let slot = self.place(&key);
         let slot = &mut self.slots[slot];
         if slot.at == FREE.at {
             slot.at = u32::try_from(at).unwrap_or(FREE.at);
@@ -219,19 +219,16 @@ impl Table {
         slot.flags |= flags;
     }
 
-    fn get(&self, lower: &[u8]) -> Word {
-        Word(self.slots[self.place(lower)].flags)
+    fn get(&self, key: &Key) -> Word {
+        Word(self.slots[self.place(key)].flags)
     }
 
     /// The slot that holds a word, or the free one where it belongs.
-    fn place(&self, lower: &[u8]) -> usize {
-        let hash = lower.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        let mut at = usize::try_from(hash >> 46).unwrap_or(0) & (SLOTS - 1);
+    fn place(&self, key: &Key) -> usize {
+        let mut at = usize::try_from(key.hash() >> 46).unwrap_or(0) & (SLOTS - 1);
         loop {
             let slot = self.slots[at];
-            if slot.at == FREE.at || slot.holds(lower) {
+            if slot.at == FREE.at || slot.holds(key) {
                 return at;
             }
             at = (at + 1) & (SLOTS - 1);
@@ -239,13 +236,59 @@ impl Table {
     }
 }
 
+// === impl Key ===
+
+impl Key {
+    /// The key of a word; `None` of one that no list has.
+    fn of(word: &[u8]) -> Option<Self> {
+        let mut letters = [0_u8; LONGEST];
+        letters.get_mut(..word.len())?.copy_from_slice(word);
+        if !letters.is_ascii() {
+            return None;
+        }
+        letters.make_ascii_lowercase();
+        Some(Self {
+            letters,
+            length: word.len(),
+        })
+    }
+
+    /// Eight letters of it.
+    fn eight(&self, at: usize) -> u64 {
+        let mut eight = [0; 8];
+        eight.copy_from_slice(&self.letters[at..at + 8]);
+        u64::from_le_bytes(eight)
+    }
+
+    fn hash(&self) -> u64 {
+        const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mut hash = self.eight(0).wrapping_mul(MIX);
+        let mut at = 8;
+        while at < self.length {
+            hash = (hash.rotate_left(29) ^ self.eight(at)).wrapping_mul(MIX);
+            at += 8;
+        }
+        (hash ^ hash >> 32).wrapping_mul(MIX)
+    }
+}
+
 // === impl Slot ===
 
 impl Slot {
-    fn holds(self, word: &[u8]) -> bool {
+    fn holds(self, key: &Key) -> bool {
         let (number, place) = (self.at >> PLACE, self.at & ((1 << PLACE) - 1));
-        let rest = list(number as usize).as_bytes().get(place as usize..);
-        rest.and_then(|rest| rest.strip_prefix(word))
+        let list = list(number as usize).as_bytes();
+        let rest = list.get(place as usize..).unwrap_or_default();
+        // Short words, nearly all there are, are compared at once.
+        if key.length <= 8
+            && let Some(eight) = rest.first_chunk::<8>()
+        {
+            let spare = 64 - 8 * u32::try_from(key.length.max(1)).unwrap_or(8);
+            let found = u64::from_le_bytes(*eight) << spare >> spare;
+            return found == key.eight(0)
+                && rest.get(key.length).is_none_or(u8::is_ascii_whitespace);
+        }
+        rest.strip_prefix(&key.letters[..key.length])
             .is_some_and(|behind| behind.first().is_none_or(u8::is_ascii_whitespace))
     }
 }

@@ -39,6 +39,10 @@ impl Finder<'_> {
         let mut at = 0;
         while at < self.len() {
             let first = at;
+            if !self.gap(at).starts_with('-') {
+                at += 1;
+                continue;
+            }
             while at + 1 < self.len()
                 && at - first < WIDEST
                 && matches!(self.gap(at), "-" | "--")
@@ -89,6 +93,9 @@ impl Finder<'_> {
     /// Whether a gap may lie inside an address.
     pub(super) fn inner(&self, at: usize) -> bool {
         let gap = self.gap(at);
+        if matches!(gap, " " | ", " | "-") {
+            return true;
+        }
         let lines = gap.matches('\n').count();
         let plain = gap.len() <= 4 && !gap.contains([':', ';', '|', '"', '=', '?', '!', '*', '_']);
         let sentence = gap.starts_with('.')

@@ -19,20 +19,30 @@ const IMAGES: &[&str] = &[
 impl Finder<'_> {
     pub(super) fn contacts(&mut self) {
         let bytes = self.text.as_bytes();
-        for at in 0..bytes.len() {
-            match bytes[at] {
-                // A run of colons is read once, from its first.
-                b':' if at > 0 && bytes[at - 1] == b':' => {}
-                b'@' => self.email(at),
-                b':' if bytes[at..].starts_with(b"://") || bytes[at..].starts_with(b"::") => {
-                    self.colon(at);
+        // What begins an address stands between words, never in one.
+        for at in 0..=self.len() {
+            let gap = self.before(at);
+            if gap == " " || !gap.bytes().any(|byte| matches!(byte, b'@' | b':')) {
+                continue;
+            }
+            let start = gap.as_ptr() as usize - self.text.as_ptr() as usize;
+            for at in start..start + gap.len() {
+                match bytes[at] {
+                    // A run of colons is read once, from its first.
+                    b':' if at > 0 && bytes[at - 1] == b':' => {}
+                    b'@' => self.email(at),
+                    b':' if bytes[at..].starts_with(b"://") || bytes[at..].starts_with(b"::") => {
+                        self.colon(at);
+                    }
+                    _ => {}
                 }
-                _ => {}
             }
         }
         let mut at = 0;
         while at < self.len() {
-            at = self.host(at).unwrap_or(at) + 1;
+            let joined = matches!(self.gap(at), "." | ":" | "-");
+            let last = if joined { self.host(at) } else { None };
+            at = last.unwrap_or(at) + 1;
         }
     }
 

@@ -196,10 +196,14 @@ impl Finder<'_> {
 
 /// What a word that is a label says.
 fn label(word: &str) -> Option<(Class, bool)> {
-    LABELS.iter().find_map(|&(words, class, alone)| {
-        words
-            .split_ascii_whitespace()
-            .any(|known| known.eq_ignore_ascii_case(word))
-            .then_some((class, alone))
-    })
+    use std::collections::HashMap;
+    use std::sync::LazyLock;
+    static BY_WORD: LazyLock<HashMap<&str, (Class, bool)>> = LazyLock::new(|| {
+        let words = LABELS.iter().flat_map(|&(words, class, alone)| {
+            let words = words.split_ascii_whitespace();
+            words.map(move |word| (word, (class, alone)))
+        });
+        words.collect()
+    });
+    BY_WORD.get(word.to_ascii_lowercase().as_str()).copied()
 }

@@ -26,7 +26,8 @@ impl Finder<'_> {
         }
         if self.manner.names {
             for at in 0..self.len() {
-                if !self.marked(at) && self.ambiguous(at) {
+                let capital = self.lexemes[at].case != Case::Lower;
+                if capital && !self.marked(at) && self.ambiguous(at) {
                     self.mark(at, at, Class::Name, Certainty::Guessed);
                 }
             }

@@ -274,6 +274,9 @@ impl Finder<'_> {
     pub(super) fn codes(&mut self) {
         for at in 0..self.len().saturating_sub(1) {
             let (one, two) = (&self.lexemes[at], &self.lexemes[at + 1]);
+            if !(one.has_digit() || two.has_digit()) {
+                continue;
+            }
             let capitals = |lexeme: &crate::lex::Lexeme| {
                 lexeme.is_word()
                     && self.text[lexeme.start..lexeme.end]

@@ -39,6 +39,11 @@ const PASSIVES: &[&str] = &[
 impl Finder<'_> {
     pub(super) fn openings(&mut self) {
         for at in 0..self.len() {
+            let lexeme = &self.lexemes[at];
+            let plain = lexeme.case == Case::Lower && lexeme.len() > 1 && !lexeme.word.is(GIVEN);
+            if plain && !self.marked(at) {
+                continue;
+            }
             self.initialled(at);
             self.small_pair(at);
             self.apostrophe(at);

@@ -4,13 +4,19 @@ use super::Finder;
 use crate::class::{Certainty, Class};
 use crate::lex::{Case, Kind, Lexeme};
 use crate::words::{
-    ABBREVIATION, CLINICAL, FUNCTION, GIVEN, INSTITUTION, MONTH, PARTICLE, PERSON, PLACE_CUE, ROOM,
-    SAFE, STATE, STREET, STREET_FIRST, SURNAME, TOWN_FIRST, WEEKDAY,
+    ABBREVIATION, CLINICAL, FUNCTION, Flag, GIVEN, INSTITUTION, MONTH, PARTICLE, PERSON, PLACE_CUE,
+    ROOM, SAFE, STATE, STREET, STREET_FIRST, SURNAME, TOWN_FIRST, WEEKDAY,
 };
 
 impl Finder<'_> {
     pub(super) fn places(&mut self) {
+        const TELLING: Flag = ROOM | STREET_FIRST | STREET | TOWN_FIRST | STATE | PLACE_CUE;
         for at in 0..self.len() {
+            let lexeme = &self.lexemes[at];
+            let plain = lexeme.case == Case::Lower && lexeme.word.is(SAFE) && lexeme.len() > 2;
+            if plain && !lexeme.word.is(TELLING) && lexeme.is_word() {
+                continue;
+            }
             if self.is(at, ROOM) {
                 self.room(at);
             }

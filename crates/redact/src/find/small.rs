@@ -107,7 +107,12 @@ impl Finder<'_> {
     /// `of lot 46 great house circle in may pen`: an address in small letters, of ordinary words.
     pub(super) fn small_address(&mut self, cue: usize) {
         const LEADS: &[&str] = &["of", "at", "from", "to", "in", "near", "is", "address"];
-        if self.gap(cue) != " " || !self.small(cue) || !LEADS.contains(&self.word(cue)) {
+        let begins = self.lexemes.get(cue + 1).is_some_and(|next| {
+            next.has_digit()
+                || next.word.is(ROOM | STREET_FIRST)
+                || matches!(self.word(cue + 1), "zone" | "street" | "road" | "sector")
+        });
+        if !begins || self.gap(cue) != " " || !LEADS.contains(&self.word(cue)) {
             return;
         }
         let mut at = cue + 1;

@@ -9,8 +9,9 @@ use super::reach::CLAUSE;
 use crate::class::{Certainty, Class};
 use crate::lex::Case;
 use crate::words::{
-    ABBREVIATION, CLINICAL, CREDENTIAL, DRUG, FUNCTION, INSTITUTION, MONTH, PARTICLE, PERSON,
-    PERSON_VERB, RELATION, ROOM, SAFE, STREET, STREET_FIRST, TITLE, TOWN_FIRST, UNIT,
+    ABBREVIATION, CLINICAL, CREDENTIAL, DRUG, FUNCTION, INSTITUTION, MONTH, NAME_LABEL, PARTICLE,
+    PERSON, PERSON_VERB, PLACE_CUE, PLACE_LABEL, RELATION, ROOM, SAFE, STREET, STREET_FIRST, TITLE,
+    TOWN_FIRST, UNIT,
 };
 
 /// More words than this, on one side, are no part of the same address.
@@ -39,7 +40,17 @@ impl Finder<'_> {
             self.numbered_quarter(at);
             self.port_of(at);
             self.numbered_way(at);
-            if self.lexemes[at].case == Case::Lower {
+            let leads = FUNCTION
+                | PERSON
+                | TITLE
+                | RELATION
+                | PLACE_CUE
+                | STREET
+                | STREET_FIRST
+                | TOWN_FIRST
+                | NAME_LABEL
+                | PLACE_LABEL;
+            if self.lexemes[at].case == Case::Lower && self.is(at, leads) {
                 self.small_label(at);
                 self.small_address(at);
                 self.small_relative(at);

@@ -4,7 +4,12 @@ use crate::class::Class;
 use crate::token::{ID_LENGTH, OPEN, Token, id_character};
 
 /// The characters a token can begin with, in any spelling of its bracket.
-pub(crate) const STARTS: [char; 5] = [OPEN, '[', '&', '%', '\\'];
+pub(super) const STARTS: [char; 5] = [OPEN, '[', '&', '%', '\\'];
+
+/// Whether a byte may begin such a character.
+pub(crate) fn may_start(byte: u8) -> bool {
+    matches!(byte, b'[' | b'&' | b'%' | b'\\' | 0xe2)
+}
 
 /// The longest spelling of a token in bytes; nothing longer is held back or taken for one.
 const LONGEST: usize = 192;
