@@ -54,8 +54,20 @@ pub(crate) fn runs(text: &str) -> Vec<Run> {
 }
 
 fn is_member(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
+    MEMBERS[usize::from(byte)]
 }
+
+/// Which bytes base64 is written with, in either alphabet.
+const MEMBERS: [bool; 256] = {
+    let mut members = [false; 256];
+    let mut at = 0;
+    while at < 256 {
+        members[at] =
+            matches!(at, 0x30..=0x39 | 0x41..=0x5a | 0x61..=0x7a | 0x2b | 0x2d | 0x2f | 0x5f);
+        at += 1;
+    }
+    members
+};
 
 /// Whether a run has capitals, small letters, and more changes between them than words have.
 fn mixed(run: &[u8]) -> bool {
@@ -66,16 +78,20 @@ fn mixed(run: &[u8]) -> bool {
     changes >= 2 && changes * 12 >= run.len()
 }
 
+/// Padding may be there or not, and what is cut off may end in odd bits.
+const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+    .with_decode_allow_trailing_bits(true);
+static STANDARD: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::STANDARD, LENIENT);
+static URL_SAFE: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::URL_SAFE, LENIENT);
+
 fn decode(run: &[u8]) -> Option<Vec<u8>> {
-    let config = GeneralPurposeConfig::new()
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-        .with_decode_allow_trailing_bits(true);
-    let alphabet = if run.iter().any(|byte| matches!(byte, b'-' | b'_')) {
-        &base64::alphabet::URL_SAFE
+    let engine = if run.iter().any(|byte| matches!(byte, b'-' | b'_')) {
+        &URL_SAFE
     } else {
-        &base64::alphabet::STANDARD
+        &STANDARD
     };
-    GeneralPurpose::new(alphabet, config).decode(run).ok()
+    engine.decode(run).ok()
 }
 
 /// The bytes as text, if they are one that a person could read.

@@ -51,7 +51,7 @@ pub struct RedactedJson {
 /// How deep base64 inside base64 is followed.
 const MAX_DEPTH: usize = 3;
 /// Bytes after which a text is parted at the next blank line.
-const BLOCK: usize = 16 * 1024;
+const BLOCK: usize = 8 * 1024;
 /// The doubt that a blob leaves which holds no text.
 const OPAQUE: f32 = 0.2;
 
@@ -240,10 +240,7 @@ fn without_overlaps(text: &str, mut findings: Vec<Finding>) -> Vec<Finding> {
 fn spare_tokens(text: &str, findings: Vec<Finding>, vault: &mut dyn Vault) -> Vec<Finding> {
     let mut tokens = Vec::new();
     let mut at = 0;
-    while let Some(next) = text.as_bytes()[at..]
-        .iter()
-        .position(|&byte| crate::restore::may_start(byte))
-    {
+    while let Some(next) = crate::restore::next_start(&text.as_bytes()[at..]) {
         at += next;
         match token_at(&text[at..]) {
             Some((token, length)) => {

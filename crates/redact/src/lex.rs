@@ -71,6 +71,7 @@ const KINDS: [u8; 256] = {
 pub(crate) fn lex(text: &str) -> Vec<Lexeme> {
     let bytes = text.as_bytes();
     let mut lexemes = Vec::with_capacity(text.len() / 5);
+    let mut reader = words::Reader::new();
     let mut at = 0;
     while at < bytes.len() {
         if !is_part(text, at) {
@@ -110,7 +111,7 @@ pub(crate) fn lex(text: &str) -> Vec<Lexeme> {
         let word = if kind == Kind::Number {
             Word::default()
         } else {
-            spelled(words::look_up(&text[start..at]), case)
+            spelled(reader.look_up(&text[start..at]), case)
         };
         lexemes.push(Lexeme {
             start,

@@ -9,7 +9,7 @@ mod spelling;
 use crate::json;
 use crate::token::Token;
 use crate::vault::Vault;
-pub(crate) use spelling::may_start;
+pub(crate) use spelling::next_start;
 use spelling::{Read, read};
 
 /// Restores a text that comes in pieces. It holds back no more than one token's length.

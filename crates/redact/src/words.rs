@@ -116,6 +116,17 @@ pub(crate) fn look_up(word: &str) -> Word {
     Key::of(word.as_bytes()).map_or_else(Word::default, |key| TABLE.get(&key))
 }
 
+/// Looks up the words of one text. A few hundred words are most of any text, so what was said about
+/// the short ones is kept at hand: the table is larger than a processor's near memory.
+pub(crate) struct Reader {
+    seen: Box<[(u64, Word); SEEN]>,
+}
+
+/// An odd number with its bits well mixed: 2^64 by the golden ratio.
+const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+/// How many words a reader keeps at hand.
+const SEEN: usize = 512;
+
 /// Whether it is a word of the language.
 pub(crate) fn is_common(lower: &str) -> bool {
     look_up(lower).is(SAFE)
@@ -185,6 +196,33 @@ impl Word {
     /// The same word with this said about it too.
     pub(crate) fn with(self, flags: Flag) -> Self {
         Self(self.0 | flags)
+    }
+}
+
+// === impl Reader ===
+
+impl Reader {
+    pub(crate) fn new() -> Self {
+        Self {
+            seen: Box::new([(0, Word(0)); SEEN]),
+        }
+    }
+
+    /// What the lists say about a word in any case.
+    pub(crate) fn look_up(&mut self, word: &str) -> Word {
+        let Some(key) = Key::of(word.as_bytes()) else {
+            return Word::default();
+        };
+        if key.length > 8 {
+            return TABLE.get(&key);
+        }
+        let letters = key.eight(0);
+        let place = usize::try_from(letters.wrapping_mul(MIX) >> 55).unwrap_or(0) % SEEN;
+        let seen = &mut self.seen[place];
+        if seen.0 != letters {
+            *seen = (letters, TABLE.get(&key));
+        }
+        seen.1
     }
 }
 
@@ -261,7 +299,6 @@ impl Key {
     }
 
     fn hash(&self) -> u64 {
-        const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
         let mut hash = self.eight(0).wrapping_mul(MIX);
         let mut at = 8;
         while at < self.length {

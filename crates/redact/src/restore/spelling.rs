@@ -6,9 +6,17 @@ use crate::token::{ID_LENGTH, OPEN, Token, id_character};
 /// The characters a token can begin with, in any spelling of its bracket.
 pub(super) const STARTS: [char; 5] = [OPEN, '[', '&', '%', '\\'];
 
-/// Whether a byte may begin such a character.
-pub(crate) fn may_start(byte: u8) -> bool {
-    matches!(byte, b'[' | b'&' | b'%' | b'\\' | 0xe2)
+/// The next byte that may begin such a character.
+pub(crate) fn next_start(bytes: &[u8]) -> Option<usize> {
+    let starts = |byte: u8| {
+        (byte == b'[') | (byte == b'&') | (byte == b'%') | (byte == b'\\') | (byte == 0xe2)
+    };
+    // Most parts of a text have none: a whole part is asked at once.
+    let part = bytes
+        .chunks(64)
+        .position(|part| part.iter().fold(false, |any, byte| any | starts(*byte)))?;
+    let inside = bytes[64 * part..].iter().position(|byte| starts(*byte))?;
+    Some(64 * part + inside)
 }
 
 /// The longest spelling of a token in bytes; nothing longer is held back or taken for one.
