@@ -31,8 +31,8 @@ mod ways;
 use self::gaps::Gaps;
 use crate::class::{Certainty, Class};
 use crate::fold::Folded;
-use crate::lex::{Lexeme, lex};
-use crate::words::{Flag, Word};
+use crate::lex::{Case, LONGEST, Lexeme, lex};
+use crate::words::{CLINICAL, DRUG, FILLER, FUNCTION, Flag, PERSON_VERB, PERSONAL, SAFE, Word};
 
 /// An identifier in the folded text.
 #[derive(Debug, Clone, Copy)]
@@ -65,10 +65,18 @@ pub(crate) struct Found {
 /// Finds identifiers; `known` are hits that were found by other means.
 pub(crate) fn find(folded: &Folded<'_>, known: &[Hit], manner: Manner<'_>) -> Found {
     let text: &str = &folded.text;
+    if text.len() > LONGEST {
+        // What cannot be read goes out whole.
+        let whole = Hit::new(0, text.len(), Class::Other, Certainty::Guessed);
+        return Found {
+            hits: vec![whole],
+            doubt: 1.0,
+        };
+    }
     let mut lexemes = lex(text);
     for lexeme in lexemes.iter_mut().filter(|_| folded.changed()) {
         // What was not written plainly, `Máxima`, is no word of the language.
-        if !folded.plain(lexeme.start, lexeme.end) {
+        if !folded.plain(lexeme.start(), lexeme.end()) {
             lexeme.foreign = true;
             lexeme.word = if lexeme.capital() {
                 Word::default()
@@ -78,9 +86,11 @@ pub(crate) fn find(folded: &Folded<'_>, known: &[Hit], manner: Manner<'_>) -> Fo
         }
     }
     let count = lexemes.len();
+    let gaps = Gaps::read(text, &lexemes);
     let mut finder = Finder {
         text,
-        gaps: Gaps::read(text, &lexemes),
+        telling: telling(&lexemes, &gaps),
+        gaps,
         lexemes,
         marks: vec![None; count],
         joined: vec![false; count],
@@ -111,6 +121,24 @@ pub(crate) fn find(folded: &Folded<'_>, known: &[Hit], manner: Manner<'_>) -> Fo
     }
 }
 
+/// The words that are more than filling between others.
+fn telling(lexemes: &[Lexeme], gaps: &Gaps<'_>) -> Vec<u32> {
+    const FILLING: Flag = SAFE | FUNCTION | PERSON_VERB | PERSONAL | CLINICAL | DRUG | FILLER;
+    let filling = |at: usize, lexeme: &Lexeme| {
+        lexeme.case == Case::Lower
+            && lexeme.len() > 3
+            && lexeme.word.is(SAFE)
+            && !lexeme.word.is(!FILLING)
+            && lexeme.is_word()
+            && gaps.behind(at) == " "
+    };
+    (0_u32..)
+        .zip(lexemes.iter().enumerate())
+        .filter(|(_, (at, lexeme))| !filling(*at, lexeme))
+        .map(|(number, _)| number)
+        .collect()
+}
+
 /// That a word or number is part of an identifier.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
@@ -122,6 +150,9 @@ struct Mark {
 struct Finder<'a> {
     text: &'a str,
     gaps: Gaps<'a>,
+    /// The words that a rule may begin at. The others, half of most texts, are words of the language
+    /// that say nothing about what stands beside them.
+    telling: Vec<u32>,
     lexemes: Vec<Lexeme>,
     marks: Vec<Option<Mark>>,
     /// Whether a word and the next one are of one identifier.
@@ -150,9 +181,16 @@ impl<'a> Finder<'a> {
         self.lexemes.len()
     }
 
+    /// One of the telling words.
+    fn telling(&self, number: usize) -> usize {
+        self.telling[number] as usize
+    }
+
     /// A word as it is written; none behind the last.
     fn word(&self, at: usize) -> &'a str {
-        self.gaps.word(at)
+        self.lexemes
+            .get(at)
+            .map_or("", |lexeme| &self.text[lexeme.start()..lexeme.end()])
     }
 
     /// The text between a word and the next one, or the rest behind the last.
@@ -210,10 +248,10 @@ impl<'a> Finder<'a> {
         for hit in hits {
             let from = self
                 .lexemes
-                .partition_point(|lexeme| lexeme.end <= hit.start);
+                .partition_point(|lexeme| lexeme.end() <= hit.start);
             let behind = self
                 .lexemes
-                .partition_point(|lexeme| lexeme.start < hit.end);
+                .partition_point(|lexeme| lexeme.start() < hit.end);
             if from < behind {
                 self.mark(from, behind - 1, hit.class, hit.certainty);
             }
@@ -232,12 +270,12 @@ impl<'a> Finder<'a> {
             let lexeme = &self.lexemes[at];
             match hits.last_mut() {
                 Some(last) if goes_on => {
-                    last.end = lexeme.end;
+                    last.end = lexeme.end();
                     last.certainty = last.certainty.max(mark.certainty);
                 }
                 _ => hits.push(Hit::new(
-                    lexeme.start,
-                    lexeme.end,
+                    lexeme.start(),
+                    lexeme.end(),
                     mark.class,
                     mark.certainty,
                 )),

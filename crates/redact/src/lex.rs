@@ -29,10 +29,8 @@ pub(crate) enum Case {
 /// A run of letters and digits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lexeme {
-    /// First byte in the folded text.
-    pub(crate) start: usize,
-    /// The byte behind its last.
-    pub(crate) end: usize,
+    start: u32,
+    end: u32,
     pub(crate) kind: Kind,
     pub(crate) case: Case,
     /// Whether all of it is ASCII.
@@ -66,6 +64,9 @@ const KINDS: [u8; 256] = {
     }
     kinds
 };
+
+/// Bytes of the longest text that can be split.
+pub(crate) const LONGEST: usize = u32::MAX as usize;
 
 /// Splits a folded text.
 pub(crate) fn lex(text: &str) -> Vec<Lexeme> {
@@ -114,8 +115,8 @@ pub(crate) fn lex(text: &str) -> Vec<Lexeme> {
             spelled(reader.look_up(&text[start..at]), case)
         };
         lexemes.push(Lexeme {
-            start,
-            end: at,
+            start: narrow(start),
+            end: narrow(at),
             kind,
             case,
             ascii,
@@ -124,6 +125,12 @@ pub(crate) fn lex(text: &str) -> Vec<Lexeme> {
         });
     }
     lexemes
+}
+
+/// A place in a text. Many of them are kept, so they are small; a text with larger ones is not
+/// split at all.
+fn narrow(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
 }
 
 /// What is known about a word, by the way it is written: an abbreviation is one in capitals or
@@ -167,8 +174,18 @@ fn width(byte: u8) -> usize {
 // === impl Lexeme ===
 
 impl Lexeme {
+    /// First byte in the folded text.
+    pub(crate) fn start(&self) -> usize {
+        self.start as usize
+    }
+
+    /// The byte behind its last.
+    pub(crate) fn end(&self) -> usize {
+        self.end as usize
+    }
+
     pub(crate) fn len(&self) -> usize {
-        self.end - self.start
+        (self.end - self.start) as usize
     }
 
     /// Whether it is written as names are.

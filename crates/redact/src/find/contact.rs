@@ -101,8 +101,8 @@ impl Finder<'_> {
     }
 
     fn range(&mut self, start: usize, end: usize, class: Class, certainty: Certainty) {
-        let from = self.lexemes.partition_point(|lexeme| lexeme.end <= start);
-        let behind = self.lexemes.partition_point(|lexeme| lexeme.start < end);
+        let from = self.lexemes.partition_point(|lexeme| lexeme.end() <= start);
+        let behind = self.lexemes.partition_point(|lexeme| lexeme.start() < end);
         if from < behind {
             self.mark(from, behind - 1, class, certainty);
         }

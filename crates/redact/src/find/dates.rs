@@ -30,7 +30,8 @@ const MEASURED: &[&str] = &[
 
 impl Finder<'_> {
     pub(super) fn dates(&mut self) {
-        for at in 0..self.len() {
+        for number in 0..self.telling.len() {
+            let at = self.telling(number);
             if self.marked(at) {
                 continue;
             }

@@ -79,7 +79,8 @@ const REACH: usize = 5;
 
 impl Finder<'_> {
     pub(super) fn labels(&mut self) {
-        for at in 0..self.len() {
+        for number in 0..self.telling.len() {
+            let at = self.telling(number);
             if !self.lexemes[at].is_word() || !self.is(at, LABEL) {
                 continue;
             }

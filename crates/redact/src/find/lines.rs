@@ -112,7 +112,7 @@ impl Finder<'_> {
     fn alike(&self, one: Line, other: Line) -> bool {
         let label = |line: Line| {
             (line.body > line.first).then(|| {
-                &self.text[self.lexemes[line.first].start..self.lexemes[line.body - 1].end]
+                &self.text[self.lexemes[line.first].start()..self.lexemes[line.body - 1].end()]
             })
         };
         label(one) == label(other)

@@ -10,7 +10,8 @@ use crate::words::{
 
 impl Finder<'_> {
     pub(super) fn names(&mut self) {
-        for at in 0..self.len() {
+        for number in 0..self.telling.len() {
+            let at = self.telling(number);
             if !self.lexemes[at].is_word() {
                 continue;
             }
@@ -25,7 +26,8 @@ impl Finder<'_> {
             }
         }
         if self.manner.names {
-            for at in 0..self.len() {
+            for number in 0..self.telling.len() {
+                let at = self.telling(number);
                 let capital = self.lexemes[at].case != Case::Lower;
                 if capital && !self.marked(at) && self.ambiguous(at) {
                     self.mark(at, at, Class::Name, Certainty::Guessed);

@@ -272,14 +272,18 @@ impl Finder<'_> {
 
     /// Codes of letters and digits in groups: `AB-1234-X`, `SW1A 1AA`, `1234 AB`.
     pub(super) fn codes(&mut self) {
-        for at in 0..self.len().saturating_sub(1) {
+        for number in 0..self.telling.len() {
+            let at = self.telling(number);
+            if at + 1 == self.len() {
+                break;
+            }
             let (one, two) = (&self.lexemes[at], &self.lexemes[at + 1]);
             if !(one.has_digit() || two.has_digit()) {
                 continue;
             }
             let capitals = |lexeme: &crate::lex::Lexeme| {
                 lexeme.is_word()
-                    && self.text[lexeme.start..lexeme.end]
+                    && self.text[lexeme.start()..lexeme.end()]
                         .bytes()
                         .all(|b| b.is_ascii_uppercase())
             };

@@ -38,7 +38,8 @@ const PASSIVES: &[&str] = &[
 
 impl Finder<'_> {
     pub(super) fn openings(&mut self) {
-        for at in 0..self.len() {
+        for number in 0..self.telling.len() {
+            let at = self.telling(number);
             let lexeme = &self.lexemes[at];
             let plain = lexeme.case == Case::Lower && lexeme.len() > 1 && !lexeme.word.is(GIVEN);
             if plain && !self.marked(at) {

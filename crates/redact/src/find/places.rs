@@ -11,7 +11,8 @@ use crate::words::{
 impl Finder<'_> {
     pub(super) fn places(&mut self) {
         const TELLING: Flag = ROOM | STREET_FIRST | STREET | TOWN_FIRST | STATE | PLACE_CUE;
-        for at in 0..self.len() {
+        for number in 0..self.telling.len() {
+            let at = self.telling(number);
             let lexeme = &self.lexemes[at];
             let plain = lexeme.case == Case::Lower && lexeme.word.is(SAFE) && lexeme.len() > 2;
             if plain && !lexeme.word.is(TELLING) && lexeme.is_word() {

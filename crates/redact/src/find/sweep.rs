@@ -21,7 +21,8 @@ const BETWEEN: usize = 4;
 
 impl Finder<'_> {
     pub(super) fn sweep(&mut self) {
-        for at in 0..self.len() {
+        for number in 0..self.telling.len() {
+            let at = self.telling(number);
             match self.class(at) {
                 Some(Class::Name) => self.beside_name(at),
                 Some(Class::Place) => {

@@ -119,7 +119,8 @@ impl Finder<'_> {
     /// In the safe mode, marks what no list has.
     pub(super) fn unknown(&mut self) {
         self.codes();
-        for at in 0..self.len() {
+        for number in 0..self.telling.len() {
+            let at = self.telling(number);
             if self.marked(at) || self.lexemes[at].kind != Kind::Word || self.is(at, SAFE) {
                 continue;
             }

@@ -38,7 +38,7 @@ impl Finder<'_> {
         let first = self.chain(at);
         let before = self.before(first);
         let opens = first == 0 || before.contains('\n');
-        let long = self.lexemes[at].end - self.lexemes[first].start > 1;
+        let long = self.lexemes[at].end() - self.lexemes[first].start() > 1;
         if opens
             && long
             && !self
