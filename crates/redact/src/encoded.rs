@@ -24,12 +24,17 @@ pub(crate) fn runs(text: &str) -> Vec<Run> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;
+    // No run of this length goes over a place that is in none: from place to place of that
+    // distance, only where there may be a run its start is looked for.
+    let mut done = 0;
+    at += SHORTEST - 1;
     while at < bytes.len() {
         if !is_member(bytes[at]) {
-            at += 1;
+            at += SHORTEST;
             continue;
         }
-        let start = at;
+        let before = bytes[done..at].iter().rev();
+        let start = at - before.take_while(|byte| is_member(**byte)).count();
         while at < bytes.len() && is_member(bytes[at]) {
             at += 1;
         }
@@ -39,7 +44,7 @@ pub(crate) fn runs(text: &str) -> Vec<Run> {
         }
         let padded = end > at;
         let run = &bytes[start..at];
-        at = end;
+        (done, at) = (end, end + SHORTEST - 1);
         if run.len() >= SHORTEST
             && (padded || mixed(run))
             && let Some(decoded) = decode(run)

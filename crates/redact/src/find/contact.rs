@@ -21,10 +21,10 @@ impl Finder<'_> {
         let bytes = self.text.as_bytes();
         // What begins an address stands between words, never in one.
         for at in 0..=self.len() {
-            let gap = self.before(at);
-            if gap == " " || !gap.bytes().any(|byte| matches!(byte, b'@' | b':')) {
+            if !self.gaps.signs(at) {
                 continue;
             }
+            let gap = self.before(at);
             let start = gap.as_ptr() as usize - self.text.as_ptr() as usize;
             for at in start..start + gap.len() {
                 match bytes[at] {

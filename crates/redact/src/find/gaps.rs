@@ -18,6 +18,9 @@ const CLOSES: u8 = 1 << 1;
 /// Nothing behind it goes on a name before it.
 const ENDS: u8 = 1 << 2;
 
+/// It has a sign that begins an address of the net.
+const SIGNS: u8 = 1 << 3;
+
 // === impl Gaps ===
 
 impl<'a> Gaps<'a> {
@@ -49,6 +52,11 @@ impl<'a> Gaps<'a> {
         self.gaps.get(at).copied().unwrap_or_default()
     }
 
+    /// Whether a sign of an address of the net stands before a word.
+    pub(super) fn signs(&self, at: usize) -> bool {
+        self.kinds.get(at).is_some_and(|kind| kind & SIGNS != 0)
+    }
+
     /// Whether a word opens a sentence, a line or a list's item.
     pub(super) fn opens(&self, at: usize) -> bool {
         self.kinds.get(at).is_none_or(|kind| kind & OPENS != 0)
@@ -78,5 +86,9 @@ fn kind(gap: &str, length: usize) -> u8 {
     let rule = gap.starts_with("  ") || matches!(gap, " |" | " | " | " / " | " (" | " - ");
     let closes = rule || b",\n.;)|\t".contains(&first);
     let ends = rule || b",.;)\n|/(\t".contains(&first);
-    u8::from(opens) * OPENS | u8::from(closes) * CLOSES | u8::from(ends) * ENDS
+    let signs = gap.bytes().any(|byte| matches!(byte, b'@' | b':'));
+    u8::from(signs) * SIGNS
+        | u8::from(opens) * OPENS
+        | u8::from(closes) * CLOSES
+        | u8::from(ends) * ENDS
 }

@@ -132,10 +132,14 @@ impl Finder<'_> {
 
     /// Whether a word says that a number follows: `No. 5`.
     pub(super) fn sign(&self, at: usize) -> bool {
-        ["no", "nr", "num", "nro"]
-            .iter()
-            .any(|sign| self.word(at).eq_ignore_ascii_case(sign))
-            && matches!(self.gap(at), ". " | "." | " ")
+        matches!(self.gap(at), ". " | "." | " ")
+            && self
+                .lexemes
+                .get(at)
+                .is_some_and(|lexeme| (2..=3).contains(&lexeme.len()))
+            && ["no", "nr", "num", "nro"]
+                .iter()
+                .any(|sign| self.word(at).eq_ignore_ascii_case(sign))
     }
 
     /// Where a number begins, with the parts and the "No." before it.

@@ -254,6 +254,9 @@ impl Finder<'_> {
             .lexemes
             .get(at + 1)
             .is_some_and(|next| next.has_digit() && next.len() <= 5);
+        if !number {
+            return;
+        }
         let sign = self.word(at).eq_ignore_ascii_case("n") && self.gap(at).trim() == "\u{b0}"
             || self.word(at).eq_ignore_ascii_case("km")
                 && self.gap(at) == " "
@@ -267,7 +270,7 @@ impl Finder<'_> {
             && matches!(self.gap(at + 1), ", " | "\n" | ",\n")
             && self.proper(at + 2)
             && self.lexemes[at + 2].capital();
-        if number && (sign || kind) {
+        if sign || kind {
             let first = at - usize::from(kind && !sign);
             let first = first - usize::from(first < at && first > 0 && self.gap(first - 1) == "/");
             self.mark(first, at + 1, Class::Place, Certainty::Likely);

@@ -263,31 +263,35 @@ impl Finder<'_> {
     /// Marks the words of the names and places that were found wherever else they are written
     /// with a capital.
     pub(super) fn again(&mut self) {
-        let mut seen: std::collections::HashSet<&str> = std::collections::HashSet::new();
-        for at in 0..self.len() {
+        let mut seen: Vec<&str> = Vec::new();
+        for number in 0..self.telling.len() {
+            let at = self.telling(number);
             let lexeme = &self.lexemes[at];
-            if lexeme.is_word()
+            if lexeme.case == Case::Title
+                && lexeme.is_word()
                 && lexeme.len() > 2
-                && lexeme.case == Case::Title
                 && matches!(self.class(at), Some(Class::Name | Class::Place))
                 && lexeme.word.is(SAFE)
                 && !lexeme
                     .word
                     .is(FUNCTION | TITLE | PERSON | RELATION | MONTH | WEEKDAY)
             {
-                seen.insert(self.word(at));
+                seen.push(self.word(at));
             }
         }
         if seen.is_empty() {
             return;
         }
-        for at in 0..self.len() {
+        seen.sort_unstable();
+        seen.dedup();
+        for number in 0..self.telling.len() {
+            let at = self.telling(number);
             let lexeme = &self.lexemes[at];
             if lexeme.case == Case::Title
                 && lexeme.word.is(SAFE)
                 && !self.marked(at)
                 && !self.gap(at).starts_with(':')
-                && seen.contains(self.word(at))
+                && seen.binary_search(&self.word(at)).is_ok()
             {
                 self.mark(at, at, Class::Name, Certainty::Guessed);
             }

@@ -45,12 +45,21 @@ impl Finder<'_> {
             if plain && !self.marked(at) {
                 continue;
             }
-            self.initialled(at);
-            self.small_pair(at);
-            self.apostrophe(at);
-            self.shouted_pair(at);
-            self.before_name(at);
-            self.closing(at);
+            if lexeme.len() == 1 {
+                self.initialled(at);
+            }
+            if self.gap(at) == "'" {
+                self.apostrophe(at);
+            }
+            match self.lexemes[at].case {
+                Case::Lower => self.small_pair(at),
+                Case::Upper => self.shouted_pair(at),
+                Case::Title => {
+                    self.before_name(at);
+                    self.closing(at);
+                }
+                Case::Other => {}
+            }
             if self.marked(at) || !self.title_word(at) {
                 continue;
             }

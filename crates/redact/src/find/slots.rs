@@ -85,8 +85,10 @@ impl Finder<'_> {
             "yours",
         ];
         let gap = self.gap(at);
-        matches!(gap.trim_matches([' ', '\n']), "," | "" | "!" | ".")
-            && gap.len() > 1
+        gap.len() > 1
+            && gap.starts_with([',', '\n', '!', '.', ' '])
+            && (4..=10).contains(&self.lexemes[at].len())
+            && matches!(gap.trim_matches([' ', '\n']), "," | "" | "!" | ".")
             && CLOSERS
                 .iter()
                 .any(|known| self.word(at).eq_ignore_ascii_case(known))

@@ -290,8 +290,10 @@ impl Finder<'_> {
         if word.len() < 6 || !self.lexemes[at].ascii || self.is(at, SAFE) {
             return;
         }
+        let last = word.as_bytes().last().map(u8::to_ascii_lowercase);
         let street = STREET_ENDINGS.iter().any(|ending| {
-            word.len() > ending.len() + 2
+            ending.as_bytes().last().copied() == last
+                && word.len() > ending.len() + 2
                 && word.as_bytes()[word.len() - ending.len()..]
                     .eq_ignore_ascii_case(ending.as_bytes())
         });
