@@ -181,6 +181,20 @@ impl<'a> Finder<'a> {
         self.lexemes.len()
     }
 
+    /// The telling words of one kind. Most stages ask for few of them, and asking all of them first,
+    /// without a branch, is cheaper than to be wrong about every other one.
+    fn select(&self, wanted: impl Fn(&Lexeme) -> bool) -> Vec<usize> {
+        let mut chosen = vec![0; self.telling.len() + 1];
+        let mut count = 0;
+        for &at in &self.telling {
+            let at = at as usize;
+            chosen[count] = at;
+            count += usize::from(wanted(&self.lexemes[at]));
+        }
+        chosen.truncate(count);
+        chosen
+    }
+
     /// One of the telling words.
     fn telling(&self, number: usize) -> usize {
         self.telling[number] as usize

@@ -2,7 +2,7 @@
 
 use super::Finder;
 use crate::class::{Certainty, Class};
-use crate::lex::Kind;
+use crate::lex::{Kind, Lexeme};
 use crate::words::{ABBREVIATION, DATE_CUE, DIGIT_WORD, FUNCTION, MONTH, NUMBER_WORD, SAFE, UNIT};
 
 /// What is measured in numbers as high as an old age.
@@ -30,8 +30,9 @@ const MEASURED: &[&str] = &[
 
 impl Finder<'_> {
     pub(super) fn dates(&mut self) {
-        for number in 0..self.telling.len() {
-            let at = self.telling(number);
+        let dated =
+            |lexeme: &Lexeme| lexeme.has_digit() | lexeme.word.is(MONTH | NUMBER_WORD | DIGIT_WORD);
+        for at in self.select(dated) {
             if self.marked(at) {
                 continue;
             }

@@ -21,6 +21,9 @@ const ENDS: u8 = 1 << 2;
 /// It has a sign that begins an address of the net.
 const SIGNS: u8 = 1 << 3;
 
+/// It is more than what stands between the words of a sentence or the parts of one word.
+const ODD: u8 = 1 << 4;
+
 // === impl Gaps ===
 
 impl<'a> Gaps<'a> {
@@ -50,6 +53,11 @@ impl<'a> Gaps<'a> {
     /// What stands before a word.
     pub(super) fn before(&self, at: usize) -> &'a str {
         self.gaps.get(at).copied().unwrap_or_default()
+    }
+
+    /// Whether more stands behind a word than between those of a sentence.
+    pub(super) fn odd(&self, at: usize) -> bool {
+        self.kinds.get(at + 1).is_some_and(|kind| kind & ODD != 0)
     }
 
     /// Whether a sign of an address of the net stands before a word.
@@ -87,8 +95,7 @@ fn kind(gap: &str, length: usize) -> u8 {
     let closes = rule || b",\n.;)|\t".contains(&first);
     let ends = rule || b",.;)\n|/(\t".contains(&first);
     let signs = gap.bytes().any(|byte| matches!(byte, b'@' | b':'));
-    u8::from(signs) * SIGNS
-        | u8::from(opens) * OPENS
-        | u8::from(closes) * CLOSES
-        | u8::from(ends) * ENDS
+    let odd = !matches!(gap, "-" | "'" | "/");
+    let set = |is: bool, flag: u8| u8::from(is) * flag;
+    set(odd, ODD) | set(signs, SIGNS) | set(opens, OPENS) | set(closes, CLOSES) | set(ends, ENDS)
 }

@@ -79,8 +79,7 @@ const REACH: usize = 5;
 
 impl Finder<'_> {
     pub(super) fn labels(&mut self) {
-        for number in 0..self.telling.len() {
-            let at = self.telling(number);
+        for at in self.select(|lexeme| lexeme.word.is(LABEL)) {
             if !self.lexemes[at].is_word() || !self.is(at, LABEL) {
                 continue;
             }

@@ -10,8 +10,7 @@ use crate::words::{
 
 impl Finder<'_> {
     pub(super) fn names(&mut self) {
-        for number in 0..self.telling.len() {
-            let at = self.telling(number);
+        for at in self.select(|lexeme| lexeme.word.is(TITLE | PERSON | RELATION | CREDENTIAL)) {
             if !self.lexemes[at].is_word() {
                 continue;
             }
@@ -26,10 +25,8 @@ impl Finder<'_> {
             }
         }
         if self.manner.names {
-            for number in 0..self.telling.len() {
-                let at = self.telling(number);
-                let capital = self.lexemes[at].case != Case::Lower;
-                if capital && !self.marked(at) && self.ambiguous(at) {
+            for at in self.select(|lexeme| lexeme.case != Case::Lower) {
+                if !self.marked(at) && self.ambiguous(at) {
                     self.mark(at, at, Class::Name, Certainty::Guessed);
                 }
             }
@@ -264,8 +261,7 @@ impl Finder<'_> {
     /// with a capital.
     pub(super) fn again(&mut self) {
         let mut seen: Vec<&str> = Vec::new();
-        for number in 0..self.telling.len() {
-            let at = self.telling(number);
+        for at in self.select(|lexeme| lexeme.case == Case::Title) {
             let lexeme = &self.lexemes[at];
             if lexeme.case == Case::Title
                 && lexeme.is_word()
@@ -284,8 +280,7 @@ impl Finder<'_> {
         }
         seen.sort_unstable();
         seen.dedup();
-        for number in 0..self.telling.len() {
-            let at = self.telling(number);
+        for at in self.select(|lexeme| (lexeme.case == Case::Title) & lexeme.word.is(SAFE)) {
             let lexeme = &self.lexemes[at];
             if lexeme.case == Case::Title
                 && lexeme.word.is(SAFE)

@@ -5,10 +5,10 @@
 
 use super::Finder;
 use crate::class::{Certainty, Class};
-use crate::lex::Case;
+use crate::lex::{Case, Lexeme};
 use crate::words::{
-    ABBREVIATION, CLINICAL, DRUG, FUNCTION, GIVEN, NEVER, PERSON_VERB, RELATION, ROOM, STREET,
-    SURNAME,
+    ABBREVIATION, CLINICAL, DRUG, FUNCTION, GIVEN, NEVER, PERSON_VERB, RELATION, ROOM, SAFE,
+    STREET, SURNAME,
 };
 
 /// What is done by somebody who is named before it.
@@ -38,14 +38,14 @@ const PASSIVES: &[&str] = &[
 
 impl Finder<'_> {
     pub(super) fn openings(&mut self) {
-        for number in 0..self.telling.len() {
-            let at = self.telling(number);
-            let lexeme = &self.lexemes[at];
-            let plain = lexeme.case == Case::Lower && lexeme.len() > 1 && !lexeme.word.is(GIVEN);
-            if plain && !self.marked(at) {
-                continue;
-            }
-            if lexeme.len() == 1 {
+        let tells = |lexeme: &Lexeme| {
+            (lexeme.case != Case::Lower)
+                | (lexeme.len() == 1)
+                | lexeme.word.is(GIVEN)
+                | !lexeme.word.is(SAFE)
+        };
+        for at in self.select(tells) {
+            if self.lexemes[at].len() == 1 {
                 self.initialled(at);
             }
             if self.gap(at) == "'" {

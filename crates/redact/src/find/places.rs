@@ -11,13 +11,14 @@ use crate::words::{
 impl Finder<'_> {
     pub(super) fn places(&mut self) {
         const TELLING: Flag = ROOM | STREET_FIRST | STREET | TOWN_FIRST | STATE | PLACE_CUE;
-        for number in 0..self.telling.len() {
-            let at = self.telling(number);
-            let lexeme = &self.lexemes[at];
-            let plain = lexeme.case == Case::Lower && lexeme.word.is(SAFE) && lexeme.len() > 2;
-            if plain && !lexeme.word.is(TELLING) && lexeme.is_word() {
-                continue;
-            }
+        let tells = |lexeme: &Lexeme| {
+            lexeme.word.is(TELLING)
+                | !lexeme.word.is(SAFE)
+                | (lexeme.case != Case::Lower)
+                | lexeme.has_digit()
+                | (lexeme.len() <= 2)
+        };
+        for at in self.select(tells) {
             if self.is(at, ROOM) {
                 self.room(at);
             }

@@ -38,9 +38,8 @@ const NOBODY: &[&str] = &[
 impl Finder<'_> {
     /// Marks the values of labels that name a person or a place.
     pub(super) fn slots(&mut self) {
-        for number in 0..self.telling.len() {
-            let at = self.telling(number);
-            if !self.labels_value(at) {
+        for at in 0..self.len() {
+            if !self.gaps.odd(at) || !self.labels_value(at) {
                 continue;
             }
             match self.slot(at) {

@@ -7,11 +7,11 @@
 use super::Finder;
 use super::reach::CLAUSE;
 use crate::class::{Certainty, Class};
-use crate::lex::Case;
+use crate::lex::{Case, Lexeme};
 use crate::words::{
-    ABBREVIATION, CLINICAL, CREDENTIAL, DRUG, FUNCTION, INSTITUTION, MONTH, NAME_LABEL, PARTICLE,
-    PERSON, PERSON_VERB, PLACE_CUE, PLACE_LABEL, RELATION, ROOM, SAFE, STREET, STREET_FIRST, TITLE,
-    TOWN_FIRST, UNIT,
+    ABBREVIATION, CLINICAL, CREDENTIAL, DRUG, FUNCTION, Flag, INSTITUTION, MONTH, NAME_LABEL,
+    PARTICLE, PERSON, PERSON_VERB, PLACE_CUE, PLACE_LABEL, RELATION, ROOM, SAFE, STREET,
+    STREET_FIRST, TITLE, TOWN_FIRST, UNIT,
 };
 
 /// More words than this, on one side, are no part of the same address.
@@ -21,46 +21,51 @@ const BETWEEN: usize = 4;
 
 impl Finder<'_> {
     pub(super) fn sweep(&mut self) {
+        const LEADS: Flag = FUNCTION
+            | PERSON
+            | TITLE
+            | RELATION
+            | PLACE_CUE
+            | STREET
+            | STREET_FIRST
+            | TOWN_FIRST
+            | NAME_LABEL
+            | PLACE_LABEL;
         for number in 0..self.telling.len() {
             let at = self.telling(number);
             match self.class(at) {
-                Some(Class::Name) => self.beside_name(at),
+                Some(Class::Name) => {
+                    self.beside_name(at);
+                    self.beside_part(at);
+                }
                 Some(Class::Place) => {
                     self.between_places(at);
                     self.no_number(at);
+                    self.beside_part(at);
                 }
                 _ => {}
             }
-            self.item(at);
-            if matches!(self.class(at), Some(Class::Place | Class::Name)) {
-                self.title_behind(at);
-                self.house_behind(at);
-                self.story(at);
-            }
-            self.dated_way(at);
-            self.numbered_quarter(at);
-            self.port_of(at);
-            self.numbered_way(at);
-            let leads = FUNCTION
-                | PERSON
-                | TITLE
-                | RELATION
-                | PLACE_CUE
-                | STREET
-                | STREET_FIRST
-                | TOWN_FIRST
-                | NAME_LABEL
-                | PLACE_LABEL;
-            if self.lexemes[at].case == Case::Lower && self.is(at, leads) {
-                self.small_label(at);
-                self.small_address(at);
-                self.small_relative(at);
-                self.small_town(at);
-                self.small_initial(at);
-            }
-            if self.lexemes[at].is_word() && self.gap(at) == "-" {
+            if self.gap(at) == "-" && self.lexemes[at].is_word() {
                 self.hyphen(at);
             }
+        }
+        for at in self.select(|lexeme| lexeme.has_digit()) {
+            self.item(at);
+            self.numbered_quarter(at);
+        }
+        let ways =
+            |lexeme: &Lexeme| lexeme.capital() | lexeme.word.is(STREET | STREET_FIRST | TOWN_FIRST);
+        for at in self.select(ways) {
+            self.dated_way(at);
+            self.port_of(at);
+            self.numbered_way(at);
+        }
+        for at in self.select(|lexeme| (lexeme.case == Case::Lower) & lexeme.word.is(LEADS)) {
+            self.small_label(at);
+            self.small_address(at);
+            self.small_relative(at);
+            self.small_town(at);
+            self.small_initial(at);
         }
         self.signature();
         let mut at = 0;
@@ -71,6 +76,12 @@ impl Finder<'_> {
                 at + 1
             };
         }
+    }
+
+    fn beside_part(&mut self, at: usize) {
+        self.title_behind(at);
+        self.house_behind(at);
+        self.story(at);
     }
 
     /// Whether a gap may lie inside an address.

@@ -2,7 +2,7 @@
 
 use super::Finder;
 use crate::class::{Certainty, Class};
-use crate::lex::{Case, Kind};
+use crate::lex::Case;
 use crate::words::{ABBREVIATION, GIVEN, PERSON, PERSON_VERB, SAFE, SURNAME};
 
 /// Endings that make a long word one of medicine, whether a list has it or not.
@@ -119,9 +119,8 @@ impl Finder<'_> {
     /// In the safe mode, marks what no list has.
     pub(super) fn unknown(&mut self) {
         self.codes();
-        for number in 0..self.telling.len() {
-            let at = self.telling(number);
-            if self.marked(at) || self.lexemes[at].kind != Kind::Word || self.is(at, SAFE) {
+        for at in self.select(|lexeme| lexeme.is_word() & !lexeme.word.is(SAFE)) {
+            if self.marked(at) {
                 continue;
             }
             if !self.manner.safe {
