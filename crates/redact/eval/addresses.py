@@ -202,7 +202,7 @@ COUNTRIES = {
     "bz": {"towns": [("Belize City", ""), ("San Ignacio", ""), ("Dangriga", ""), ("Orange Walk", ""), ("Punta Gorda", "")],
            "streets": ["Albert Street", "Burns Avenue", "Freetown Road", "Cemetery Road", "Barrier Reef Drive"],
            "street": ["{n} {street}", "#{n} {street}", "Mile {flat}, {street}"], "address": ["{line}, {town}", "{line}\n{town}", "{line}, {town}, Belize"]},
-    # For the twelfth hold-out.
+    # For the hold-out.
     "sv": {"towns": [("San Salvador", "1101"), ("Santa Ana", "2201"), ("Soyapango", "1116"), ("La Unión", "3401"), ("Usulután", "3401")],
            "streets": ["Calle Arce", "Colonia Escalón", "Alameda Roosevelt", "Boulevard del Hipódromo", "Pasaje Los Almendros"],
            "street": ["{street} #{n}", "{street}, casa {n}", "{n} {street}", "{street} N.º {n}"], "address": ["{line}, {town}", "{line}\n{code} {town}", "{line}, {code} {town}"]},

@@ -1,4 +1,4 @@
-"""Templates of the eleventh hold-out, written before the tenth was opened to the end."""
+"""Templates of the eleventh hold-out, opened since."""
 
 TEXT = [
     "Pulmonary clinic, {date}. I saw {name} again because of the persistent dry cough. Spirometry shows mild restriction; diffusion capacity is 62 % of predicted. A lung biopsy was offered and declined. {first} lives at {street} in {city} with two cats. We will meet again in four months. {doctor}",

@@ -1,4 +1,4 @@
-"""Templates of the ninth hold-out: letters, dictation, chat, forms, lists, e-mails and bad scans."""
+"""Templates of the ninth hold-out, opened since: letters, dictation, chat, forms, lists, e-mails and bad scans."""
 
 TEXT = [
     # Letters.

@@ -12,7 +12,8 @@ from faker import Faker
 import addresses
 
 # Where names and places come from: a locale, or "names/places" where the places are another locale's or
-# a country's of `addresses`. The locales of the hold-out are never in the development set.
+# a country's of `addresses`. The pairs of a hold-out are never in the development set. Behind `@`: how the names are written in Latin letters
+# (`other`: not as any other set writes them), or which half of the locale's names a set may have.
 DEV_LOCALES = [
     "en_US", "en_GB", "de_DE", "fr_FR", "es_ES", "pt_BR", "da_DK", "cs_CZ", "es_CO", "az_AZ", "hu_HU", "fi_FI",
     "hr_HR", "pt_PT", "id_ID", "no_NO", "fr_CH", "en_AU", "sk_SK", "de_AT", "en_IE", "et_EE", "lv_LV", "zu_ZA",
@@ -29,8 +30,8 @@ DEV_LOCALES = [
 NINTH_LOCALES = ["ja_JP@half0/jm", "zh_CN@half0/cr", "mr_IN@half0/zw", "es_CA+de_LU@half0/md", "si_LK@half0/om", "ar_DZ@half0/sn", "es_CA+de_LI@half0/pg", "zh_TW@half0/me"]
 TENTH_LOCALES = ["ja_JP@half1/tt", "zh_CN@half1/gt", "mr_IN@half1/ug", "es_CA+de_LU@half1/xk", "si_LK@half1/qa", "ar_DZ@half1/cm", "es_CA+de_LI@half1/bt", "zh_TW@half1/kg"]
 ELEVENTH_LOCALES = ["ar_SA@latin/py", "fa_IR@latin/rw", "th_TH@latin/na", "ar_DZ@latin/bn", "ar_PS@latin/do", "th_TH@latin/mw", "fa_IR@latin/fo", "ar_SA@latin/bz"]
-TWELFTH_LOCALES = ["ar_SA@other/sv", "fa_IR@other/mu", "th_TH@other/la", "ko_KR@other/gl", "ar_PS@other/tj", "th_TH@other/lr", "ar_DZ@other/jo", "ko_KR@other/hn"]
-HOLD_OUT_LOCALES = ["or_IN@latin/tn", "bn_BD@latin/kh", "ta_IN@latin/bo", "ne_NP@latin/gy", "ko_KR@latin/mn", "hi_IN@latin/fj", "he_IL@latin/lv", "gu_IN@latin/mz"]
+HOLD_OUT_LOCALES = ["ar_SA@other/sv", "fa_IR@other/mu", "th_TH@other/la", "ko_KR@other/gl", "ar_PS@other/tj", "th_TH@other/lr", "ar_DZ@other/jo", "ko_KR@other/hn"]
+EIGHTH_LOCALES = ["or_IN@latin/tn", "bn_BD@latin/kh", "ta_IN@latin/bo", "ne_NP@latin/gy", "ko_KR@latin/mn", "hi_IN@latin/fj", "he_IL@latin/lv", "gu_IN@latin/mz"]
 
 DIGITS = "zero one two three four five six seven eight nine".split()
 

@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use crate::class::Class;
@@ -42,12 +43,16 @@ pub struct MemoryVault {
     /// By what the token stands for, where that is a JSON number.
     numbers: HashMap<Arc<str>, Token>,
     /// By the token's id.
-    values: HashMap<Id, (Token, Arc<str>)>,
+    values: HashMap<Id, (Token, Arc<str>), BuildHasherDefault<IdHasher>>,
     /// Foreign ids that stood in a text.
     avoided: HashSet<Id>,
     fresh: Vec<Token>,
     random: crate::token::Random,
 }
+
+/// Hashes the ids of our own tokens: they are random already, and nobody else chooses them.
+#[derive(Default)]
+struct IdHasher(u64);
 
 /// The most values of one vault. Beyond it values still go out of a text, but not back in: a
 /// conversation must not fill the hub's memory.
@@ -176,6 +181,21 @@ impl fmt::Debug for MemoryVault {
             .debug_struct("MemoryVault")
             .field("values", &self.values.len())
             .finish_non_exhaustive()
+    }
+}
+
+// === impl IdHasher ===
+
+impl Hasher for IdHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0 << 5 ^ u64::from(*byte);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        // 2^64 by the golden ratio: the table looks at the upper bits too.
+        self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 }
 

@@ -244,6 +244,11 @@ impl Finder<'_> {
         };
         let first = &self.lexemes[at];
         let stop = FUNCTION | CREDENTIAL | DRUG | TITLE | PERSON | RELATION;
+        // "Hsin-I": a single capital is no pronoun behind a hyphen.
+        if self.class(at) == Some(Class::Name) && second.len() == 1 && second.capital() {
+            self.mark(at, next, Class::Name, Certainty::Guessed);
+            return;
+        }
         if !second.is_word()
             || first.case != second.case
             || first.word.is(stop)

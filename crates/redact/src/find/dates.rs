@@ -2,7 +2,7 @@
 
 use super::Finder;
 use crate::class::{Certainty, Class};
-use crate::lex::{Kind, Lexeme};
+use crate::lex::{Case, Kind, Lexeme};
 use crate::words::{ABBREVIATION, DATE_CUE, DIGIT_WORD, FUNCTION, MONTH, NUMBER_WORD, SAFE, UNIT};
 
 /// What is measured in numbers as high as an old age.
@@ -297,8 +297,10 @@ impl Finder<'_> {
         let reached = first > 1
             && matches!(self.word(first - 1), "at" | "reached" | "nearly" | "almost")
             && self.closes(last)
-            && !(first.saturating_sub(5)..first)
-                .any(|at| self.is(at, ABBREVIATION) || MEASURED.contains(&self.word(at)));
+            && !(first.saturating_sub(5)..first).any(|at| {
+                self.is(at, ABBREVIATION) && self.lexemes[at].case == Case::Upper
+                    || MEASURED.contains(&self.word(at))
+            });
         died || named
             || reached
             || old

@@ -119,7 +119,9 @@ impl Finder<'_> {
     /// `Lake Anna`, `South Bend`: a town's first word and another capital.
     fn town(&mut self, at: usize) {
         // These also stand before words of medicine.
-        const COMMON: &[&str] = &["New", "Old", "Upper", "Lower", "Great", "Little", "Bad"];
+        const COMMON: &[&str] = &[
+            "Point", "Mount", "New", "Old", "Upper", "Lower", "Great", "Little", "Bad",
+        ];
         let next = at + 1;
         let title = |at: usize| {
             self.lexemes

@@ -40,7 +40,6 @@ impl Finder<'_> {
                 }
                 Some(Class::Place) => {
                     self.between_places(at);
-                    self.no_number(at);
                     self.beside_part(at);
                 }
                 _ => {}
@@ -81,6 +80,7 @@ impl Finder<'_> {
     fn beside_part(&mut self, at: usize) {
         self.title_behind(at);
         self.house_behind(at);
+        self.no_number(at);
         self.story(at);
     }
 
@@ -295,6 +295,12 @@ impl Finder<'_> {
             && near
             && self.is(at + 1, ROOM)
             && !lexeme.word.is(UNIT);
-        ways || particle || box_letters
+        // "P.O." over the end of a line.
+        let letter = lexeme.len() == 1
+            && lexeme.capital()
+            && gap == "."
+            && self.lexemes[at + 1].len() == 1
+            && self.lexemes[at + 1].capital();
+        ways || particle || box_letters || letter
     }
 }

@@ -126,7 +126,7 @@ pub(super) const CUES: &[(&str, Flag)] = &[
         STATE | SAFE,
     ),
     (
-        "la le les ile mont lac baie val new north south east west port lake san santa saint st fort mount el los las great little upper lower \
+        "point cape mount la le les ile mont lac baie val new north south east west port lake san santa saint st fort mount el los las great little upper lower \
       old sankt bad store le nueva nuevo vieja viejo nova saint sainte villa ciudad puerto",
         TOWN_FIRST,
     ),

@@ -14,7 +14,7 @@ use crate::sys;
 use crate::tools::{self, Tool};
 
 /// The seed of the held-out notes.
-const SEED: &str = "5179";
+const SEED: &str = "8111";
 
 /// Measures both engines on the same notes.
 pub(super) fn measure(quick: bool, table: &mut Table) -> Result<()> {
