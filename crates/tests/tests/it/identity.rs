@@ -6,3 +6,4 @@ mod failures;
 mod secrets;
 mod stand;
 mod tools;
+mod waiting;

@@ -32,6 +32,9 @@ async fn what_a_command_signs_in_a_running_hub_uses() -> anyhow::Result<()> {
     );
     // The hub's sign-in is void; the next one is a command's.
     stand.order(&["revoke", "--sessions"]).await?;
+    let ran = stand.run(&hub, &["whoami"]).await?;
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.complaint.contains("TokenExpiredError"), "{ran:?}");
     stand.answer(&hub, &["bootstrap"]).await?;
     let refreshed = call(&peer, "refresh").await?;
     assert_eq!(refreshed["user_id"], who["user_id"], "{refreshed}");
