@@ -53,7 +53,7 @@ fn clean(place: &str, bytes: &[u8], needles: &[String], found: &mut Vec<String>)
             .position(|window| window == needle.as_bytes());
         if let Some(at) = at {
             // Where it is, not what it is.
-            found.push(format!("{place} holds {:.6}… at {at}", needle));
+            found.push(format!("{place} holds {needle:.6}… at {at}"));
         }
     }
 }
