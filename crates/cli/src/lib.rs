@@ -10,6 +10,7 @@ mod commands;
 mod error;
 mod governance;
 mod output;
+mod private;
 mod seen;
 mod table;
 mod terminal;
@@ -19,6 +20,7 @@ pub use commands::audit::{export_answer, of_ledger, query_answer, records, verif
 pub use error::{CliError, Exit};
 pub use governance::{sources, template};
 pub use output::Output;
+pub use private::private_environment;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -9,7 +9,6 @@ mod hub;
 mod identities;
 mod log;
 mod natives;
-mod private;
 mod reload;
 
 use legation_cli::{CliError, Context, Exit, ServeArgs};
@@ -23,7 +22,7 @@ pub(crate) fn serve(context: &Context, args: &ServeArgs) -> Result<(), CliError>
     if args.detached {
         process::become_daemon().map_err(|error| CliError::failed(&error))?;
     }
-    let environment = private::environment(context)?;
+    let environment = legation_cli::private_environment(context)?;
     let flags: Vec<(&str, String)> = args
         .listen
         .iter()

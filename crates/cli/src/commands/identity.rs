@@ -152,6 +152,10 @@ struct Work {
 }
 
 pub(crate) fn cmd_identity(context: &Context, command: IdentityCommand) -> Result<(), CliError> {
+    let context = &Context {
+        environment: crate::private_environment(context)?,
+        ..context.clone()
+    };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -206,3 +206,26 @@ async fn a_secret_is_kept_from_standard_input() -> anyhow::Result<()> {
     assert!(!sealed.contains(&stand.env["BLUEPRINT_SECRET"]));
     Ok(())
 }
+
+#[tokio::test]
+async fn a_secret_of_the_environment_is_in_no_environment() -> anyhow::Result<()> {
+    let stand = Stand::start().await?;
+    let hub = stand.hub().await?;
+    let mut child = begin(&hub, &["bootstrap"])?;
+    let (code, mut said) = shown(&mut child).await?;
+    let environ = std::fs::read(format!("/proc/{}/environ", child.id().unwrap()));
+    match environ {
+        Ok(environ) => {
+            let environ = String::from_utf8_lossy(&environ).into_owned();
+            assert!(environ.contains("LEGATION_HOME"), "{environ}");
+            assert!(!environ.contains(&stand.env["API_CLIENT_SECRET"]));
+        }
+        // Its memory is private: but for root nobody may look at all.
+        Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied),
+    }
+    // The secret is there all the same.
+    stand.order(&["decide", &code.unwrap(), "approve"]).await?;
+    let ran = finish(child, &mut said).await?;
+    assert_eq!(ran.code, 0, "{ran:?}");
+    Ok(())
+}
