@@ -72,7 +72,7 @@ fn speed(corpus: &str) -> (f64, f64) {
         started.elapsed()
     };
     let best = |text: &str| {
-        (0..20)
+        (0..100)
             .map(|_| run(text))
             .min()
             .unwrap_or(Duration::ZERO)
@@ -87,9 +87,9 @@ fn speed(corpus: &str) -> (f64, f64) {
     (size / spent / 1e6, best(&text[..end]) * 1e3)
 }
 
-/// A text in pieces of 64 KiB and a little more, parted at blank lines.
+/// A text in pieces of 32 KiB and a little more, parted at blank lines.
 fn pieces(text: &str) -> Vec<&str> {
-    const PIECE: usize = 64 * 1024;
+    const PIECE: usize = 32 * 1024;
     let mut pieces = Vec::new();
     let mut rest = text;
     while rest.len() > PIECE {

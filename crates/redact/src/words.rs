@@ -125,7 +125,7 @@ pub(crate) struct Reader {
 /// An odd number with its bits well mixed: 2^64 by the golden ratio.
 const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 /// How many words a reader keeps at hand.
-const SEEN: usize = 512;
+const SEEN: usize = 1024;
 
 /// Whether it is a word of the language.
 pub(crate) fn is_common(lower: &str) -> bool {
@@ -151,7 +151,7 @@ struct Table {
 
 #[derive(Debug, Clone, Copy)]
 struct Slot {
-    /// The number of the word's list, and in the lower bits its place there; [`FREE`] of none.
+    /// The number of the word's list, its place there, and a part of its hash; [`FREE`] of none.
     at: u32,
     flags: Flag,
 }
@@ -161,8 +161,10 @@ const FREE: Slot = Slot {
     flags: 0,
 };
 
-/// Bits for the place in a list.
-const PLACE: u32 = 24;
+/// Bits for the place in a list, and for a part of the word's hash: most words that are in no list
+/// are known by it alone, without a look at the list's text.
+const PLACE: u32 = 20;
+const TAG: u32 = 5;
 
 /// Lists with a word on each line, and with many, where a line may be a remark.
 const LINES: [(&str, Flag); 3] = [
@@ -217,7 +219,7 @@ impl Reader {
             return TABLE.get(&key);
         }
         let letters = key.eight(0);
-        let place = usize::try_from(letters.wrapping_mul(MIX) >> 55).unwrap_or(0) % SEEN;
+        let place = usize::try_from(letters.wrapping_mul(MIX) >> 54).unwrap_or(0) % SEEN;
         let seen = &mut self.seen[place];
         if seen.0 != letters {
             *seen = (letters, TABLE.get(&key));
@@ -252,7 +254,8 @@ impl Table {
         let slot = self.place(&key);
         let slot = &mut self.slots[slot];
         if slot.at == FREE.at {
-            slot.at = u32::try_from(at).unwrap_or(FREE.at);
+            let at = u32::try_from(at).unwrap_or(FREE.at >> TAG);
+            slot.at = at << TAG | tag(key.hash());
         }
         slot.flags |= flags;
     }
@@ -263,10 +266,13 @@ impl Table {
 
     /// The slot that holds a word, or the free one where it belongs.
     fn place(&self, key: &Key) -> usize {
-        let mut at = usize::try_from(key.hash() >> 46).unwrap_or(0) & (SLOTS - 1);
+        let hash = key.hash();
+        let tag = tag(hash);
+        let mut at = usize::try_from(hash >> 46).unwrap_or(0) & (SLOTS - 1);
         loop {
             let slot = self.slots[at];
-            if slot.at == FREE.at || slot.holds(key) {
+            let alike = slot.at & ((1 << TAG) - 1) == tag;
+            if slot.at == FREE.at || alike && slot.holds(key) {
                 return at;
             }
             at = (at + 1) & (SLOTS - 1);
@@ -313,7 +319,8 @@ impl Key {
 
 impl Slot {
     fn holds(self, key: &Key) -> bool {
-        let (number, place) = (self.at >> PLACE, self.at & ((1 << PLACE) - 1));
+        let at = self.at >> TAG;
+        let (number, place) = (at >> PLACE, at & ((1 << PLACE) - 1));
         let list = list(number as usize).as_bytes();
         let rest = list.get(place as usize..).unwrap_or_default();
         // Short words, nearly all there are, are compared at once.
@@ -328,6 +335,11 @@ impl Slot {
         rest.strip_prefix(&key.letters[..key.length])
             .is_some_and(|behind| behind.first().is_none_or(u8::is_ascii_whitespace))
     }
+}
+
+/// The part of a hash that a slot keeps.
+fn tag(hash: u64) -> u32 {
+    u32::try_from(hash >> 32 & ((1 << TAG) - 1)).unwrap_or(0)
 }
 
 /// Every list, in the order of their numbers.

@@ -12,6 +12,8 @@ fn every_word_has_what_all_lists_say_and_no_other_has_anything() {
             *said.entry(word).or_default() |= flags;
         }
     }
+    let fits = |(list, _): (&str, Flag)| list.len() < 1 << super::PLACE;
+    assert!(lists().all(fits) && lists().count() < 1 << (31 - super::PLACE - super::TAG));
     assert!(said.len() > 80_000, "{} words", said.len());
     for (word, flags) in &said {
         assert_eq!(look_up(word), Word(*flags), "{word}");
