@@ -11,15 +11,24 @@ use crate::words::{
 
 impl Finder<'_> {
     pub(super) fn beside_name(&mut self, at: usize) {
-        self.initial_before(at);
-        self.led_words(at);
-        self.small_surname(at);
-        self.initial_behind(at);
-        self.broken(at);
-        self.in_list(at);
-        self.small_sentence_word(at);
-        self.surname_first(at);
-        self.alone(at);
+        if at > 0 && !self.marked(at - 1) {
+            self.initial_before(at);
+            self.led_words(at);
+            self.surname_first(at);
+        }
+        if at > 0 && self.lexemes[at - 1].has_digit() {
+            self.in_list(at);
+        }
+        if !self.marked(at + 1) {
+            self.small_surname(at);
+            self.broken(at);
+            self.small_sentence_word(at);
+        }
+        match self.lexemes[at].case {
+            Case::Lower => self.initial_behind(at),
+            Case::Upper => self.alone(at),
+            Case::Title | Case::Other => {}
+        }
     }
 
     /// `Kind, Antonia`: a word of the language before a comma and a name that ends there.

@@ -19,7 +19,8 @@ impl Finder<'_> {
     pub(super) fn bridges(&mut self) {
         self.hyphenated();
         for at in 0..self.len() {
-            if self.anchor(at) {
+            // What each of these marks begins with the next word.
+            if self.anchor(at) && !self.marked(at + 1) {
                 self.kind_of_place(at);
                 self.article(at);
                 self.counted(at);
