@@ -3,6 +3,7 @@
 mod commands;
 mod entities;
 mod failures;
+mod records;
 mod secrets;
 mod stand;
 mod tools;
