@@ -89,6 +89,8 @@ struct Shard {
     queue: Vec<Pending>,
     /// Someone has undertaken to commit this queue.
     led: bool,
+    /// How many of those in it wait for the disk.
+    for_disk: usize,
 }
 
 /// The calling thread's queue.
@@ -107,8 +109,14 @@ impl Queues {
     /// Adds a record somebody waits for; true when the caller now leads.
     pub(crate) fn push(&self, shard: usize, pending: Pending) -> bool {
         let mut shard = self.shard(shard);
+        shard.for_disk += usize::from(pending.duty.durability() == Durability::Disk);
         shard.queue.push(pending);
         !std::mem::replace(&mut shard.led, true)
+    }
+
+    /// How many in a queue wait for the disk.
+    pub(crate) fn for_disk(&self, shard: usize) -> usize {
+        self.shard(shard).for_disk
     }
 
     /// Adds a record nobody waits for.
@@ -121,6 +129,7 @@ impl Queues {
     pub(crate) fn take(&self, shard: usize) -> Vec<Pending> {
         let mut shard = self.shard(shard);
         shard.led = false;
+        shard.for_disk = 0;
         let mut queue = std::mem::take(&mut shard.queue);
         drop(shard);
         queue.retain(|pending| match &pending.duty {

@@ -1,6 +1,7 @@
 //! The group commit: many callers, several runtimes, leaders that vanish.
 
 use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -87,6 +88,37 @@ fn a_runtime_that_ends_while_it_commits_for_others_lets_no_one_wait() {
     let report = place.verify();
     assert!(report.is_intact(), "{report:?}");
     assert!(report.pairs >= 20 && report.open == 0, "{report:?}");
+}
+
+static SYNCS: AtomicUsize = AtomicUsize::new(0);
+
+fn counted_sync(file: &File) -> io::Result<()> {
+    SYNCS.fetch_add(1, Ordering::SeqCst);
+    file.sync_data()
+}
+
+#[test]
+fn those_who_come_one_after_the_other_share_one_sync() {
+    let place = place();
+    let (_store, ledger) = place.open_with(counted_sync);
+    block_on(one_call(&ledger, &asked("a"), Durability::Disk));
+    let before = SYNCS.load(Ordering::SeqCst);
+    block_on(async {
+        let mut calls = tokio::task::JoinSet::new();
+        for turn in [0, 0, 1, 2, 3, 4] {
+            let ledger = ledger.clone();
+            calls.spawn(async move {
+                for _ in 0..turn {
+                    tokio::task::yield_now().await;
+                }
+                one_call(&ledger, &asked("a"), Durability::Disk).await;
+            });
+        }
+        calls.join_all().await;
+    });
+    assert_eq!(SYNCS.load(Ordering::SeqCst) - before, 1);
+    block_on(ledger.flush()).expect("flushed");
+    assert_eq!(place.verify().pairs, 7);
 }
 
 #[test]
