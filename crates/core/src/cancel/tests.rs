@@ -1,0 +1,196 @@
+use std::future::Future as _;
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
+use std::task::{Context, Poll, Wake, Waker};
+
+use super::{Cancel, CancelReason};
+
+/// Counts how often it is woken.
+#[derive(Default)]
+struct Counting(AtomicUsize);
+
+impl Wake for Counting {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn counting() -> (Arc<Counting>, Waker) {
+    let counting = Arc::new(Counting::default());
+    let waker = Waker::from(Arc::clone(&counting));
+    (counting, waker)
+}
+
+#[test]
+fn a_child_knows_its_parents_reason_and_the_parent_not_its_childs() {
+    let parent = Cancel::new();
+    let child = parent.child();
+    let other = parent.child();
+    child.cancel(CancelReason::ClientCancelled);
+    assert_eq!(child.reason(), Some(CancelReason::ClientCancelled));
+    assert_eq!((parent.reason(), other.reason()), (None, None));
+    parent.cancel(CancelReason::Shutdown);
+    assert_eq!(other.reason(), Some(CancelReason::Shutdown));
+    assert_eq!(
+        child.reason(),
+        Some(CancelReason::Shutdown),
+        "the graver reason wins"
+    );
+}
+
+#[test]
+fn the_graver_reason_wins_in_either_order() {
+    use CancelReason::{ClientCancelled, Deadline, Disconnected, Shutdown};
+    let all = [ClientCancelled, Disconnected, Deadline, Shutdown];
+    for first in all {
+        for second in all {
+            let cancel = Cancel::new();
+            cancel.cancel(first);
+            cancel.cancel(second);
+            assert_eq!(cancel.reason(), Some(first.max(second)));
+        }
+    }
+}
+
+#[test]
+fn whoever_waits_is_woken_once_and_told_why() {
+    let cancel = Cancel::new();
+    let below = cancel.child().child();
+    let (count, waker) = counting();
+    let mut cx = Context::from_waker(&waker);
+    let mut here = pin!(cancel.cancelled());
+    let mut there = pin!(below.cancelled());
+    for _ in 0..3 {
+        assert_eq!(here.as_mut().poll(&mut cx), Poll::Pending);
+        assert_eq!(there.as_mut().poll(&mut cx), Poll::Pending);
+    }
+    cancel.cancel(CancelReason::Deadline);
+    cancel.cancel(CancelReason::ClientCancelled);
+    assert_eq!(count.0.load(Ordering::SeqCst), 2, "once each");
+    let why = Poll::Ready(CancelReason::Deadline);
+    assert_eq!(here.as_mut().poll(&mut cx), why);
+    assert_eq!(there.as_mut().poll(&mut cx), why);
+}
+
+#[test]
+fn a_middle_that_is_gone_still_passes_it_on() {
+    let top = Cancel::new();
+    let middle = top.child();
+    let bottom = middle.child();
+    drop(middle);
+    top.cancel(CancelReason::Shutdown);
+    assert_eq!(bottom.reason(), Some(CancelReason::Shutdown));
+}
+
+#[test]
+fn a_child_of_what_is_cancelled_is_cancelled() {
+    let parent = Cancel::new();
+    parent.cancel(CancelReason::Disconnected);
+    let child = parent.child();
+    assert_eq!(child.reason(), Some(CancelReason::Disconnected));
+    assert_eq!(child.child().reason(), Some(CancelReason::Disconnected));
+}
+
+#[test]
+fn the_last_waker_is_woken_and_none_that_gave_up() {
+    let cancel = Cancel::new();
+    let ((old, old_waker), (new, new_waker)) = (counting(), counting());
+    let mut stays = pin!(cancel.cancelled());
+    assert!(
+        stays
+            .as_mut()
+            .poll(&mut Context::from_waker(&old_waker))
+            .is_pending()
+    );
+    assert!(
+        stays
+            .as_mut()
+            .poll(&mut Context::from_waker(&new_waker))
+            .is_pending()
+    );
+    {
+        let mut leaves = pin!(cancel.cancelled());
+        assert!(
+            leaves
+                .as_mut()
+                .poll(&mut Context::from_waker(&old_waker))
+                .is_pending()
+        );
+    }
+    cancel.cancel(CancelReason::Shutdown);
+    let woken = |count: &Counting| count.0.load(Ordering::SeqCst);
+    assert_eq!((woken(&old), woken(&new)), (0, 1));
+}
+
+#[test]
+fn what_is_gone_is_not_kept() {
+    let parent = Cancel::new();
+    let stays = parent.child();
+    for _ in 0..100 {
+        let child = parent.child();
+        let (_, waker) = counting();
+        let mut waits = pin!(child.cancelled());
+        assert!(
+            waits
+                .as_mut()
+                .poll(&mut Context::from_waker(&waker))
+                .is_pending()
+        );
+    }
+    let lists = parent.node.lists();
+    assert_eq!((lists.children.len(), lists.waiters.len()), (1, 0));
+    drop(lists);
+    drop(stays);
+    assert!(parent.node.lists().children.is_empty());
+}
+
+#[test]
+fn a_waker_that_holds_the_token_itself_may_be_the_last() {
+    struct Holding(#[expect(dead_code, reason = "it is only dropped")] Cancel);
+    impl Wake for Holding {
+        fn wake(self: Arc<Self>) {}
+    }
+    let parent = Cancel::new();
+    let child = parent.child();
+    let waker = Waker::from(Arc::new(Holding(child.clone())));
+    let mut waits = Box::pin(async move { child.cancelled().await });
+    assert!(
+        waits
+            .as_mut()
+            .poll(&mut Context::from_waker(&waker))
+            .is_pending()
+    );
+    drop(waker);
+    parent.cancel(CancelReason::Shutdown);
+    drop(waits);
+    assert!(parent.node.lists().children.is_empty());
+}
+
+#[test]
+fn children_made_and_waited_for_meanwhile_all_hear_of_it() {
+    const THREADS: usize = 4;
+    for _ in 0..200 {
+        let cancel = Cancel::new();
+        let start = Arc::new(Barrier::new(THREADS + 1));
+        let waiters: Vec<_> = (0..THREADS)
+            .map(|_| {
+                let (cancel, start) = (cancel.clone(), Arc::clone(&start));
+                std::thread::spawn(move || {
+                    let runtime = tokio::runtime::Builder::new_current_thread()
+                        .build()
+                        .expect("a runtime");
+                    start.wait();
+                    let child = cancel.child();
+                    runtime.block_on(child.cancelled())
+                })
+            })
+            .collect();
+        start.wait();
+        cancel.cancel(CancelReason::Deadline);
+        for waiter in waiters {
+            let why = waiter.join().expect("no panic");
+            assert_eq!(why, CancelReason::Deadline);
+        }
+    }
+}
