@@ -142,14 +142,16 @@ impl Cleaner<'_> {
         let look = self.filter.may_change(json)
             || self.masker.is_some_and(|masker| masker.may_hold(json))
             || escapes_by_number(json);
-        let mut object = match result.to_object() {
-            Some(object) if look || forged || self.masker.is_none() => object,
-            _ => {
-                return Cleaned {
-                    result: result.clone(),
-                    masked,
-                };
-            }
+        let untouched = || Cleaned {
+            result: result.clone(),
+            masked: Masked::default(),
+        };
+        // Most results are not taken apart at all.
+        if !look && !forged && self.masker.is_some() {
+            return untouched();
+        }
+        let Some(mut object) = result.to_object() else {
+            return untouched();
         };
         let mut changed = look && self.members(&mut object, &mut masked);
         if forged {

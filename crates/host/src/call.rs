@@ -14,7 +14,6 @@ use legation_config::Transport;
 use legation_core::OpContext;
 use legation_gate::policy::{DefinitionHash, Permitted};
 use legation_gate::{Call, CallFailure, Item, ListKind, Outcome, Peer, TaskWish};
-use legation_wire::caps::ClientCapabilities;
 use legation_wire::json::{Object, Raw};
 use legation_wire::message::ErrorObject;
 
@@ -179,11 +178,7 @@ impl Conversation {
         // that a modern one is told which extension it lacks.
         let tasks_ext = wish != TaskWish::Never || !self.peer.revision().is_modern();
         Face {
-            capabilities: Arc::new(ClientCapabilities {
-                tasks_ext,
-                tasks_legacy: None,
-                ..self.peer.capabilities().clone()
-            }),
+            capabilities: self.live.asked(self.peer.capabilities(), tasks_ext),
             info: self.peer.client_info(),
         }
     }

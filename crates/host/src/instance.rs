@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use legation_core::{Cancel, CancelReason, Clock, SeatId, ServerName, SharedClock, Wall};
 use legation_gate::{CallFailure, Peer};
+use legation_wire::caps::ClientCapabilities;
 use tokio::sync::{Notify, watch};
 
 use crate::flight::{Flight, Inbox, Loose, LooseAsk};
@@ -58,6 +59,8 @@ pub(crate) struct Live {
     pub(crate) legacy_tasks: bool,
     /// Severity of the level last set at a legacy server.
     pub(crate) level: Mutex<Option<usize>>,
+    /// What the client of the last call could be asked. Most calls are of clients alike.
+    pub(crate) last_asked: Mutex<Arc<ClientCapabilities>>,
 }
 
 /// One instance. Its supervisor alone moves the phase.
@@ -110,6 +113,31 @@ const STOP_MAX: Duration = Duration::from_secs(30);
 /// How long a server may still be at a call that its client gave up: so long
 /// its words of no call may be about that one.
 const LATE_WORDS: Duration = Duration::from_secs(60);
+
+// === impl Live ===
+
+impl Live {
+    /// What a client that declares these capabilities can be asked in one call, without tasks of
+    /// the handshake era, and with those of the modern one if the hub can follow them.
+    pub(crate) fn asked(
+        &self,
+        declared: &ClientCapabilities,
+        tasks_ext: bool,
+    ) -> Arc<ClientCapabilities> {
+        let mut last = self
+            .last_asked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if !last.is_of(declared, tasks_ext) {
+            *last = Arc::new(ClientCapabilities {
+                tasks_ext,
+                tasks_legacy: None,
+                ..declared.clone()
+            });
+        }
+        Arc::clone(&last)
+    }
+}
 
 // === impl Instance ===
 

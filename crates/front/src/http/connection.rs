@@ -31,6 +31,7 @@ use super::reply::{Reply, ReplyBody, hex};
 use super::route::{self, Begun, Next};
 use super::stream::{EventStream, Waiting};
 use crate::shared::{Gauge, Shared, count};
+use crate::speaker::Claim;
 
 /// How long a client is heard out that was answered before it had sent all.
 const LINGER: Duration = Duration::from_secs(2);
@@ -50,11 +51,17 @@ pub(super) struct Connection {
 }
 
 /// The last modern client's declaration, which the next request repeats.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Recent {
     pub(super) client: ClientId,
     pub(super) declared: Raw,
     pub(super) info: Option<Raw>,
+    pub(super) seated: Seated,
+}
+
+/// What a modern client's declaration comes to.
+#[derive(Debug, Clone)]
+pub(super) struct Seated {
     pub(super) capabilities: Arc<ClientCapabilities>,
     pub(super) seat: SeatId,
 }
@@ -81,11 +88,15 @@ enum Unread {
 // === impl Connection ===
 
 impl Connection {
-    pub(super) fn recent(&self) -> Option<Recent> {
-        self.recent
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+    /// What is known of the last client, if the next request is of the same.
+    pub(super) fn seated(&self, client: &ClientId, claim: &Claim) -> Option<Seated> {
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = recent.as_ref().filter(|recent| {
+            recent.client == *client
+                && recent.declared == claim.capabilities
+                && recent.info == claim.info
+        });
+        same.map(|recent| recent.seated.clone())
     }
 
     pub(super) fn set_recent(&self, recent: Recent) {

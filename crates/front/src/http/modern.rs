@@ -13,7 +13,7 @@ use legation_wire::json::{Object, Raw};
 use legation_wire::message::{ErrorObject, Message, Request};
 use legation_wire::translate;
 
-use super::connection::Recent;
+use super::connection::{Recent, Seated};
 use super::mcp::{Posted, shared};
 use super::reply::{self, Reply};
 use super::route::{Asked, Begun};
@@ -152,14 +152,10 @@ fn mirrored(
 /// each server that has them: who wants two gives them a credential each, or
 /// has them come by way of the bridge. The same declaration is read once per
 /// connection.
-fn seat(asked: &Asked<'_>, claim: &Claim, posted: &Posted) -> Recent {
+fn seat(asked: &Asked<'_>, claim: &Claim, posted: &Posted) -> Seated {
     let client = &asked.principal.client;
-    if let Some(recent) = asked.connection.recent()
-        && recent.client == *client
-        && recent.declared == claim.capabilities
-        && recent.info == claim.info
-    {
-        return recent;
+    if let Some(seated) = asked.connection.seated(client, claim) {
+        return seated;
     }
     let revision = posted
         .revision
@@ -170,15 +166,17 @@ fn seat(asked: &Asked<'_>, claim: &Claim, posted: &Posted) -> Recent {
         claim.capabilities.sha256_input(),
         info.map_or(&[], Raw::sha256_input),
     ]);
-    let recent = Recent {
-        client: client.clone(),
-        declared: detached(&claim.capabilities),
-        info: info.map(Raw::detached),
+    let seated = Seated {
         capabilities: Arc::new(ClientCapabilities::from_raw(&claim.capabilities, revision)),
         seat: SeatId::new(legation_core::id::hex(&digest[..16])),
     };
-    asked.connection.set_recent(recent.clone());
-    recent
+    asked.connection.set_recent(Recent {
+        client: client.clone(),
+        declared: detached(&claim.capabilities),
+        info: info.map(Raw::detached),
+        seated: seated.clone(),
+    });
+    seated
 }
 
 /// A copy that does not keep the whole request in memory.

@@ -9,6 +9,7 @@ use http::StatusCode;
 use http::header::{self, HeaderName};
 use legation_core::Wall;
 use legation_wire::codes;
+use legation_wire::http1::number;
 use legation_wire::message::ErrorObject;
 
 use super::guard::Rejected;
@@ -129,21 +130,6 @@ pub(super) fn hex(out: &mut Vec<u8>, number: usize) {
     for place in (0..places).rev() {
         out.push(DIGITS[(number >> (4 * place)) & 15]);
     }
-}
-
-/// A number in decimal digits.
-fn number(out: &mut Vec<u8>, mut number: usize) {
-    let mut digits = [0_u8; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + u8::try_from(number % 10).unwrap_or_default();
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
 }
 
 /// The date (RFC 9110, section 5.6.7), which a server with a clock has to say.

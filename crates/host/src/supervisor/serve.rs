@@ -85,6 +85,7 @@ pub(super) async fn serve(
         pid: ready.pid,
         published: ArcSwap::new(Arc::clone(&published)),
         level: Mutex::new(None),
+        last_asked: Mutex::default(),
     });
     // Whether that is news is told below, for all servers together.
     let _recovered: bool = server.set_failure(None);

@@ -78,7 +78,9 @@ pub(super) struct Slot {
 
 #[derive(Debug, Default)]
 struct State {
+    /// What comes before the end, which most calls have nothing of.
     waiting: VecDeque<CallEvent>,
+    end: Option<CallEvent>,
     ended: bool,
     waker: Option<Waker>,
 }
@@ -210,8 +212,12 @@ impl Slot {
             if state.ended || (droppable && state.waiting.len() >= MAX_WAITING) {
                 return;
             }
-            state.ended = event.is_end();
-            state.waiting.push_back(event);
+            if event.is_end() {
+                state.ended = true;
+                state.end = Some(event);
+            } else {
+                state.waiting.push_back(event);
+            }
             state.waker.take()
         };
         if let Some(waker) = waker {
@@ -228,7 +234,7 @@ impl Slot {
     /// polled by the reader itself and only when nothing waits.
     pub(super) async fn drained(&self) {
         poll_fn(|_| {
-            if self.lock().waiting.is_empty() {
+            if self.lock().is_empty() {
                 Poll::Ready(())
             } else {
                 Poll::Pending
@@ -240,12 +246,12 @@ impl Slot {
     fn pop(&self) -> Option<CallEvent> {
         let mut state = self.lock();
         state.waker = None;
-        state.waiting.pop_front()
+        state.pop()
     }
 
     fn poll_pop(&self, cx: &Context<'_>) -> Poll<CallEvent> {
         let mut state = self.lock();
-        if let Some(event) = state.waiting.pop_front() {
+        if let Some(event) = state.pop() {
             return Poll::Ready(event);
         }
         state.waker = Some(cx.waker().clone());
@@ -254,5 +260,17 @@ impl Slot {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl State ===
+
+impl State {
+    fn pop(&mut self) -> Option<CallEvent> {
+        self.waiting.pop_front().or_else(|| self.end.take())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.waiting.is_empty() && self.end.is_none()
     }
 }

@@ -28,6 +28,24 @@ pub struct ClientCapabilities {
 // === impl ClientCapabilities ===
 
 impl ClientCapabilities {
+    /// Whether these are those capabilities but for tasks: none of the handshake era, and of the
+    /// modern one as said.
+    pub fn is_of(&self, declared: &Self, tasks_ext: bool) -> bool {
+        let flags = |caps: &Self| {
+            (
+                caps.roots,
+                caps.roots_list_changed,
+                caps.sampling,
+                caps.elicitation_form,
+                caps.elicitation_url,
+            )
+        };
+        self.tasks_ext == tasks_ext
+            && self.tasks_legacy.is_none()
+            && flags(self) == flags(declared)
+            && self.raw == declared.raw
+    }
+
     /// Reads a declaration made under `revision`. What is not an object declares nothing.
     pub fn from_raw(raw: &Raw, revision: Revision) -> Self {
         let raw = raw.to_object().unwrap_or_default();

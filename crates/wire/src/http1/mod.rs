@@ -8,5 +8,12 @@
 mod body;
 mod fields;
 
+use crate::json;
+
 pub use self::body::{BadFraming, Body, Framing, Step};
 pub use self::fields::{Fields, NotSole, text};
+
+/// Appends a number in decimal digits, as lengths are written.
+pub fn number(out: &mut Vec<u8>, number: usize) {
+    json::write_int(out, i64::try_from(number).unwrap_or(i64::MAX));
+}

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use legation_wire::http1::number;
 use tokio::net::TcpStream;
 use tokio::runtime::{Handle, Id as RuntimeId};
 use tokio::sync::Notify;
@@ -29,6 +30,8 @@ const MAX_IDLE: usize = 64;
 /// five seconds; a request on a connection that is just being closed is lost.
 const IDLE: Duration = Duration::from_secs(4);
 const MAX_REDIRECTS: usize = 3;
+/// A body up to this long leaves in one piece with its head.
+const TOGETHER: usize = 4 * 1024;
 
 /// The client of one upstream.
 pub(super) struct Client {
@@ -115,7 +118,12 @@ impl Client {
         target: &Target,
         request: &Outbound<'_>,
     ) -> Result<Inbound, HttpError> {
-        let head = request.head(target);
+        let mut head = request.head(target);
+        let mut body = request.body;
+        if body.len() <= TOGETHER {
+            head.extend_from_slice(body);
+            body = b"";
+        }
         // Each turn takes an idle connection or makes a new one, and a request
         // is sent again only if none of it was sent before.
         loop {
@@ -123,7 +131,7 @@ impl Client {
                 Some(wire) => (wire, true),
                 None => (self.connect(target).await?, false),
             };
-            match wire.send(&head, request.body).await {
+            match wire.send(&head, body).await {
                 Ok(head) => return Ok(Inbound { head, wire }),
                 Err(error) if error.unsent && was_idle => {}
                 Err(error) => {
@@ -163,12 +171,14 @@ impl Client {
 // === impl Outbound ===
 
 impl Outbound<'_> {
-    /// The request's text up to its body.
+    /// The request's text up to its body, with room for a short one.
     fn head(&self, target: &Target) -> Vec<u8> {
         let path = target.path.as_str().as_bytes();
         let authority = target.authority.as_bytes();
         let lines: usize = self.headers.iter().map(|lines| lines.len()).sum();
-        let mut head = Vec::with_capacity(lines + path.len() + authority.len() + 96);
+        let body = Some(self.body.len()).filter(|length| *length <= TOGETHER);
+        let size = lines + path.len() + authority.len() + body.unwrap_or_default() + 96;
+        let mut head = Vec::with_capacity(size);
         for part in [
             self.method.as_bytes(),
             b" ",
@@ -185,7 +195,7 @@ impl Outbound<'_> {
         // What has no body by its nature says nothing of one (RFC 9110, 8.6).
         if self.method == "POST" {
             head.extend_from_slice(b"content-length: ");
-            head.extend_from_slice(self.body.len().to_string().as_bytes());
+            number(&mut head, self.body.len());
             head.extend_from_slice(b"\r\n");
         }
         head.extend_from_slice(b"\r\n");

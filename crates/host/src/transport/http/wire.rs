@@ -97,16 +97,17 @@ impl Wire {
         self.at = 0;
         poll_fn(|cx| {
             while *sent < whole {
-                let rest = [
-                    IoSlice::new(head.get(*sent..).unwrap_or_default()),
-                    IoSlice::new(&body[sent.saturating_sub(head.len())..]),
-                ];
-                let slices = if *sent < head.len() {
-                    &rest[..]
-                } else {
-                    &rest[1..]
+                let stream = Pin::new(&mut self.stream);
+                let left = &body[sent.saturating_sub(head.len())..];
+                let step = match head.get(*sent..) {
+                    Some(start) if body.is_empty() => stream.poll_write(cx, start),
+                    Some(start) if !start.is_empty() => {
+                        let parts = [IoSlice::new(start), IoSlice::new(left)];
+                        stream.poll_write_vectored(cx, &parts)
+                    }
+                    _ => stream.poll_write(cx, left),
                 };
-                match Pin::new(&mut self.stream).poll_write_vectored(cx, slices) {
+                match step {
                     Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                     Poll::Ready(Ok(written)) => *sent += written,
                     Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
