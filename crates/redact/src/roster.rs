@@ -223,6 +223,10 @@ fn names(lower: &str, parts: &[&str], sure: Kind, found: &mut Vec<(String, Kind)
     whole(format!("{last}{first}"));
     whole(format!("{}{first}", rest.concat()));
     whole(format!("{last}{}", parts[..parts.len() - 1].concat()));
+    // A surname of several words, "van 't Hof", alone.
+    if rest.len() > 1 {
+        whole(rest.concat());
+    }
     for tail in [last.to_owned(), rest.concat()] {
         whole(format!("{}{tail}", initial(first)));
         whole(format!("{initials}{tail}"));

@@ -6,8 +6,8 @@ use super::reach::CLAUSE;
 use crate::class::{Certainty, Class};
 use crate::lex::Case;
 use crate::words::{
-    ABBREVIATION, CLINICAL, CREDENTIAL, DRUG, FUNCTION, INSTITUTION, MONTH, PERSON, PERSON_VERB,
-    RELATION, STREET, STREET_FIRST, TITLE, TOWN_FIRST, UNIT,
+    ABBREVIATION, CLINICAL, CREDENTIAL, DRUG, FUNCTION, INSTITUTION, MONTH, PARTICLE, PERSON,
+    PERSON_VERB, RELATION, STREET, STREET_FIRST, TITLE, TOWN_FIRST, UNIT,
 };
 
 impl Finder<'_> {
@@ -48,6 +48,47 @@ impl Finder<'_> {
         {
             self.mark(first, at, Class::Place, Certainty::Guessed);
         }
+    }
+
+    /// `Via` or `Lake` at the end of a line, above the name that they begin.
+    pub(super) fn broken_before(&mut self, at: usize) {
+        let Some(first) = at.checked_sub(1) else {
+            return;
+        };
+        let lexeme = &self.lexemes[first];
+        let cut = self.before(at) == "\n" && lexeme.word.is(STREET_FIRST | TOWN_FIRST)
+            || self.before(at) == ".\n" && lexeme.len() <= 3;
+        if cut
+            && !self.marked(first)
+            && lexeme.is_word()
+            && lexeme.capital()
+            && self.lexemes[at].capital()
+            && !lexeme.word.is(FUNCTION | UNIT | CREDENTIAL)
+        {
+            self.mark(first, at, Class::Place, Certainty::Guessed);
+        }
+    }
+
+    /// `van 't Hof`, `'t Veld`: a shortened article before a name, with the word before it.
+    pub(super) fn elided(&mut self, at: usize) {
+        let article = at > 0
+            && self.before(at) == " "
+            && self.lexemes[at - 1].len() == 1
+            && self.before(at - 1).ends_with('\'')
+            && self.lexemes[at].capital();
+        if !article {
+            return;
+        }
+        let mut first = at - 1;
+        while first > 0
+            && at - first < 4
+            && matches!(self.before(first), " '" | " ")
+            && (self.is(first - 1, PARTICLE) || self.class(first - 1) == Some(Class::Name))
+        {
+            first -= 1;
+        }
+        let class = self.class(at).unwrap_or(Class::Name);
+        self.mark(first, at, class, Certainty::Guessed);
     }
 
     /// `Orange Walk`: a capitalised word that ends its clause directly behind a part.
