@@ -9,6 +9,7 @@ pub mod approvals;
 pub mod audit;
 pub mod client;
 pub mod hub;
+pub mod inbox;
 pub mod mcp;
 
 use serde::Serialize;

@@ -66,6 +66,11 @@ pub enum Command {
     Deny(commands::approvals::DenyArgs),
     /// Set or change the PIN that certifies proposals.
     Pin(commands::pin::PinArgs),
+    /// What people wrote to agents.
+    #[command(subcommand)]
+    Inbox(commands::inbox::InboxCommand),
+    /// Show messages as they come in, in the terminal and on the desktop.
+    Watch(commands::watch::WatchArgs),
     /// The record of every call.
     #[command(subcommand)]
     Audit(Box<commands::audit::AuditCommand>),

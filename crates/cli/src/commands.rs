@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod governance;
 pub(crate) mod hub;
 pub(crate) mod identity;
+pub(crate) mod inbox;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod permissions;
@@ -16,6 +17,7 @@ pub(crate) mod pin;
 pub(crate) mod redact;
 pub(crate) mod service;
 pub(crate) mod trust;
+pub(crate) mod watch;
 
 use legation_api::AdminClient;
 use legation_api::hub::Reload;
@@ -45,6 +47,8 @@ pub(crate) fn run(
         Command::Approve(args) => approvals::cmd_approve(context, &args),
         Command::Deny(args) => approvals::cmd_deny(context, &args),
         Command::Pin(args) => pin::cmd_pin(context, &args),
+        Command::Inbox(command) => inbox::cmd_inbox(context, command),
+        Command::Watch(args) => watch::cmd_watch(context, &args),
         Command::Audit(command) => audit::cmd_audit(context, &command),
         Command::Governance(command) => governance::cmd_governance(context, &command),
         Command::Permissions(command) => permissions::cmd_permissions(context, &command),

@@ -17,6 +17,11 @@ mod terminal;
 
 pub use args::{BridgeArgs, Cli, Command, DemoArgs, DevTenantArgs, ServeArgs};
 pub use commands::audit::{export_answer, of_ledger, query_answer, records, verify_answer};
+/// Answers about an inbox that is open.
+pub mod inbox {
+    pub use crate::commands::inbox::{export, list, post_answer, prune_answer, pull, show};
+}
+
 pub use error::{CliError, Exit};
 pub use governance::{sources, template};
 pub use output::Output;

@@ -112,6 +112,12 @@ impl Home {
         self.root.join("secrets")
     }
 
+    /// What people wrote to agents, and who has read it.
+    #[must_use]
+    pub fn inbox(&self) -> PathBuf {
+        self.root.join("inbox")
+    }
+
     /// Log files.
     #[must_use]
     pub fn logs(&self) -> PathBuf {

@@ -154,6 +154,11 @@ impl Host {
         self.inner.common.pins.waiting(server)
     }
 
+    /// Tells clients of something that happened beside the configured servers.
+    pub fn announce(&self, event: HubEvent) {
+        self.inner.common.tell(event);
+    }
+
     /// What rules may speak of: the pinned tools, and the servers of `specs`.
     #[must_use]
     pub fn known_tools(&self, specs: &[ServerSpec]) -> Vec<KnownTool> {

@@ -6,8 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use legation_core::{Clock as _, SystemClock};
-use legation_inbox::{Channel, ConsumerName, Inbox, Incoming, Kind, Options, Pull};
+use legation_core::{Clock as _, EntityId, SystemClock};
+use legation_inbox::{
+    Channel, ConsumerName, Governor, Inbox, Incoming, Kind, Message, Options, Pull,
+};
 use legation_keystore::Keystore;
 
 const SIZES: [u64; 2] = [10_000, 1_000_000];
@@ -55,7 +57,7 @@ fn main() {
 #[expect(clippy::print_stdout, reason = "the numbers are what it is run for")]
 fn measure(folder: &Path, size: u64) {
     let inbox = open(folder);
-    let mut at = inbox.channels().values().sum::<u64>();
+    let mut at = inbox.unread(&ConsumerName::new("nobody", None));
     while at < size {
         let end = (at + 5_000).min(size);
         let ids = usize::try_from(at).expect("few")..usize::try_from(end).expect("few");
@@ -72,6 +74,7 @@ fn measure(folder: &Path, size: u64) {
         limit: 20,
         mark_consumed: true,
         channel: None,
+        entity: None,
     };
     let mut times: Vec<Duration> = (0..PULLS)
         .map(|_| {
@@ -89,12 +92,30 @@ fn measure(folder: &Path, size: u64) {
     );
 }
 
+/// No rules and no record.
+#[derive(Debug)]
+struct Free;
+
+impl Governor for Free {
+    fn must_seal(&self, _entity: &EntityId) -> bool {
+        false
+    }
+
+    fn records(&self) -> bool {
+        false
+    }
+
+    fn record(&self, _messages: &[Message]) -> Result<(), String> {
+        Ok(())
+    }
+}
+
 fn open(folder: &Path) -> Inbox {
     Inbox::open(Options {
         folder: folder.join("inbox"),
         keystore: Arc::new(Keystore::open(&folder.join("keys")).expect("keys")),
         clock: SystemClock::shared(),
-        recorder: None,
+        governor: Arc::new(Free),
     })
     .expect("opened")
 }
@@ -111,7 +132,6 @@ fn keep(inbox: &Inbox, ids: std::ops::Range<usize>, what: &str) {
         text: "A message of an ordinary length, as people send them all day long.".repeat(3),
         meta: BTreeMap::new(),
         entity: None,
-        sealed: false,
     });
     inbox.append_blocking(messages.collect()).expect("kept");
 }

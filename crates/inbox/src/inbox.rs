@@ -8,7 +8,7 @@ use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
-use legation_core::SharedClock;
+use legation_core::{EntityId, SharedClock};
 use legation_keystore::Keystore;
 use tokio::sync::{oneshot, watch};
 
@@ -17,7 +17,7 @@ use crate::error::{AppendError, OpenError, ReadError};
 use crate::index::Index;
 use crate::line::{self, Line};
 use crate::lock::Lock;
-use crate::message::{Channel, Incoming, Message, Seq};
+use crate::message::{Incoming, Message, Seq, of_lane};
 use crate::seal::Seals;
 use crate::writer::{Append, Command, Writer};
 
@@ -38,18 +38,36 @@ pub struct Options {
     pub keystore: Arc<Keystore>,
     /// The time.
     pub clock: SharedClock,
-    /// Where what came in is recorded before anybody hears of it.
-    pub recorder: Option<Arc<dyn Recorder>>,
+    /// What the rules want of it.
+    pub governor: Arc<dyn Governor>,
 }
 
-/// The record of everything that came in.
-pub trait Recorder: Send + Sync + fmt::Debug {
+/// What the rules want of an inbox.
+pub trait Governor: Send + Sync + fmt::Debug {
+    /// Whether bodies of an entity must not lie on the disk as they are.
+    fn must_seal(&self, entity: &EntityId) -> bool;
+
+    /// Whether messages are recorded now; where they are not, a later process
+    /// records them before it announces anything.
+    fn records(&self) -> bool;
+
     /// Records messages that are on disk. Called on the inbox's own thread, and
     /// again until it succeeds; nothing is announced before.
     ///
     /// # Errors
     /// When they could not be recorded, in words.
     fn record(&self, messages: &[Message]) -> Result<(), String>;
+}
+
+/// Unread messages of one channel and entity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    /// Where they came from.
+    pub channel: String,
+    /// Whose data they are.
+    pub entity: Option<EntityId>,
+    /// How many.
+    pub count: u64,
 }
 
 /// What became of one message that was brought.
@@ -77,7 +95,7 @@ pub(crate) struct Shared {
     pub(crate) index: Index,
     pub(crate) seals: Seals,
     pub(crate) clock: SharedClock,
-    pub(crate) recorder: Option<Arc<dyn Recorder>>,
+    pub(crate) governor: Arc<dyn Governor>,
     tail: RwLock<Tail>,
     announced: watch::Sender<u64>,
     consumers: Mutex<Consumers>,
@@ -89,7 +107,7 @@ pub(crate) struct Shared {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Tail {
     pub(crate) seq: u64,
-    /// Records of each channel.
+    /// Records of each lane.
     pub(crate) channels: BTreeMap<String, u64>,
 }
 
@@ -108,7 +126,7 @@ impl Inbox {
             index: loaded.index,
             seals: Seals(options.keystore),
             clock: options.clock,
-            recorder: options.recorder,
+            governor: options.governor,
             tail: RwLock::new(Tail::default()),
             announced: watch::Sender::new(0),
             consumers: Mutex::new(loaded.consumers),
@@ -171,10 +189,21 @@ impl Inbox {
         self.shared.announced.subscribe()
     }
 
-    /// How many records there are of each channel.
+    /// How many messages a consumer has not read, by channel and entity.
     #[must_use]
-    pub fn channels(&self) -> BTreeMap<String, u64> {
-        self.shared.tail().channels
+    pub fn unread_of(&self, consumer: &ConsumerName) -> Vec<Unread> {
+        let tail = self.shared.tail();
+        let consumers = self.shared.consumers();
+        let known = consumers.known(consumer);
+        let lanes = tail.channels.iter().map(|(lane, total)| {
+            let (channel, entity) = of_lane(lane);
+            Unread {
+                channel: channel.to_owned(),
+                entity,
+                count: known.map_or(*total, |one| one.unread(lane, *total)),
+            }
+        });
+        lanes.filter(|unread| unread.count > 0).collect()
     }
 
     /// The newest record with an id.
@@ -204,46 +233,68 @@ impl Inbox {
         Ok(messages)
     }
 
-    /// The last records, newest first, at most so many, of one channel or all.
+    /// The records before one, newest first, at most so many; without one the
+    /// last there are.
+    ///
+    /// # Errors
+    /// See [`ReadError`].
+    pub fn before(&self, seq: Option<Seq>, most: usize) -> Result<Vec<Message>, ReadError> {
+        let last = self.shared.tail().seq;
+        let end = seq.map_or(last, |seq| seq.0.saturating_sub(1).min(last));
+        let mut messages = Vec::new();
+        for seq in (1..=end).rev() {
+            if messages.len() >= most {
+                break;
+            }
+            messages.extend(self.shared.message(seq)?);
+        }
+        Ok(messages)
+    }
+
+    /// How many messages nobody has read.
+    #[must_use]
+    pub fn unread_by_all(&self) -> u64 {
+        let tail = self.shared.tail();
+        let consumers = self.shared.consumers();
+        let lanes = tail.channels.iter();
+        lanes
+            .map(|(lane, total)| consumers.unread_by_all(lane, *total))
+            .sum()
+    }
+
+    /// The last records of an entity, or of nobody's, newest first, at most so
+    /// many.
     ///
     /// # Errors
     /// See [`ReadError`].
     pub fn recent(
         &self,
-        channel: Option<&Channel>,
+        entity: Option<&EntityId>,
         most: usize,
     ) -> Result<Vec<Message>, ReadError> {
         let tail = self.shared.tail();
-        let Some(channel) = channel else {
-            let seqs = (1..=tail.seq).rev().take(most);
-            let read = seqs.map(|seq| self.shared.message(seq));
-            return Ok(read
-                .collect::<Result<Vec<_>, _>>()?
-                .into_iter()
-                .flatten()
-                .collect());
-        };
-        let name = channel.as_str();
-        let total = tail.channels.get(name).copied().unwrap_or(0);
-        let from = total.saturating_sub(most as u64);
-        let count = usize::try_from(total - from).unwrap_or(most);
+        let mut seqs = Vec::new();
+        for (lane, total) in &tail.channels {
+            if of_lane(lane).1.as_ref() == entity {
+                let from = total.saturating_sub(most as u64);
+                let count = usize::try_from(total - from).unwrap_or(most);
+                seqs.extend(self.shared.members(lane, from, count)?);
+            }
+        }
+        seqs.sort_unstable_by(|one, other| other.cmp(one));
         let mut messages = Vec::new();
-        for seq in self.shared.members(name, from, count)? {
+        for seq in seqs.into_iter().take(most) {
             messages.extend(self.shared.message(seq)?);
         }
-        messages.reverse();
         Ok(messages)
     }
 
     /// How many messages a consumer has not read.
     #[must_use]
     pub fn unread(&self, consumer: &ConsumerName) -> u64 {
-        let tail = self.shared.tail();
-        let consumers = self.shared.consumers();
-        let known = consumers.known(consumer);
-        tail.channels
+        self.unread_of(consumer)
             .iter()
-            .map(|(channel, total)| known.map_or(*total, |one| one.unread(channel, *total)))
+            .map(|unread| unread.count)
             .sum()
     }
 

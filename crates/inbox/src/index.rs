@@ -48,7 +48,7 @@ pub(crate) struct Mark {
     pub(crate) days: Vec<DayMark>,
     /// Slots used of each table of names.
     names: Vec<u64>,
-    /// Records of each channel.
+    /// Records of each lane.
     pub(crate) channels: BTreeMap<String, u64>,
 }
 
@@ -116,7 +116,7 @@ impl Index {
     pub(crate) fn insert(&self, message: &Message, place: Place, ordinal: u64) -> io::Result<()> {
         let seq = message.seq.0;
         self.place(seq, place)?;
-        self.join(message.channel.as_str(), ordinal, seq)?;
+        self.join(&message.lane(), ordinal, seq)?;
         self.names.insert(key_hash(message), seq)?;
         let later = self.versions(&message.id, Some(seq))?;
         self.names.insert(id_hash(&message.id, later), seq)
@@ -339,7 +339,7 @@ impl Gone {
     pub(crate) fn of(message: &Message) -> Self {
         Self {
             seq: message.seq.0,
-            channel: message.channel.as_str().to_owned(),
+            channel: message.lane(),
             key: key_hash(message),
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use legation_core::id::hex;
 use legation_core::{EntityId, Wall};
 
 /// Longest text that is kept, in bytes; more is cut, and the record says so.
@@ -61,8 +62,6 @@ pub struct Incoming {
     pub meta: BTreeMap<String, String>,
     /// Whose data it is.
     pub entity: Option<EntityId>,
-    /// Whether text and `meta` must not lie on the disk as they are.
-    pub sealed: bool,
 }
 
 /// A record.
@@ -128,6 +127,43 @@ impl fmt::Display for Channel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+// === impl Message ===
+
+impl Message {
+    /// The lane it is counted in: its channel, and the entity whose data it is.
+    /// Lanes are names of files.
+    pub(crate) fn lane(&self) -> String {
+        lane(&self.channel, self.entity.as_ref())
+    }
+}
+
+/// What separates a channel from an entity in the name of a lane.
+const OF: char = '.';
+
+pub(crate) fn lane(channel: &Channel, entity: Option<&EntityId>) -> String {
+    match entity {
+        None => channel.0.clone(),
+        Some(entity) => format!("{}{OF}{}", channel.0, hex(entity.as_str().as_bytes())),
+    }
+}
+
+/// The channel and the entity of a lane.
+pub(crate) fn of_lane(lane: &str) -> (&str, Option<EntityId>) {
+    match lane.split_once(OF) {
+        None => (lane, None),
+        Some((channel, entity)) => (channel, unhex(entity).map(EntityId::new)),
+    }
+}
+
+fn unhex(digits: &str) -> Option<String> {
+    let bytes: Option<Vec<u8>> = digits
+        .as_bytes()
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok())
+        .collect();
+    String::from_utf8(bytes?).ok()
 }
 
 // === impl Kind ===

@@ -87,7 +87,7 @@ impl Mending<'_> {
                 Step::Record(line, place) => {
                     let message = &line.message;
                     let len = u64::from(place.len) + 1;
-                    if self.keep(message.seq.0, message.channel.as_str()) {
+                    if self.keep(message.seq.0, &message.lane()) {
                         (place.offset, len, &mut whole)
                     } else {
                         (place.offset, len, self.aside(&path, &mut aside)?)

@@ -26,7 +26,7 @@ const EVENING: &str = "2026-11-21T23:59:00Z";
 struct Place {
     dir: tempfile::TempDir,
     clock: Arc<ManualClock>,
-    recorder: Option<Arc<dyn Recorder>>,
+    governor: Arc<dyn Governor>,
 }
 
 impl Place {
@@ -35,7 +35,7 @@ impl Place {
         Self {
             dir: tempfile::tempdir().expect("a folder"),
             clock: Arc::new(ManualClock::at(epoch)),
-            recorder: None,
+            governor: Arc::new(Ledger::default()),
         }
     }
 
@@ -52,7 +52,7 @@ impl Place {
             folder: self.folder(),
             keystore: self.keystore(),
             clock: Arc::clone(&self.clock) as SharedClock,
-            recorder: self.recorder.clone(),
+            governor: Arc::clone(&self.governor),
         })
     }
 
@@ -82,7 +82,6 @@ fn message(channel: &str, id: &str) -> Incoming {
         text: format!("text of {id}"),
         meta: BTreeMap::new(),
         entity: None,
-        sealed: false,
     }
 }
 
@@ -98,6 +97,7 @@ fn pull(consumer: &str) -> Pull {
         limit: 20,
         mark_consumed: true,
         channel: None,
+        entity: None,
     }
 }
 
@@ -109,14 +109,22 @@ fn everything(inbox: &Inbox) -> Vec<Message> {
     inbox.after(Seq(0), usize::MAX).expect("read")
 }
 
-/// A recorder that can be made to fail.
+/// Rules under which one entity is sealed, and a record that can be made to fail.
 #[derive(Debug, Default)]
 struct Ledger {
     recorded: Mutex<Vec<u64>>,
     fails: Mutex<bool>,
 }
 
-impl Recorder for Ledger {
+impl Governor for Ledger {
+    fn must_seal(&self, entity: &EntityId) -> bool {
+        entity.as_str() == "clinic"
+    }
+
+    fn records(&self) -> bool {
+        true
+    }
+
     fn record(&self, messages: &[Message]) -> Result<(), String> {
         if *self.fails.lock().expect("whole") {
             return Err("no room".to_owned());
@@ -124,5 +132,23 @@ impl Recorder for Ledger {
         let mut recorded = self.recorded.lock().expect("whole");
         recorded.extend(messages.iter().map(|message| message.seq.0));
         Ok(())
+    }
+}
+
+/// A process that has no record.
+#[derive(Debug)]
+struct Alone;
+
+impl Governor for Alone {
+    fn must_seal(&self, _entity: &EntityId) -> bool {
+        true
+    }
+
+    fn records(&self) -> bool {
+        false
+    }
+
+    fn record(&self, _messages: &[Message]) -> Result<(), String> {
+        Err("nothing is recorded here".to_owned())
     }
 }

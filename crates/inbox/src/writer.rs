@@ -14,8 +14,8 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use legation_core::Wall;
 use legation_core::home::write_private;
+use legation_core::{EntityId, Wall};
 use tokio::sync::oneshot;
 
 use crate::clean;
@@ -37,8 +37,8 @@ const WRITE_BYTES: usize = 8 * 1024 * 1024;
 const MARK_RECORDS: u64 = 16 * 1024;
 /// The same in bytes.
 const MARK_BYTES: u64 = 32 * 1024 * 1024;
-/// Channels there may be.
-const CHANNELS_MAX: usize = 64;
+/// Lanes there may be: each is a file, and a pull looks at each.
+const CHANNELS_MAX: usize = 256;
 /// How long until what failed is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -75,8 +75,8 @@ pub(crate) struct Writer {
     spoilt: bool,
     /// What is on disk and not in the index yet, because that failed.
     unindexed: Vec<(Message, Place)>,
-    /// What is in the index and not recorded yet, because that failed.
-    pub(super) unrecorded: Vec<Message>,
+    /// The last record that the ledger has.
+    pub(super) recorded: u64,
     since: u64,
     since_bytes: u64,
     /// The last record when `state.json` was written.
@@ -104,7 +104,7 @@ impl Writer {
             file: None,
             spoilt: false,
             unindexed: Vec::new(),
-            unrecorded: Vec::new(),
+            recorded: 0,
             since: end.since,
             since_bytes: 0,
             summed_up: None,
@@ -113,6 +113,7 @@ impl Writer {
 
     /// Serves commands until it is told to stop, and then what still waits.
     pub(crate) fn run(mut self, waiting: &Receiver<Command>) {
+        self.bring_up();
         loop {
             let next = waiting.recv_timeout(AGAIN);
             let gone = matches!(next, Err(RecvTimeoutError::Disconnected));
@@ -212,7 +213,7 @@ impl Writer {
     fn behind(&self) -> Option<AppendError> {
         let what = if !self.unindexed.is_empty() {
             "writing the index"
-        } else if !self.unrecorded.is_empty() {
+        } else if self.recorded < self.tail.seq {
             "recording earlier ones"
         } else {
             return None;
@@ -249,7 +250,6 @@ impl Writer {
         (day, start, now): (Day, u64, Wall),
     ) -> Result<Added, AppendError> {
         let seq = self.tail.seq + plan.records.len() as u64 + 1;
-        let sealed = incoming.sealed;
         let message = cleaned(incoming, Seq(seq), now);
         let key = [
             message.channel.as_str().to_owned(),
@@ -271,11 +271,13 @@ impl Writer {
             });
         }
         let channels = &self.tail.channels;
-        if !channels.contains_key(&key[0]) && channels.len() >= CHANNELS_MAX {
+        if !channels.contains_key(&message.lane()) && channels.len() >= CHANNELS_MAX {
             return Err(AppendError::Channels {
                 channel: key[0].clone(),
             });
         }
+        let entity = message.entity.as_ref();
+        let sealed = entity.is_some_and(|entity| self.shared.governor.must_seal(entity));
         let body = sealed.then(|| self.shared.seals.seal(&message)).transpose();
         let body = body.map_err(|error| AppendError::Seal(Arc::new(error)))?;
         let line = line::encode(&message, self.tail.seq + 1, body.as_ref());
@@ -312,33 +314,27 @@ impl Writer {
     fn bring_up(&mut self) {
         let mut done = 0;
         for (message, place) in &self.unindexed {
-            let channel = message.channel.as_str();
-            let count = self.tail.channels.get(channel).copied().unwrap_or(0);
+            let channel = message.lane();
+            let count = self.tail.channels.get(&channel).copied().unwrap_or(0);
             if let Err(error) = self.shared.index.insert(message, *place, count) {
                 tracing::error!(%error, "the index of the inbox could not be written; it is tried again");
                 break;
             }
-            self.tail.channels.insert(channel.to_owned(), count + 1);
+            self.tail.channels.insert(channel, count + 1);
             self.tail.seq = message.seq.0;
             done += 1;
         }
-        let indexed = self.unindexed.drain(..done).map(|(message, _)| message);
-        self.unrecorded.extend(indexed);
-        if self.unrecorded.is_empty() {
-            return;
+        self.unindexed.drain(..done);
+        match self.record() {
+            Ok(true) => self.shared.publish(self.tail.clone()),
+            Ok(false) => {}
+            Err(error) => {
+                tracing::error!(
+                    error,
+                    "messages could not be recorded; they are announced once they are"
+                );
+            }
         }
-        if let Some(recorder) = &self.shared.recorder
-            && let Err(error) = recorder.record(&self.unrecorded)
-        {
-            tracing::error!(
-                error,
-                "messages could not be recorded; they are announced once they are"
-            );
-            return;
-        }
-        self.unrecorded.clear();
-        self.note_recorded();
-        self.shared.publish(self.tail.clone());
     }
 
     /// The file of a day, ready to be written at its end.
@@ -488,6 +484,9 @@ fn cleaned(incoming: Incoming, seq: Seq, now: Wall) -> Message {
         ts: line(&incoming.ts),
         text,
         meta,
-        entity: incoming.entity,
+        // The name for everything where nobody declared another.
+        entity: incoming
+            .entity
+            .filter(|entity| *entity != EntityId::personal()),
     }
 }

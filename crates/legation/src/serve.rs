@@ -7,6 +7,7 @@ mod credentials;
 mod events;
 mod hub;
 mod identities;
+mod inbox;
 mod log;
 mod natives;
 mod reload;

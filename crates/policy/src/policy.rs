@@ -201,6 +201,16 @@ impl Policy {
         }
     }
 
+    /// Whether data of an entity is health information, so that it must not lie
+    /// on a disk as it is; what cannot be known is.
+    pub fn holds_health(&self, entity: &EntityId) -> bool {
+        let Ok(profile) = self.governance.profile.get() else {
+            return true;
+        };
+        let known = profile.entities.get(entity);
+        known.is_none_or(|known| known.phi_auto_redact)
+    }
+
     /// Whether a client may see data of these entities. A client is a model:
     /// what it reads, its provider reads.
     pub fn clearance(&self, client: &ClientId, labels: &EntityLabels) -> Clearance {

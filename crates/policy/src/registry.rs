@@ -210,6 +210,8 @@ registry! {
         LabelsCleared = "LABELS_CLEARED",
         /// Keys were destroyed, and with them what they sealed.
         KeyDestroyed = "KEY_DESTROYED",
+        /// A message came in and was kept.
+        MessageReceived = "MESSAGE_RECEIVED",
     }
 }
 
@@ -322,7 +324,8 @@ impl EventName {
             | Self::GovernanceChanged
             | Self::GovernanceBroken
             | Self::LabelsCleared
-            | Self::KeyDestroyed => Producer::Hub,
+            | Self::KeyDestroyed
+            | Self::MessageReceived => Producer::Hub,
             Self::LlmProviderSelected
             | Self::LlmProviderBlocked
             | Self::CopilotTokenMissing
@@ -399,7 +402,8 @@ impl EventName {
             | Self::GovernanceChanged
             | Self::GovernanceBroken
             | Self::LabelsCleared
-            | Self::KeyDestroyed => &[EntityContext, GovernanceResult, Timestamp],
+            | Self::KeyDestroyed
+            | Self::MessageReceived => &[EntityContext, GovernanceResult, Timestamp],
         }
     }
 }

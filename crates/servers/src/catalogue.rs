@@ -10,7 +10,7 @@ use legation_gate::{Entry, ListKind, definition_hash};
 use legation_wire::json::Raw;
 
 use crate::native::READS;
-use crate::{Native, Tool, audit, hub, identity, teams};
+use crate::{Native, Tool, audit, hub, identity, inbox, teams};
 
 /// A native server with everything that is asked of it often.
 #[derive(Debug)]
@@ -22,6 +22,10 @@ pub(crate) struct Shelf {
     /// Under flat names.
     pub(crate) flat: Vec<Entry>,
     pub(crate) resources: Vec<Entry>,
+    pub(crate) templates: Vec<Entry>,
+    /// Under the server's own names.
+    pub(crate) prompts: Vec<Entry>,
+    flat_prompts: Vec<Entry>,
     hashes: Vec<DefinitionHash>,
 }
 
@@ -64,6 +68,23 @@ impl Shelf {
             .iter()
             .map(|resource| entry(resource.uri, resource.definition(), true, READS))
             .collect();
+        let templates = native
+            .templates()
+            .iter()
+            .map(|template| entry(template.uri_template, template.definition(), true, READS))
+            .collect();
+        let prompts = native.prompts();
+        let flat_prompts = prompts
+            .iter()
+            .map(|prompt| {
+                let flat = flat_name(&name, prompt.name);
+                entry(prompt.name, prompt.definition(&flat), true, READS)
+            })
+            .collect();
+        let prompts = prompts
+            .iter()
+            .map(|prompt| entry(prompt.name, prompt.definition(prompt.name), true, READS))
+            .collect();
         let hashes = own
             .iter()
             .map(|entry| definition_hash(&entry.raw))
@@ -74,6 +95,9 @@ impl Shelf {
             own,
             flat,
             resources,
+            templates,
+            prompts,
+            flat_prompts,
             hashes,
         }
     }
@@ -84,7 +108,9 @@ impl Shelf {
             ListKind::Tools if flat => &self.flat,
             ListKind::Tools => &self.own,
             ListKind::Resources => &self.resources,
-            ListKind::Templates | ListKind::Prompts => &[],
+            ListKind::Templates => &self.templates,
+            ListKind::Prompts if flat => &self.flat_prompts,
+            ListKind::Prompts => &self.prompts,
         }
     }
 
@@ -97,16 +123,45 @@ impl Shelf {
 
     /// The target of a tool by its flat name.
     pub(crate) fn flat_tool(&self, flat: &str) -> Option<Target> {
-        let own = flat
-            .strip_prefix(self.name.as_str())
-            .and_then(|rest| rest.strip_prefix(['-', '/']))?;
-        self.tool(own)
+        self.tool(self.own_name(flat)?)
+    }
+
+    /// The target of a prompt by its own name.
+    pub(crate) fn prompt(&self, name: &str) -> Option<Target> {
+        let entry = self.prompts.iter().find(|entry| *entry.item == *name)?;
+        Some(self.target(Verb::GetPrompt, entry, None))
+    }
+
+    /// The target of a prompt by its flat name.
+    pub(crate) fn flat_prompt(&self, flat: &str) -> Option<Target> {
+        self.prompt(self.own_name(flat)?)
+    }
+
+    /// Whether a URI is of one of its templates.
+    pub(crate) fn is_member(&self, uri: &str) -> bool {
+        let fixed = self.resources.iter().any(|entry| *entry.item == *uri);
+        let mut templates = self.native.templates().iter();
+        !fixed && templates.any(|template| uri.starts_with(template.prefix))
+    }
+
+    fn own_name<'f>(&self, flat: &'f str) -> Option<&'f str> {
+        let rest = flat.strip_prefix(self.name.as_str())?;
+        rest.strip_prefix(['-', '/'])
     }
 
     /// The target of a resource.
     pub(crate) fn resource(&self, uri: &str) -> Option<Target> {
-        let entry = self.resources.iter().find(|entry| *entry.item == *uri)?;
-        Some(self.target(Verb::ReadResource, entry, None))
+        if let Some(entry) = self.resources.iter().find(|entry| *entry.item == *uri) {
+            return Some(self.target(Verb::ReadResource, entry, None));
+        }
+        let of = |template: &crate::Template| uri.strip_prefix(template.prefix);
+        let mut templates = self.native.templates().iter().zip(&self.templates);
+        let (_, entry) =
+            templates.find(|(template, _)| of(template).is_some_and(|rest| !rest.is_empty()))?;
+        Some(Target {
+            item: uri.into(),
+            ..self.target(Verb::ReadResource, entry, None)
+        })
     }
 
     fn target(&self, verb: Verb, entry: &Entry, definition: Option<DefinitionHash>) -> Target {
@@ -145,6 +200,7 @@ pub fn known_tools() -> Vec<KnownTool> {
     hub.chain(of(audit::NAME, audit::TOOLS))
         .chain(of(identity::NAME, identity::TOOLS))
         .chain(of(teams::NAME, teams::TOOLS))
+        .chain(of(inbox::NAME, inbox::TOOLS))
         .collect()
 }
 

@@ -1,5 +1,6 @@
-//! Servers that live in the hub: `hub`, which tells agents what there is, and
-//! `audit`, which shows them the record.
+//! Servers that live in the hub: `hub`, which tells agents what there is, `audit`,
+//! which shows them the record, `inbox`, which keeps what people wrote to them, and
+//! those that act with an account.
 //!
 //! [`Natives`] stands before the host and adds them to what it offers. The
 //! alternative, giving each a connection like a child process has, was
@@ -14,13 +15,14 @@ pub mod audit;
 mod catalogue;
 pub mod hub;
 pub mod identity;
+pub mod inbox;
 mod native;
 mod natives;
 pub mod teams;
 
 pub use catalogue::known_tools;
-pub use native::{Native, Resource, Tool, failed, json_result, resource_result};
-pub use natives::{Natives, Views};
+pub use native::{Native, Prompt, Resource, Template, Tool, failed, json_result, resource_result};
+pub use natives::{Natives, Unread, Views};
 
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,9 @@ use futures_util::future::BoxFuture;
 use legation_core::{EntityId, OpContext};
 use legation_gate::policy::NativeTool;
 use legation_gate::{Outcome, Peer, Unresolved};
+use legation_wire::codes;
 use legation_wire::json::{Object, Raw};
+use legation_wire::message::ErrorObject;
 use serde::Serialize;
 
 /// A server that lives in the hub. What it offers never changes while it runs.
@@ -23,6 +25,21 @@ pub trait Native: Send + Sync + fmt::Debug {
 
     /// Its resources.
     fn resources(&self) -> &[Resource];
+
+    /// Its families of resources, each with the resources whose URIs begin so.
+    fn templates(&self) -> &[Template] {
+        &[]
+    }
+
+    /// Its prompts.
+    fn prompts(&self) -> &[Prompt] {
+        &[]
+    }
+
+    /// Whether it says by itself when its resources change, and logs.
+    fn announces(&self) -> bool {
+        false
+    }
 
     /// Whose data a call concerns; asked before anything is decided, with what
     /// the caller wrote.
@@ -53,6 +70,30 @@ pub trait Native: Send + Sync + fmt::Debug {
 
     /// Reads a resource of [`Native::resources`].
     fn read(&self, context: OpContext, uri: &'static str) -> BoxFuture<'static, Outcome>;
+
+    /// Whose data a resource of [`Native::templates`] is; asked before anything
+    /// is decided.
+    ///
+    /// # Errors
+    /// There is no such resource.
+    fn member_entity(&self, uri: &str) -> Result<Option<EntityId>, Unresolved> {
+        Err(no_resource(uri))
+    }
+
+    /// Reads a resource of [`Native::templates`].
+    fn read_member(&self, context: OpContext, uri: &str) -> BoxFuture<'static, Outcome> {
+        let (_nobody, error) = (context, no_resource(uri));
+        let error = ErrorObject::new(codes::INVALID_PARAMS, &error.to_string());
+        Box::pin(std::future::ready(Outcome::Error(error)))
+    }
+}
+
+/// There is no resource of that address.
+pub(crate) fn no_resource(uri: &str) -> Unresolved {
+    Unresolved::Unknown {
+        what: "resource",
+        name: uri.into(),
+    }
 }
 
 /// One tool.
@@ -92,6 +133,34 @@ pub struct Resource {
     pub mime_type: &'static str,
 }
 
+/// A family of resources.
+#[derive(Debug, Clone, Copy)]
+pub struct Template {
+    /// URI template (RFC 6570) with one variable at its end.
+    pub uri_template: &'static str,
+    /// What the URIs of its resources begin with.
+    pub prefix: &'static str,
+    /// Its plain name.
+    pub name: &'static str,
+    /// What its resources hold.
+    pub description: &'static str,
+    /// The type of their content.
+    pub mime_type: &'static str,
+}
+
+/// One prompt, without arguments.
+#[derive(Debug, Clone, Copy)]
+pub struct Prompt {
+    /// Its plain name.
+    pub name: &'static str,
+    /// What people read.
+    pub title: &'static str,
+    /// What it is for.
+    pub description: &'static str,
+    /// What it says to the model.
+    pub text: &'static str,
+}
+
 // === impl Tool ===
 
 impl Tool {
@@ -122,6 +191,49 @@ impl Resource {
             .with("description", Raw::str(self.description))
             .with("mimeType", Raw::str(self.mime_type))
             .to_raw()
+    }
+}
+
+// === impl Template ===
+
+impl Template {
+    /// Its definition.
+    pub(crate) fn definition(&self) -> Raw {
+        Object::new()
+            .with("uriTemplate", Raw::str(self.uri_template))
+            .with("name", Raw::str(self.name))
+            .with("description", Raw::str(self.description))
+            .with("mimeType", Raw::str(self.mime_type))
+            .to_raw()
+    }
+}
+
+// === impl Prompt ===
+
+impl Prompt {
+    /// Its definition, under a name of the endpoint's.
+    pub(crate) fn definition(&self, name: &str) -> Raw {
+        Object::new()
+            .with("name", Raw::str(name))
+            .with("title", Raw::str(self.title))
+            .with("description", Raw::str(self.description))
+            .to_raw()
+    }
+
+    /// What `prompts/get` answers.
+    pub(crate) fn result(&self) -> Outcome {
+        let content = Object::new()
+            .with("type", Raw::str("text"))
+            .with("text", Raw::str(self.text))
+            .to_raw();
+        let message = Object::new()
+            .with("role", Raw::str("user"))
+            .with("content", content)
+            .to_raw();
+        let result = Object::new()
+            .with("description", Raw::str(self.description))
+            .with("messages", Raw::array([&message]));
+        Outcome::Complete(result.to_raw())
     }
 }
 

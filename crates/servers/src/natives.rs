@@ -18,6 +18,10 @@ use tokio::sync::broadcast;
 use crate::Native;
 use crate::catalogue::Shelf;
 
+mod unread;
+
+pub use unread::Unread;
+
 /// How many merged lists are kept; past that they are made anew.
 const MERGED_MAX: usize = 64;
 /// Sets the versions of merged lists apart from those of the lists in them.
@@ -39,6 +43,7 @@ pub struct Natives {
     shelves: Vec<Shelf>,
     merged: Mutex<HashMap<(u64, ListKind, Shown), Arc<Listing>>>,
     own: HashMap<(usize, ListKind), Arc<Listing>>,
+    unread: Option<Arc<dyn Unread>>,
 }
 
 /// Which native servers are in a list, one bit each.
@@ -79,7 +84,15 @@ impl Natives {
             shelves,
             merged: Mutex::default(),
             own,
+            unread: None,
         }
+    }
+
+    /// Has every tool's result say how many messages wait for the caller.
+    #[must_use]
+    pub fn with_unread(mut self, unread: Arc<dyn Unread>) -> Self {
+        self.unread = Some(unread);
+        self
     }
 
     fn native(&self, name: &ServerName) -> Option<usize> {
@@ -112,14 +125,16 @@ impl Natives {
             let found = match item {
                 Item::Tool(name) => shelf.tool(name),
                 Item::Resource(uri) => shelf.resource(uri),
-                Item::Prompt(_) | Item::PromptArgument(_) | Item::ResourceArgument(_) => None,
+                Item::Prompt(name) => shelf.prompt(name),
+                Item::PromptArgument(_) | Item::ResourceArgument(_) => None,
             };
             return Some(found.ok_or_else(|| unknown(item)));
         }
         let find = |shelf: &Shelf| match item {
             Item::Tool(name) => shelf.flat_tool(name),
             Item::Resource(uri) => shelf.resource(uri),
-            Item::Prompt(_) | Item::PromptArgument(_) | Item::ResourceArgument(_) => None,
+            Item::Prompt(name) => shelf.flat_prompt(name),
+            Item::PromptArgument(_) | Item::ResourceArgument(_) => None,
         };
         let (at, target) = self
             .shelves
@@ -127,6 +142,59 @@ impl Natives {
             .enumerate()
             .find_map(|(at, shelf)| find(shelf).map(|target| (at, target)))?;
         (self.shown(endpoint) & (1 << at) != 0).then_some(Ok(target))
+    }
+
+    /// Calls what was permitted, of a native server or of the others.
+    fn answer(
+        &self,
+        context: OpContext,
+        permitted: Permitted,
+        call: Call,
+    ) -> BoxFuture<'static, Outcome> {
+        let Some(shelf) = self.builtin(permitted.target()) else {
+            return self.others.call(context, permitted, call);
+        };
+        let target = permitted.target();
+        let gone = || {
+            Outcome::Failed(CallFailure::NotConnected {
+                server: target.server.clone(),
+                reason: "it does not offer this".to_owned(),
+            })
+        };
+        if *permitted.principal() != context.caller.principal {
+            tracing::error!(server = %target.server, "a permission was used by another than it was given to");
+            return Box::pin(std::future::ready(gone()));
+        }
+        match &call.item {
+            Item::Resource(_) => {
+                return read(shelf, context, target)
+                    .unwrap_or_else(|| Box::pin(std::future::ready(gone())));
+            }
+            Item::Prompt(_) => {
+                let mut prompts = shelf.native.prompts().iter();
+                let prompt = prompts.find(|prompt| *prompt.name == *target.item);
+                let outcome = prompt.map_or_else(gone, crate::Prompt::result);
+                return Box::pin(std::future::ready(outcome));
+            }
+            Item::Tool(_) | Item::PromptArgument(_) | Item::ResourceArgument(_) => {}
+        }
+        let mut tools = shelf.native.tools().iter();
+        let Some(tool) = tools.find(|tool| *tool.name == *target.item) else {
+            return Box::pin(std::future::ready(gone()));
+        };
+        let refused = |why: &str| Box::pin(std::future::ready(crate::failed(why)));
+        let Some(arguments) = arguments(&call.params) else {
+            return refused("`arguments` must be an object; nothing was done");
+        };
+        // Tokens became values since it was asked; what was decided must not have moved.
+        match shelf.native.entity(tool.name, &arguments) {
+            Ok(entity) if entity == target.entity => {}
+            Ok(_) => {
+                return refused("the call is no longer for whom it was allowed; nothing was done");
+            }
+            Err(error) => return refused(&error.to_string()),
+        }
+        shelf.native.call(context, tool.name, arguments, call.peer)
     }
 
     fn builtin(&self, target: &Target) -> Option<&Shelf> {
@@ -151,44 +219,15 @@ impl ServerSet for Natives {
         permitted: Permitted,
         call: Call,
     ) -> BoxFuture<'static, Outcome> {
-        let Some(shelf) = self.builtin(permitted.target()) else {
-            return self.others.call(context, permitted, call);
+        let unread = match (&self.unread, &call.item) {
+            (Some(unread), Item::Tool(_)) => unread::Mention::of(unread, &context.caller),
+            _ => None,
         };
-        let target = permitted.target();
-        let gone = || {
-            Outcome::Failed(CallFailure::NotConnected {
-                server: target.server.clone(),
-                reason: "it does not offer this".to_owned(),
-            })
-        };
-        if *permitted.principal() != context.caller.principal {
-            tracing::error!(server = %target.server, "a permission was used by another than it was given to");
-            return Box::pin(std::future::ready(gone()));
+        let answer = self.answer(context, permitted, call);
+        match unread {
+            Some(mention) => Box::pin(async move { mention.add(answer.await) }),
+            None => answer,
         }
-        if let Item::Resource(_) = &call.item {
-            let mut resources = shelf.native.resources().iter();
-            return match resources.find(|resource| *resource.uri == *target.item) {
-                Some(resource) => shelf.native.read(context, resource.uri),
-                None => Box::pin(std::future::ready(gone())),
-            };
-        }
-        let mut tools = shelf.native.tools().iter();
-        let Some(tool) = tools.find(|tool| *tool.name == *target.item) else {
-            return Box::pin(std::future::ready(gone()));
-        };
-        let refused = |why: &str| Box::pin(std::future::ready(crate::failed(why)));
-        let Some(arguments) = arguments(&call.params) else {
-            return refused("`arguments` must be an object; nothing was done");
-        };
-        // Tokens became values since it was asked; what was decided must not have moved.
-        match shelf.native.entity(tool.name, &arguments) {
-            Ok(entity) if entity == target.entity => {}
-            Ok(_) => {
-                return refused("the call is no longer for whom it was allowed; nothing was done");
-            }
-            Err(error) => return refused(&error.to_string()),
-        }
-        shelf.native.call(context, tool.name, arguments, call.peer)
     }
 
     fn task_target(&self, caller: &Caller, handle: &TaskHandle) -> Result<Target, Unresolved> {
@@ -268,6 +307,9 @@ impl ServerSet for Natives {
             let capabilities = &mut theirs.capabilities;
             capabilities.tools |= !shelf.own.is_empty();
             capabilities.resources |= !shelf.resources.is_empty();
+            capabilities.prompts |= !shelf.prompts.is_empty();
+            capabilities.resources_subscribe |= shelf.native.announces();
+            capabilities.logging |= shelf.native.announces();
             let Some(text) = shelf.native.instructions() else {
                 continue;
             };
@@ -302,6 +344,9 @@ impl ServerSet for Natives {
                 let arguments = arguments(params).unwrap_or_default();
                 shelf.native.entity(&target.item, &arguments)
             }
+            (Some(shelf), Verb::ReadResource) if shelf.is_member(&target.item) => {
+                shelf.native.member_entity(&target.item)
+            }
             _ => Ok(None),
         }
     }
@@ -315,7 +360,7 @@ impl ServerSet for Natives {
 
     fn subscribe(&self, caller: &Caller, permitted: &Permitted) -> Subscription {
         match self.builtin(permitted.target()) {
-            // What a native server holds is read anew each time and announces nothing.
+            // What a native server holds announces itself, to all who subscribed at the front.
             Some(_) => Subscription::new(()),
             None => self.others.subscribe(caller, permitted),
         }
@@ -338,6 +383,24 @@ impl ServerSet for Natives {
     }
 }
 
+/// Reads a resource of a native server, if it has it.
+fn read(shelf: &Shelf, context: OpContext, target: &Target) -> Option<BoxFuture<'static, Outcome>> {
+    let mut resources = shelf.native.resources().iter();
+    if let Some(resource) = resources.find(|resource| *resource.uri == *target.item) {
+        return Some(shelf.native.read(context, resource.uri));
+    }
+    if !shelf.is_member(&target.item) {
+        return None;
+    }
+    // What is there may have changed since it was asked whose it is.
+    match shelf.native.member_entity(&target.item) {
+        Ok(entity) if entity == target.entity => {
+            Some(shelf.native.read_member(context, &target.item))
+        }
+        _ => None,
+    }
+}
+
 /// The object of arguments; `None` where there is something else in its place.
 fn arguments(params: &Object) -> Option<Object> {
     match params.get("arguments") {
@@ -352,12 +415,22 @@ fn described(native: &dyn Native) -> Description {
         raw.set("tools", Raw::empty_object());
     }
     if !native.resources().is_empty() {
-        raw.set("resources", Raw::empty_object());
+        let subscribe = Object::new().with("subscribe", Raw::bool(native.announces()));
+        raw.set("resources", subscribe.to_raw());
+    }
+    if native.announces() {
+        raw.set("logging", Raw::empty_object());
+    }
+    if !native.prompts().is_empty() {
+        raw.set("prompts", Raw::empty_object());
     }
     Description {
         capabilities: ServerCapabilities {
             tools: !native.tools().is_empty(),
             resources: !native.resources().is_empty(),
+            prompts: !native.prompts().is_empty(),
+            resources_subscribe: native.announces(),
+            logging: native.announces(),
             raw,
             ..ServerCapabilities::default()
         },

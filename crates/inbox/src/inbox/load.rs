@@ -218,7 +218,7 @@ impl<'a> Reading<'a> {
                 what: format!("record {} stands where {expected} belongs", message.seq),
             });
         }
-        let channel = message.channel.as_str().to_owned();
+        let channel = message.lane();
         let count = self.end.tail.channels.entry(channel).or_default();
         let inserted = self.index.insert(message, place, *count);
         inserted.map_err(OpenError::io("writing the index of", self.folder))?;

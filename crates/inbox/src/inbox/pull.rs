@@ -1,9 +1,11 @@
 //! Reading what is unread.
 
+use legation_core::EntityId;
+
 use crate::consumer::{Consumer, ConsumerName, Handed};
 use crate::error::ReadError;
 use crate::inbox::{Inbox, Shared, Tail};
-use crate::message::{Channel, Message};
+use crate::message::{Channel, Message, of_lane};
 
 /// A call returns no more records once it has this many bytes of text.
 const BYTES_MAX: usize = 1024 * 1024;
@@ -22,6 +24,8 @@ pub struct Pull {
     pub mark_consumed: bool,
     /// Only of this channel.
     pub channel: Option<Channel>,
+    /// Only data of this entity, or of nobody's.
+    pub entity: Option<EntityId>,
 }
 
 /// What there is.
@@ -98,9 +102,10 @@ impl Inbox {
     }
 }
 
-fn wanted(pull: &Pull, channel: &str) -> bool {
+fn wanted(pull: &Pull, lane: &str) -> bool {
+    let (channel, entity) = of_lane(lane);
     let only = pull.channel.as_ref();
-    only.is_none_or(|only| only.as_str() == channel)
+    only.is_none_or(|only| only.as_str() == channel) && entity == pull.entity
 }
 
 /// Takes the oldest from all channels, as a merge does.

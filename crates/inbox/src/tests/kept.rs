@@ -156,7 +156,6 @@ fn bodies_that_must_be_sealed_are_not_on_the_disk() {
         .meta
         .insert("subject".to_owned(), "about the patient".to_owned());
     secret.entity = Some(EntityId::new("clinic"));
-    secret.sealed = true;
     inbox.append_blocking(vec![secret]).expect("kept");
     let text = fs::read_to_string(place.day_file()).expect("a day file");
     assert!(
@@ -200,7 +199,7 @@ fn a_body_of_ten_megabytes_is_whole_and_a_larger_one_says_what_is_missing() {
 fn nothing_is_announced_before_it_is_recorded() {
     let ledger = Arc::new(Ledger::default());
     let place = Place {
-        recorder: Some(Arc::clone(&ledger) as _),
+        governor: Arc::clone(&ledger) as _,
         ..Place::new()
     };
     let inbox = place.open();
@@ -221,6 +220,28 @@ fn nothing_is_announced_before_it_is_recorded() {
     put(&inbox, "teams", 3..4);
     assert_eq!(*ledger.recorded.lock().expect("whole"), [1, 2, 3, 4]);
     assert_eq!(everything(&inbox).len(), 4);
+}
+
+#[test]
+fn what_is_kept_without_a_record_is_recorded_by_the_next_hub() {
+    let ledger = Arc::new(Ledger::default());
+    let alone = Place {
+        governor: Arc::new(Alone),
+        ..Place::new()
+    };
+    let inbox = alone.open();
+    put(&inbox, "local", 0..700);
+    put(&inbox, "local", 700..701);
+    assert_eq!(everything(&inbox).len(), 701);
+    drop(inbox);
+    let hub = Place {
+        governor: Arc::clone(&ledger) as _,
+        ..alone
+    };
+    let inbox = hub.open();
+    put(&inbox, "local", 701..702);
+    let recorded = ledger.recorded.lock().expect("whole").clone();
+    assert_eq!(recorded, (1..=702).collect::<Vec<u64>>());
 }
 
 #[test]

@@ -164,7 +164,37 @@ fn recent_ones_come_newest_first() {
     put(&inbox, "email", 0..3);
     let recent = inbox.recent(None, 4).expect("read");
     assert_eq!(ids(&recent), ["email-2", "email-1", "email-0", "teams-2"]);
-    let teams = Channel::parse("teams").expect("a channel");
-    let recent = inbox.recent(Some(&teams), 2).expect("read");
-    assert_eq!(ids(&recent), ["teams-2", "teams-1"]);
+}
+
+#[test]
+fn an_entity_is_asked_for_by_name_and_the_others_are_counted() {
+    let place = Place::new();
+    let inbox = place.open();
+    let clinic = EntityId::new("clinic");
+    put(&inbox, "teams", 0..2);
+    let of = |entity: &EntityId, id: &str| Incoming {
+        entity: Some(entity.clone()),
+        ..message("teams", id)
+    };
+    let both = vec![of(&clinic, "c1"), of(&EntityId::personal(), "p1")];
+    inbox.append_blocking(both).expect("kept");
+    let nobodys = inbox.pull(&pull("a")).expect("pulled");
+    assert_eq!(ids(&nobodys.messages), ["teams-0", "teams-1", "p1"]);
+    assert_eq!(nobodys.unread_remaining, 0);
+    let theirs = Pull {
+        entity: Some(clinic.clone()),
+        ..pull("a")
+    };
+    assert_eq!(ids(&inbox.pull(&theirs).expect("pulled").messages), ["c1"]);
+    assert_eq!(ids(&inbox.recent(Some(&clinic), 9).expect("read")), ["c1"]);
+    inbox
+        .acknowledge(&ConsumerName::new("a", None), None)
+        .expect("acknowledged");
+    assert!(inbox.unread_of(&ConsumerName::new("a", None)).is_empty());
+    let other = inbox.unread_of(&ConsumerName::new("b", None));
+    let counts: Vec<_> = other
+        .iter()
+        .map(|one| (one.entity.clone(), one.count))
+        .collect();
+    assert_eq!(counts, [(None, 3), (Some(clinic), 1)]);
 }

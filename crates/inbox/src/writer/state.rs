@@ -5,6 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use legation_core::home::write_private;
 use serde::Serialize;
@@ -33,22 +34,40 @@ impl Writer {
         if self.since > 0 {
             self.sync_index();
         }
-        let recorded = self.recorded()?;
-        if self.shared.recorder.is_some() {
-            for seq in recorded + 1..=self.tail.seq {
-                let message = self.shared.message(seq).map_err(io::Error::other)?;
-                self.unrecorded.extend(message);
-                if self.unrecorded.len() as u64 >= AT_ONCE {
-                    break;
-                }
-            }
-        }
-        if self.unrecorded.is_empty() {
-            self.note_recorded();
+        self.recorded = self.recorded_before()?;
+        if self.recorded == self.tail.seq || !self.shared.governor.records() {
             self.shared.publish(self.tail.clone());
         }
         self.write_summary(true);
         Ok(())
+    }
+
+    /// Records what is on disk and in the index; whether there was something new
+    /// to be announced.
+    pub(super) fn record(&mut self) -> Result<bool, String> {
+        let governor = Arc::clone(&self.shared.governor);
+        if !governor.records() {
+            let new = self.announced() < self.tail.seq;
+            // Nothing stands in the way of the next message; the next hub records it.
+            self.recorded = self.tail.seq;
+            return Ok(new);
+        }
+        while self.recorded < self.tail.seq {
+            let last = self.tail.seq.min(self.recorded + AT_ONCE);
+            let mut messages = Vec::new();
+            for seq in self.recorded + 1..=last {
+                let message = self.shared.message(seq);
+                messages.extend(message.map_err(|error| error.to_string())?);
+            }
+            governor.record(&messages)?;
+            self.recorded = last;
+            self.note_recorded();
+        }
+        Ok(self.announced() < self.tail.seq)
+    }
+
+    fn announced(&self) -> u64 {
+        self.shared.tail().seq
     }
 
     fn recorded_path(&self) -> PathBuf {
@@ -58,17 +77,21 @@ impl Writer {
     /// Up to which record the ledger is known to be. Where nothing says so
     /// everything is: a second record of old messages would be a lie about when
     /// they came.
-    fn recorded(&self) -> io::Result<u64> {
+    fn recorded_before(&mut self) -> io::Result<u64> {
         let bytes = match fs::read(self.recorded_path()) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(self.tail.seq),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.recorded = self.tail.seq;
+                self.note_recorded();
+                return Ok(self.tail.seq);
+            }
             Err(error) => return Err(error),
         };
         let number = <[u8; 8]>::try_from(bytes.as_slice()).map(u64::from_le_bytes);
         Ok(number.map_or(self.tail.seq, |number| number.min(self.tail.seq)))
     }
 
-    /// Notes that everything is recorded. Not synced: after a power failure a few
+    /// Notes how much is recorded. Not synced: after a power failure a few
     /// messages may be recorded twice, which is better than not at all.
     pub(super) fn note_recorded(&self) {
         let noted = OpenOptions::new()
@@ -77,7 +100,7 @@ impl Writer {
             .write(true)
             .mode(0o600)
             .open(self.recorded_path())
-            .and_then(|file| file.write_all_at(&self.tail.seq.to_le_bytes(), 0));
+            .and_then(|file| file.write_all_at(&self.recorded.to_le_bytes(), 0));
         if let Err(error) = noted {
             tracing::warn!(%error, "how far the inbox is recorded could not be noted");
         }

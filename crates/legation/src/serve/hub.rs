@@ -15,7 +15,7 @@ use legation_ledger::{Ledger, LedgerKeys};
 use legation_store::Store;
 
 use super::admin::Admin;
-use super::{accounts, checkpoints, events as records, identities, reload};
+use super::{accounts, checkpoints, events as records, identities, inbox, reload};
 
 mod inner;
 mod parts;
@@ -117,6 +117,7 @@ impl Hub {
         accounts::open(&tasks, &inner.accounts);
         identities::watch(&tasks, &inner.accounts, &options.home);
         records::run(&tasks, &inner);
+        inbox::run(&tasks, &inner);
         let (home, environment) = (&options.home, &options.environment);
         checkpoints::run(&tasks, &inner.ledger, &settings, home, environment);
         let watch = tasks::watch_files(&inner);
@@ -185,6 +186,9 @@ impl Hub {
             drop(tokio::task::spawn_blocking(move || workers.join()).await);
         }
         self.inner.host.shutdown().await;
+        // Its writer records what is left in the ledger, which needs this runtime.
+        let inbox = Arc::clone(&self.inner.inbox);
+        drop(tokio::task::spawn_blocking(move || inbox.close()).await);
         // What cannot be recorded is in the log.
         drop(self.inner.gate.settle().await);
         if let Err(error) = self.inner.ledger.flush().await {

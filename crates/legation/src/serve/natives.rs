@@ -11,14 +11,18 @@ use legation_front::Front;
 use legation_gate::approval::Bound;
 use legation_gate::{Endpoint, Gate, ListKind, Listing, ServerSet};
 use legation_host::Host;
+use legation_inbox::Inbox;
 use legation_ledger::{Bounds, Evidence, Filter, Ledger, Note};
 use legation_servers::audit::{Audit, AuditView, Event, Query};
 use legation_servers::hub::{ApprovalInfo, Hub, HubView, ServerInfo};
 use legation_servers::identity::Identity;
+use legation_servers::inbox::InboxServer;
 use legation_servers::teams::{Activity, Teams};
 use legation_servers::{Native, Natives, Views};
 use legation_store::Store;
 use legation_wire::json::{Limits, Raw};
+
+use super::inbox::InboxWindow;
 
 /// How far back a query reads, in records.
 const SCAN_MAX: usize = 100_000;
@@ -35,7 +39,6 @@ pub(super) struct Windows {
 #[derive(Debug)]
 pub(super) struct Beside {
     pub(super) servers: Arc<dyn ServerSet>,
-    pub(super) windows: Windows,
     pub(super) teams: Option<Teams>,
 }
 
@@ -55,10 +58,10 @@ pub(super) fn beside(
     host: &Arc<Host>,
     ledger: &Arc<Ledger>,
     accounts: &Arc<Accounts>,
-    store: &Arc<Store>,
-    clock: &SharedClock,
+    (store, clock): (&Arc<Store>, &SharedClock),
+    inbox: &Arc<Inbox>,
+    windows: &Windows,
 ) -> Beside {
-    let windows = Windows::default();
     let hub = Hub::new(Arc::new(HubWindow {
         host: Arc::clone(host),
         gate: windows.clone(),
@@ -70,7 +73,12 @@ pub(super) fn beside(
         host: Arc::clone(host),
         gate: windows.clone(),
     });
-    let mut natives: Vec<Arc<dyn Native>> = vec![Arc::new(hub), Arc::new(audit)];
+    let view = InboxWindow {
+        gate: windows.clone(),
+    };
+    let inbox = Arc::new(InboxServer::new(Arc::clone(inbox), Arc::new(view)));
+    let mut natives: Vec<Arc<dyn Native>> =
+        vec![Arc::new(hub), Arc::new(audit), Arc::clone(&inbox) as _];
     // Without an account these could only refuse.
     let teams = (!accounts.is_empty()).then(|| {
         natives.push(Arc::new(Identity::new(Arc::clone(accounts))));
@@ -82,8 +90,7 @@ pub(super) fn beside(
     });
     let natives = Natives::new(natives, Arc::clone(host) as Arc<dyn ServerSet>, views);
     Beside {
-        servers: Arc::new(natives),
-        windows,
+        servers: Arc::new(natives.with_unread(inbox)),
         teams,
     }
 }
@@ -101,7 +108,7 @@ impl Windows {
         self.front.get_or_init(|| Arc::downgrade(front));
     }
 
-    fn gate(&self) -> Option<Arc<Gate>> {
+    pub(super) fn gate(&self) -> Option<Arc<Gate>> {
         self.gate.get()?.upgrade()
     }
 }

@@ -20,6 +20,7 @@ mod fixture;
 mod governance;
 mod hostile;
 mod identity;
+mod inbox;
 mod leaks;
 mod leftovers;
 mod natives;

@@ -17,6 +17,7 @@ use legation_gate::redaction::Redaction;
 use legation_gate::spill::Spills;
 use legation_gate::{Asking, Gate};
 use legation_host::{Host, HostParts};
+use legation_inbox::Inbox;
 use legation_keystore::Keystore;
 use legation_ledger::Ledger;
 use legation_policy::{KnownTool, Policy};
@@ -28,7 +29,7 @@ use super::HubOptions;
 use crate::serve::credentials::Keys;
 use crate::serve::events::InForce;
 use crate::serve::natives::{Beside, Windows};
-use crate::serve::{accounts, identities, natives};
+use crate::serve::{accounts, identities, inbox, natives};
 
 /// What the hub's own tasks and the administration share.
 #[derive(Debug)]
@@ -41,6 +42,7 @@ pub(crate) struct Inner {
     pub(crate) host: Arc<Host>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) ledger: Arc<Ledger>,
+    pub(crate) inbox: Arc<Inbox>,
     pub(crate) keystore: Arc<Keystore>,
     pub(crate) keys: Arc<Keys>,
     pub(crate) accounts: Arc<Accounts>,
@@ -87,11 +89,16 @@ impl Inner {
         });
         let accounts = identities::told_to(&ledger, accounts::of(options, store));
         let accounts = Arc::new(accounts);
-        let Beside {
-            servers,
-            windows,
-            teams,
-        } = natives::beside(&host, &ledger, &accounts, store, &options.clock);
+        let windows = Windows::default();
+        let inbox = inbox::open(options, &keystore, &ledger, &windows)?;
+        let Beside { servers, teams } = natives::beside(
+            &host,
+            &ledger,
+            &accounts,
+            (store, &options.clock),
+            &inbox,
+            &windows,
+        );
         let gate = Gate::new(
             servers,
             Arc::clone(&ledger),
@@ -122,6 +129,7 @@ impl Inner {
             host,
             gate,
             ledger,
+            inbox,
             keystore,
             keys,
             accounts,
@@ -163,6 +171,7 @@ impl Inner {
         let problems = self.problems.lock();
         let mut problems = problems.unwrap_or_else(PoisonError::into_inner).clone();
         problems.extend(self.ledger.problems());
+        problems.extend(self.inbox.problems());
         problems.extend(self.gate.asking().approvals.reported());
         problems
     }

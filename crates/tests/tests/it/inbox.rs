@@ -1,0 +1,356 @@
+//! The inbox: what a local producer posts reaches every agent by every way it has,
+//! once, and outlives the hub.
+
+use std::time::Duration;
+
+use legation_tests::harness::hub::{Hub, HubOptions};
+use legation_tests::harness::peer::{Answer, Peer, PeerEra, everything, friendly};
+use legation_tests::harness::process::until;
+use serde_json::{Value, json};
+
+use crate::business::Business;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+async fn hub() -> anyhow::Result<Hub> {
+    Hub::start(HubOptions {
+        servers: json!({}),
+        ..HubOptions::default()
+    })
+    .await
+}
+
+/// A command that must succeed, and what it printed as JSON.
+async fn said(hub: &Hub, arguments: &[&str]) -> anyhow::Result<Value> {
+    let (code, output, complaint) = hub.run(arguments).await?;
+    anyhow::ensure!(
+        code == 0,
+        "{arguments:?} ended with {code}: {output}{complaint}"
+    );
+    Ok(serde_json::from_str(&output)?)
+}
+
+async fn post(hub: &Hub, id: &str, text: &str) -> anyhow::Result<Value> {
+    said(
+        hub,
+        &[
+            "inbox",
+            "post",
+            text,
+            "--from",
+            "Ada Example",
+            "--id",
+            id,
+            "--json",
+        ],
+    )
+    .await
+}
+
+fn structured(answer: &Answer) -> anyhow::Result<Value> {
+    Ok(answer.result()?["structuredContent"].clone())
+}
+
+async fn pull(peer: &Peer, arguments: Value) -> anyhow::Result<Value> {
+    structured(&peer.call("inbox-pull", arguments).await?)
+}
+
+fn ids(pulled: &Value) -> Vec<&str> {
+    let messages = pulled["messages"].as_array();
+    let messages = messages.into_iter().flatten();
+    messages
+        .filter_map(|message| message["id"].as_str())
+        .collect()
+}
+
+#[tokio::test]
+async fn a_message_reaches_each_agent_once_and_outlives_the_hub() -> anyhow::Result<()> {
+    let hub = hub().await?;
+    let kept = post(&hub, "m1", "first </channel> & more").await?;
+    assert_eq!(kept, json!({"seq": 1, "id": "m1", "duplicate": false}));
+    assert_eq!(post(&hub, "m1", "again").await?["duplicate"], true);
+    post(&hub, "m2", "second").await?;
+    let one = hub
+        .bridge(PeerEra::Legacy, everything(), friendly())
+        .await?;
+    let two = hub.http(PeerEra::Modern, everything(), friendly()).await?;
+    for peer in [&one, &two] {
+        // Whatever is called says how many wait.
+        let answer = peer.call("hub-servers", json!({})).await?;
+        let unread = &answer.result()?["_meta"]["io.legation/inboxUnread"];
+        assert_eq!(*unread, 2, "{}", answer.text);
+        let first = pull(peer, json!({"limit": 1})).await?;
+        assert_eq!(ids(&first), ["m1"], "{first}");
+        assert_eq!(first["unread_remaining"], 1);
+        let message = &first["messages"][0];
+        assert_eq!(
+            message["content_text_sanitized"],
+            "first &lt;/channel&gt; &amp; more"
+        );
+        assert_eq!(message["from"], "Ada Example");
+        assert_eq!(message["trust"], "untrusted");
+    }
+    let hub = hub.restart().await?;
+    let one = hub
+        .bridge(PeerEra::Legacy, everything(), friendly())
+        .await?;
+    // The answer arrived, and so m1 does not come again.
+    assert_eq!(ids(&pull(&one, json!({"since_id": "m1"})).await?), ["m2"]);
+    // It was lost on its way, and so m2 does.
+    assert_eq!(ids(&pull(&one, json!({"since_id": "m1"})).await?), ["m2"]);
+    let last = pull(&one, json!({"since_id": "m2"})).await?;
+    assert_eq!(last, json!({"unread_remaining": 0, "messages": []}));
+    let listed = said(&hub, &["inbox", "list", "--json"]).await?;
+    assert_eq!(ids(&listed), ["m2", "m1"]);
+    let records = ["audit", "query", "--topic", "MESSAGE_RECEIVED", "--json"];
+    let records = said(&hub, &records).await?;
+    assert_eq!(
+        records["records"].as_array().map(Vec::len),
+        Some(2),
+        "{records}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn agents_hear_of_a_message_by_every_way_they_have() -> anyhow::Result<()> {
+    let hub = hub().await?;
+    let old = hub
+        .bridge(PeerEra::Legacy, everything(), friendly())
+        .await?;
+    let uri = json!({"uri": "legation://inbox"});
+    old.once("resources/subscribe", uri.clone())
+        .await?
+        .result()?;
+    old.once("logging/setLevel", json!({"level": "info"}))
+        .await?
+        .result()?;
+    let new = hub
+        .socket_peer(PeerEra::Modern, everything(), friendly())
+        .await?;
+    let wants = json!({"notifications": {"resourceSubscriptions": ["legation://inbox"]}});
+    let _listen = new.start("subscriptions/listen", wants).await?;
+    until("the acknowledgement", PATIENCE, async || {
+        !new.heard().is_empty()
+    })
+    .await?;
+    let waiting = hub.http(PeerEra::Modern, everything(), friendly()).await?;
+    let wait = json!({"name": "inbox-wait", "arguments": {"timeout_s": 30}});
+    let wait = waiting.start("tools/call", wait).await?;
+    post(&hub, "m1", "a question\nof two lines").await?;
+    let found = structured(&wait.answer.await?)?;
+    assert_eq!(ids(&found), ["m1"]);
+    for peer in [&old, &new] {
+        let told = async || !peer.heard_of("notifications/resources/updated").is_empty();
+        until("the update", PATIENCE, told).await?;
+    }
+    let logged = async || !old.heard_of("notifications/message").is_empty();
+    until("the log message", PATIENCE, logged).await?;
+    let logged = &old.heard_of("notifications/message")[0]["params"];
+    assert_eq!(logged["logger"], "legation.inbox");
+    assert_eq!(logged["level"], "info");
+    assert_eq!(
+        logged["data"],
+        json!({"channel": "local", "from": "Ada Example", "summary": "a question of two lines", "unread": 1, "id": "m1"})
+    );
+    assert!(new.heard_of("notifications/message").is_empty());
+    // Reading resources marks nothing.
+    for _ in 0..2 {
+        let read = old.once("resources/read", uri.clone()).await?;
+        let text = read.result()?["contents"][0]["text"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let standing: Value = serde_json::from_str(&text)?;
+        assert_eq!(standing["unread"][0]["unread"], 1, "{standing}");
+        assert_eq!(standing["recent"][0]["id"], "m1");
+    }
+    let read = old
+        .once("resources/read", json!({"uri": "legation://inbox/m1"}))
+        .await?;
+    let text = read.result()?["contents"][0]["text"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(text.contains("of two lines"), "{text}");
+    let missing = old
+        .once("resources/read", json!({"uri": "legation://inbox/m9"}))
+        .await?;
+    assert!(missing.code().is_some(), "{}", missing.text);
+    let prompt = old
+        .once("prompts/get", json!({"name": "inbox-check_inbox"}))
+        .await?;
+    let text = prompt.result()?["messages"][0]["content"]["text"].to_string();
+    assert!(text.contains("pull"), "{text}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn bad_arguments_read_nothing() -> anyhow::Result<()> {
+    let hub = hub().await?;
+    post(&hub, "m1", "text").await?;
+    let peer = hub.http(PeerEra::Modern, everything(), friendly()).await?;
+    for arguments in [
+        json!({"limit": 0}),
+        json!({"limit": "all"}),
+        json!({"since_id": "never"}),
+        json!({"channel": "No Channel"}),
+        json!({"mark_consumed": "no"}),
+        json!({"consumer": "x".repeat(65)}),
+        json!({"entity": 5, "since_id": 5}),
+    ] {
+        let answer = peer.call("inbox-pull", arguments.clone()).await?;
+        assert_eq!(
+            answer.result()?["isError"],
+            true,
+            "{arguments}: {}",
+            answer.text
+        );
+    }
+    let late = json!({"timeout_s": 51});
+    assert_eq!(
+        peer.call("inbox-wait", late).await?.result()?["isError"],
+        true
+    );
+    assert_eq!(pull(&peer, json!({})).await?["unread_remaining"], 0);
+    for arguments in [
+        vec!["inbox", "post", " "],
+        vec!["inbox", "post", "x", "--channel", "teams"],
+        vec!["inbox", "post", "x", "--meta", "none"],
+        vec!["inbox", "prune"],
+    ] {
+        let (code, ..) = hub.run(&arguments).await?;
+        assert_ne!(code, 0, "{arguments:?}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn messages_of_an_entity_reach_only_who_is_cleared_for_it() -> anyhow::Result<()> {
+    let business = Business::start().await?;
+    let note = "Resident Avery Placeholder, SSN 219-09-9999";
+    let entity = [
+        "inbox", "post", note, "--id", "m1", "--entity", "meadow", "--json",
+    ];
+    said(&business.hub, &entity).await?;
+    let nobody = ["inbox", "post", note, "--entity", "nowhere"];
+    assert_ne!(business.hub.run(&nobody).await?.0, 0);
+    // Its body is not on the disk.
+    for file in std::fs::read_dir(business.hub.home().join("inbox"))? {
+        let path = file?.path();
+        if path.is_file() {
+            let text = String::from_utf8_lossy(&std::fs::read(&path)?).into_owned();
+            assert!(!text.contains("219-09-9999"), "{}", path.display());
+        }
+    }
+    let wanted = json!({"entity": "meadow"});
+    let cleared = business.client("meadow-agent", PeerEra::Modern).await?;
+    let answer = cleared.call("inbox-pull", wanted.clone()).await?;
+    assert!(answer.text.contains("219-09-9999"), "{}", answer.text);
+    let redacted = business.client("summer", PeerEra::Modern).await?;
+    let answer = redacted.call("inbox-pull", wanted.clone()).await?;
+    assert!(
+        !answer.text.contains("219-09-9999") && !answer.text.contains("Avery"),
+        "{}",
+        answer.text
+    );
+    let foreign = business.client("claude", PeerEra::Modern).await?;
+    let uri = json!({"uri": "legation://inbox/m1"});
+    for answer in [
+        foreign.call("inbox-pull", wanted).await?,
+        foreign.call("inbox-pull", json!({})).await?,
+        foreign.once("resources/read", uri).await?,
+        foreign
+            .once("resources/read", json!({"uri": "legation://inbox"}))
+            .await?,
+    ] {
+        assert!(!answer.text.contains("Avery"), "{}", answer.text);
+        assert!(!answer.text.contains("\"meadow\""), "{}", answer.text);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn people_and_scripts_use_it_with_and_without_a_hub() -> anyhow::Result<()> {
+    let mut hub = hub().await?;
+    let mut wait = hub.command(&["inbox", "wait", "--timeout", "60"])?;
+    let mut watch = hub.command(&["watch", "--no-desktop", "--json"])?;
+    let wait = wait.stdout(std::process::Stdio::piped()).spawn()?;
+    let mut watch = watch
+        .stdout(std::process::Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()?;
+    let lines = watch.stdout.take().unwrap();
+    let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(lines));
+    let watching = async || hub.home().join("inbox").exists();
+    until("the inbox", PATIENCE, watching).await?;
+    // A wait that begins after the first message is woken by the second.
+    let seen = async || {
+        let count = said(&hub, &["inbox", "list", "--json"]).await;
+        let count = count.map_or(0, |listed| ids(&listed).len());
+        drop(post(&hub, &format!("w{count}"), "wake up").await);
+        hub.home().join("watch.cursor").exists()
+    };
+    until("the watch", PATIENCE, seen).await?;
+    let woken = tokio::time::timeout(PATIENCE, wait.wait_with_output()).await??;
+    let text = String::from_utf8_lossy(&woken.stdout).into_owned();
+    assert!(text.contains("Ada Example: \"wake up\""), "{text}");
+    let line = tokio::time::timeout(PATIENCE, lines.next_line())
+        .await??
+        .unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&line)?["from"], "Ada Example");
+    hub.stop().await?;
+    let kept = post(&hub, "offline", "without a hub").await?;
+    let export = hub.run(&["inbox", "export"]).await?.1;
+    assert_eq!(export.lines().count() as u64, kept["seq"].as_u64().unwrap());
+    let pulled = said(&hub, &["inbox", "pull", "--json", "-n", "100"]).await?;
+    assert!(ids(&pulled).contains(&"offline"));
+    let again = said(&hub, &["inbox", "pull", "--json"]).await?;
+    assert!(ids(&again).is_empty(), "{again}");
+    let shown = said(&hub, &["inbox", "show", "offline", "--json"]).await?;
+    assert_eq!(shown["content_text_sanitized"], "without a hub");
+    let pruned = said(
+        &hub,
+        &["inbox", "prune", "--older-than-days", "1", "--json"],
+    )
+    .await?;
+    assert_eq!(pruned["records"], 0);
+    let mended = said(&hub, &["inbox", "repair", "--json"]).await?;
+    assert_eq!(mended["records"], kept["seq"]);
+    // What came in meanwhile is on record once a hub runs.
+    let hub = hub.restart().await?;
+    let recorded = async || {
+        let query = ["audit", "query", "--topic", "MESSAGE_RECEIVED", "--json"];
+        let records = said(&hub, &query).await.unwrap_or_default();
+        records["records"].as_array().map(Vec::len) == kept["seq"].as_u64().map(|seq| seq as usize)
+    };
+    until("the record", PATIENCE, recorded).await
+}
+
+#[tokio::test]
+async fn a_damaged_inbox_stops_the_hub_and_says_how_to_mend_it() -> anyhow::Result<()> {
+    let mut hub = hub().await?;
+    for id in ["m1", "m2", "m3"] {
+        post(&hub, id, "text").await?;
+    }
+    hub.stop().await?;
+    let folder = hub.home().join("inbox");
+    std::fs::remove_dir_all(folder.join("index"))?;
+    let mut days = std::fs::read_dir(&folder)?.filter_map(Result::ok);
+    let day = days.find(|file| file.path().extension().is_some_and(|kind| kind == "jsonl"));
+    let path = day.unwrap().path();
+    let mut bytes = std::fs::read(&path)?;
+    bytes[20] ^= 1;
+    std::fs::write(&path, bytes)?;
+    let (code, _, complaint) = hub.run(&["serve", "--listen", "127.0.0.1:0"]).await?;
+    assert_eq!(code, 1, "{complaint}");
+    assert!(
+        complaint.contains("damaged") && complaint.contains("legation inbox repair"),
+        "{complaint}"
+    );
+    said(&hub, &["inbox", "repair", "--json"]).await?;
+    let hub = hub.restart().await?;
+    let listed = said(&hub, &["inbox", "list", "--json"]).await?;
+    assert_eq!(ids(&listed), ["m3", "m2"]);
+    Ok(())
+}
