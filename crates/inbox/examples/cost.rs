@@ -6,10 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use legation_core::{Clock as _, EntityId, SystemClock};
-use legation_inbox::{
-    Channel, ConsumerName, Governor, Inbox, Incoming, Kind, Message, Options, Pull,
-};
+use legation_core::{Clock as _, SystemClock};
+use legation_inbox::{Channel, ConsumerName, Inbox, Incoming, Kind, Options, Pull, Ungoverned};
 use legation_keystore::Keystore;
 
 const SIZES: [u64; 2] = [10_000, 1_000_000];
@@ -92,30 +90,12 @@ fn measure(folder: &Path, size: u64) {
     );
 }
 
-/// No rules and no record.
-#[derive(Debug)]
-struct Free;
-
-impl Governor for Free {
-    fn must_seal(&self, _entity: &EntityId) -> bool {
-        false
-    }
-
-    fn records(&self) -> bool {
-        false
-    }
-
-    fn record(&self, _messages: &[Message]) -> Result<(), String> {
-        Ok(())
-    }
-}
-
 fn open(folder: &Path) -> Inbox {
     Inbox::open(Options {
         folder: folder.join("inbox"),
         keystore: Arc::new(Keystore::open(&folder.join("keys")).expect("keys")),
         clock: SystemClock::shared(),
-        governor: Arc::new(Free),
+        governor: Arc::new(Ungoverned),
     })
     .expect("opened")
 }

@@ -70,6 +70,11 @@ pub struct Unread {
     pub count: u64,
 }
 
+/// A process without rules and without a ledger: what is an entity's is sealed,
+/// and the next one that has a ledger records what came in.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ungoverned;
+
 /// What became of one message that was brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Added {
@@ -353,6 +358,22 @@ impl Inbox {
 impl Drop for Inbox {
     fn drop(&mut self) {
         self.close();
+    }
+}
+
+// === impl Ungoverned ===
+
+impl Governor for Ungoverned {
+    fn must_seal(&self, _entity: &EntityId) -> bool {
+        true
+    }
+
+    fn records(&self) -> bool {
+        false
+    }
+
+    fn record(&self, _messages: &[Message]) -> Result<(), String> {
+        Err("there is no ledger here".to_owned())
     }
 }
 

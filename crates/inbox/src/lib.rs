@@ -32,7 +32,7 @@ pub use clean::{escape, summary};
 pub use consumer::ConsumerName;
 pub use error::{AppendError, OpenError, ReadError};
 pub use follow::Follow;
-pub use inbox::{Added, Governor, Inbox, Options, Pull, Pulled, Unread};
+pub use inbox::{Added, Governor, Inbox, Options, Pull, Pulled, Ungoverned, Unread};
 pub use message::{BODY_MAX, Channel, Incoming, Kind, Message, Seq};
 pub use prune::Pruned;
 pub use repair::{Repaired, repair};

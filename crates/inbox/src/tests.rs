@@ -134,21 +134,3 @@ impl Governor for Ledger {
         Ok(())
     }
 }
-
-/// A process that has no record.
-#[derive(Debug)]
-struct Alone;
-
-impl Governor for Alone {
-    fn must_seal(&self, _entity: &EntityId) -> bool {
-        true
-    }
-
-    fn records(&self) -> bool {
-        false
-    }
-
-    fn record(&self, _messages: &[Message]) -> Result<(), String> {
-        Err("nothing is recorded here".to_owned())
-    }
-}

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use legation_core::{EntityId, SharedClock, SystemClock, Wall};
 use legation_entra::chat::{Chat, Message, Seen};
-use legation_inbox::{Inbox, Options};
+use legation_inbox::{Inbox, Options, Ungoverned};
 use legation_keystore::Keystore;
 use legation_servers::teams::{channel, incoming};
 
@@ -50,7 +50,7 @@ fn measure(what: &str, html: &str, count: u32, clock: &SharedClock) {
         folder: folder.path().join("inbox"),
         keystore: Arc::new(keystore),
         clock: Arc::clone(clock),
-        recorder: None,
+        governor: Arc::new(Ungoverned),
     });
     let inbox = inbox.expect("an inbox");
     let chat = Chat {
@@ -72,7 +72,7 @@ fn measure(what: &str, html: &str, count: u32, clock: &SharedClock) {
             messages.extend(Message::page(page.as_bytes()).expect("messages"));
         }
         let news = seen.take(messages).into_iter();
-        let all = news.map(|one| incoming(one, &channel, ("work", &entity), &chat, false));
+        let all = news.map(|one| incoming(one, &channel, ("work", &entity), &chat));
         let added = inbox.append_blocking(all.collect()).expect("kept");
         kept += added.iter().filter(|one| !one.duplicate).count();
     }

@@ -226,7 +226,7 @@ fn nothing_is_announced_before_it_is_recorded() {
 fn what_is_kept_without_a_record_is_recorded_by_the_next_hub() {
     let ledger = Arc::new(Ledger::default());
     let alone = Place {
-        governor: Arc::new(Alone),
+        governor: Arc::new(Ungoverned),
         ..Place::new()
     };
     let inbox = alone.open();

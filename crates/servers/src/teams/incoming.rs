@@ -20,7 +20,6 @@ pub fn incoming(
     channel: &Channel,
     (account, entity): (&str, &EntityId),
     chat: &Chat,
-    sealed: bool,
 ) -> Incoming {
     let News { message, change } = news;
     let meta = meta(&message, account, chat);
@@ -39,7 +38,6 @@ pub fn incoming(
         text: message.text,
         meta,
         entity: Some(entity.clone()),
-        sealed,
         id: message.id,
     }
 }

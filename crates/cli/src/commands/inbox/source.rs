@@ -8,8 +8,8 @@ use legation_api::inbox::{
     Export, ExportAnswer, List, ListAnswer, Message, Post, PostAnswer, Prune, PruneAnswer, Pull,
     PullAnswer, Show,
 };
-use legation_core::{EntityId, SharedClock};
-use legation_inbox::{Governor, Inbox, Options};
+use legation_core::SharedClock;
+use legation_inbox::{Inbox, Options, Ungoverned};
 use legation_keystore::Keystore;
 
 use super::answers;
@@ -23,11 +23,6 @@ pub(super) enum Source {
         clock: SharedClock,
     },
 }
-
-/// Without a hub there is no ledger and there are no rules: the next hub records
-/// what came in, and what is an entity's is sealed.
-#[derive(Debug)]
-struct Alone;
 
 // === impl Source ===
 
@@ -43,7 +38,7 @@ impl Source {
             folder: context.home.inbox(),
             keystore: Arc::new(keystore),
             clock: context.clock.clone(),
-            governor: Arc::new(Alone),
+            governor: Arc::new(Ungoverned),
         });
         let inbox = inbox.map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
         for problem in inbox.problems() {
@@ -95,21 +90,5 @@ impl Source {
             Self::Hub(client) => Ok(client.call(&prune)?),
             Self::Files { inbox, .. } => answers::prune(inbox, prune),
         }
-    }
-}
-
-// === impl Alone ===
-
-impl Governor for Alone {
-    fn must_seal(&self, _entity: &EntityId) -> bool {
-        true
-    }
-
-    fn records(&self) -> bool {
-        false
-    }
-
-    fn record(&self, _messages: &[legation_inbox::Message]) -> Result<(), String> {
-        Err("without a hub there is no ledger".to_owned())
     }
 }
