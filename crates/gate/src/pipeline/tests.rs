@@ -1,3 +1,4 @@
+mod accounts;
 mod asking;
 mod events;
 mod redaction;
@@ -87,7 +88,10 @@ impl OneServer {
             definition: None,
             read_only_hint: item.name() == "files-read",
             trusted: true,
-            origin: Origin::User,
+            origin: match item.name() {
+                "files-account" => Origin::Builtin,
+                _ => Origin::User,
+            },
             entity: match item.name() {
                 name if name.starts_with("files-record") => Some(EntityId::new("meadow")),
                 "files-ledger" => Some(EntityId::new("harbor")),
@@ -203,6 +207,18 @@ impl ServerSet for OneServer {
     }
     fn entity(&self, _: &Caller, server: &ServerName) -> Option<EntityId> {
         (server.as_str() == "records").then(|| EntityId::new("meadow"))
+    }
+    fn concerns(&self, target: &Target, params: &Object) -> Result<Option<EntityId>, Unresolved> {
+        assert_eq!(target.origin, Origin::Builtin);
+        let arguments = params.get("arguments").and_then(Raw::to_object);
+        let account = arguments.as_ref().and_then(|all| all.get("account"));
+        match account.and_then(Raw::to_str).as_deref() {
+            Some("nobody") => Err(Unresolved::NoAccount {
+                why: "there is no such account; nothing was done".to_owned(),
+                hint: "name another".to_owned(),
+            }),
+            account => Ok(account.map(EntityId::new)),
+        }
     }
     fn subscribe(&self, _: &Caller, _: &Permitted) -> Subscription {
         Subscription::new(())
