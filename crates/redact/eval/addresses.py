@@ -227,6 +227,25 @@ COUNTRIES = {
     "hn": {"towns": [("Tegucigalpa", "11101"), ("San Pedro Sula", "21101"), ("La Ceiba", "31101"), ("Choluteca", "51101"), ("Comayagua", "12101")],
            "streets": ["Colonia Palmira", "Barrio Abajo", "3 Avenida", "Boulevard Morazán", "Bo. Guanacaste"],
            "street": ["{street}, casa {n}", "{street}, {flat} Calle, #{n}", "{street}, Bloque {flat}, Casa {n}"], "address": ["{line}, {town}", "{line}\n{code} {town}", "{line}, {town}, F.M."]},
+    # For the thirteenth hold-out.
+    "kw": {"towns": [("Kuwait City", "13###"), ("Hawalli", "32###"), ("Salmiya", "22###"), ("Jahra", "00###")],
+           "streets": ["Tunis Street", "Salem Al Mubarak Street", "Street 14", "Gulf Road"],
+           "street": ["Block {flat}, {street}, House {n}", "Bldg {n}, {street}, Apt {flat}", "{street}, House {n}"], "address": ["{line}, {town}", "{line}, {town} {code}", "{line}\n{town}"]},
+    "et": {"towns": [("Addis Ababa", "1000"), ("Hawassa", ""), ("Bahir Dar", ""), ("Mekelle", ""), ("Jimma", "")],
+           "streets": ["Bole Road", "Churchill Avenue", "Wollo Sefer", "Kirkos", "Cunningham Street"],
+           "street": ["{street}, House No. {n}", "Woreda {flat}, House No. {n}", "{street}, Kebele {n}"], "address": ["{line}, {town}", "{line}\n{town}", "P.O. Box {n}{flat}, {town}"]},
+    "mg": {"towns": [("Antananarivo", "101"), ("Toamasina", "501"), ("Antsirabe", "110"), ("Mahajanga", "401")],
+           "streets": ["Rue Rainitovo", "Avenue de l'Indépendance", "Lot II F", "Route Circulaire", "Ambohijatovo"],
+           "street": ["{n}, {street}", "{street} {n}", "Lot {n} bis, {street}"], "address": ["{line}, {code} {town}", "{line}\n{code} {town}", "{line}, {town}"]},
+    "tg": {"towns": [("Lomé", ""), ("Kpalimé", ""), ("Sokodé", ""), ("Atakpamé", "")],
+           "streets": ["Rue de l'Ocam", "Boulevard Circulaire", "Avenue de Calais", "Quartier Tokoin"],
+           "street": ["{n}, {street}", "{street}, maison {n}", "{n} {street}"], "address": ["{line}, {town}", "{line}\nBP {n} {town}", "{line}, {town}"]},
+    "bh": {"towns": [("Manama", "3##"), ("Muharraq", "2##"), ("Riffa", "9##"), ("Isa Town", "8##")],
+           "streets": ["Road 2435", "Exhibition Avenue", "Road 1129", "Al Fateh Highway"],
+           "street": ["Building {n}, {street}, Block {flat}21", "Flat {flat}, Bldg {n}, {street}", "House {n}, {street}"], "address": ["{line}, {town}", "{line}, {town} {code}", "{line}\n{town}"]},
+    "vu": {"towns": [("Port Vila", ""), ("Luganville", ""), ("Norsup", ""), ("Isangel", "")],
+           "streets": ["Lini Highway", "Rue de Paris", "Kumul Highway", "Wharf Road"],
+           "street": ["{n} {street}", "{street}, Lot {n}", "Plot {n}, {street}"], "address": ["{line}, {town}", "PO Box {n}, {town}", "{line}\n{town}"]},
 }
 
 

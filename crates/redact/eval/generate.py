@@ -2,8 +2,8 @@
 
     python3 generate.py SET SEED COUNT > notes.jsonl
 
-`dev`, `ninth`, `tenth` and `eleventh` may be looked at while the engine is changed. `eighth` and
-`hold-out` are measured and never looked into; `hold-out` is the one that the benchmark reports.
+`dev`, `ninth`, `tenth`, `eleventh` and `thirteenth` may be looked at while the engine is changed. `eighth`
+and `hold-out` are measured and never looked into; `hold-out` is the one that the benchmark reports.
 """
 
 import json
@@ -20,6 +20,7 @@ import templates_eleventh
 import templates_hold_out
 import templates_ninth
 import templates_tenth
+import templates_thirteenth
 import values
 
 # A value, and how it is written: `{name}`, `{name|lower}`, `{name|upper}`, `{name|break}` over two lines.
@@ -64,6 +65,7 @@ def main():
         "ninth": (templates_ninth, values.NINTH_LOCALES),
         "tenth": (templates_tenth, values.TENTH_LOCALES),
         "eleventh": (templates_eleventh, values.ELEVENTH_LOCALES),
+        "thirteenth": (templates_thirteenth, values.THIRTEENTH_LOCALES),
         "hold-out": (templates_hold_out, values.HOLD_OUT_LOCALES),
     }[which]
     rng = random.Random(seed)

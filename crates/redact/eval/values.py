@@ -31,6 +31,7 @@ NINTH_LOCALES = ["ja_JP@half0/jm", "zh_CN@half0/cr", "mr_IN@half0/zw", "es_CA+de
 TENTH_LOCALES = ["ja_JP@half1/tt", "zh_CN@half1/gt", "mr_IN@half1/ug", "es_CA+de_LU@half1/xk", "si_LK@half1/qa", "ar_DZ@half1/cm", "es_CA+de_LI@half1/bt", "zh_TW@half1/kg"]
 ELEVENTH_LOCALES = ["ar_SA@latin/py", "fa_IR@latin/rw", "th_TH@latin/na", "ar_DZ@latin/bn", "ar_PS@latin/do", "th_TH@latin/mw", "fa_IR@latin/fo", "ar_SA@latin/bz"]
 HOLD_OUT_LOCALES = ["ar_SA@other/sv", "fa_IR@other/mu", "th_TH@other/la", "ko_KR@other/gl", "ar_PS@other/tj", "th_TH@other/lr", "ar_DZ@other/jo", "ko_KR@other/hn"]
+THIRTEENTH_LOCALES = ["hi_IN@other/kw", "bn_BD@other/et", "ta_IN@other/mg", "gu_IN@other/tg", "he_IL@other/bh", "ne_NP@other/vu"]
 EIGHTH_LOCALES = ["or_IN@latin/tn", "bn_BD@latin/kh", "ta_IN@latin/bo", "ne_NP@latin/gy", "ko_KR@latin/mn", "hi_IN@latin/fj", "he_IL@latin/lv", "gu_IN@latin/mz"]
 
 DIGITS = "zero one two three four five six seven eight nine".split()

@@ -328,7 +328,7 @@ impl Finder<'_> {
         let titled = (title || pair)
             && at > 0
             && word.is(TITLE)
-            && self.listed(at)
+            && (self.listed(at) || title)
             && self.name_ends(at)
             && self.class(at - 1) == Some(Class::Name)
             && gap == " ";

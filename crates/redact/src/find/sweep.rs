@@ -80,6 +80,8 @@ impl Finder<'_> {
     fn beside_part(&mut self, at: usize) {
         self.broken_before(at);
         self.elided(at);
+        self.way_of(at);
+        self.town_of(at);
         self.title_behind(at);
         self.house_behind(at);
         self.no_number(at);

@@ -69,6 +69,58 @@ impl Finder<'_> {
         }
     }
 
+    /// `27, Avenue de l'Independance`: articles between a word for a way and its name.
+    pub(super) fn way_of(&mut self, at: usize) {
+        let mut first = at;
+        while first > 0
+            && at - first < 3
+            && matches!(self.before(first), " " | "'")
+            && self.lexemes[first - 1].case == Case::Lower
+            && (self.is(first - 1, PARTICLE) || self.lexemes[first - 1].len() == 1)
+        {
+            first -= 1;
+        }
+        if first == at || first == 0 || self.before(first) != " " {
+            return;
+        }
+        let way = first - 1;
+        if !self.is(way, STREET_FIRST) || !self.lexemes[way].capital() || self.is(way, FUNCTION) {
+            return;
+        }
+        let number = way > 0
+            && self.lexemes[way - 1].has_digit()
+            && self.lexemes[way - 1].len() <= 5
+            && matches!(self.before(way), ", " | " ");
+        self.mark(
+            way - usize::from(number),
+            at,
+            Class::Place,
+            Certainty::Guessed,
+        );
+    }
+
+    /// `Isa Town`, `kuwait city`: a town that says so.
+    pub(super) fn town_of(&mut self, at: usize) {
+        let next = at + 1;
+        let kind = matches!(
+            self.word(next),
+            "town" | "city" | "village" | "Town" | "City" | "Village"
+        );
+        let led = at > 0
+            && self.before(at) == " "
+            && matches!(
+                self.word(at - 1),
+                "in" | "from" | "to" | "of" | "near" | "at"
+            );
+        let alike = self
+            .lexemes
+            .get(next)
+            .is_some_and(|word| word.case == self.lexemes[at].case);
+        if kind && led && alike && self.gap(at) == " " && !self.marked(next) {
+            self.mark(at, next, Class::Place, Certainty::Guessed);
+        }
+    }
+
     /// `van 't Hof`, `'t Veld`: a shortened article before a name, with the word before it.
     pub(super) fn elided(&mut self, at: usize) {
         let article = at > 0

@@ -34,6 +34,13 @@ const CORPORA: &[(&str, &str, f64, f64, f64)] = &[
         1.5,
         5.0,
     ),
+    (
+        "thirteenth",
+        include_str!("../../eval/thirteenth.jsonl"),
+        99.5,
+        2.5,
+        5.0,
+    ),
 ];
 
 #[test]
