@@ -7,6 +7,7 @@
 mod compose;
 mod error;
 mod incoming;
+mod listing;
 mod news;
 mod presence;
 mod send;
@@ -23,6 +24,7 @@ use crate::graph::Graph;
 pub use compose::{Body, Earlier, MESSAGE_MAX, Mention, Outgoing};
 pub use error::ChatError;
 pub use incoming::{Attachment, Kind, Message, Sender};
+pub use listing::Listed;
 pub use news::{Change, News, OVERLAP_MS, Seen};
 pub use presence::Presence;
 pub use send::Sent;

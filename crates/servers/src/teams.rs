@@ -9,18 +9,21 @@ mod ask;
 mod asked;
 mod incoming;
 mod kept;
+mod pace;
 mod poll;
 mod presence;
 mod question;
 mod send;
+mod source;
 mod talk;
 mod tools;
+mod watched;
 
 use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use legation_core::{EntityId, OpContext, SharedClock};
+use legation_core::{Cancel, EntityId, OpContext, SharedClock};
 use legation_entra::Accounts;
 use legation_gate::{Outcome, Peer, Unresolved};
 use legation_store::Store;
@@ -35,6 +38,7 @@ use talk::Talks;
 
 pub use incoming::{channel, incoming};
 pub use presence::Activity;
+pub use source::Destination;
 pub(crate) use tools::TOOLS;
 
 /// The server.
@@ -77,6 +81,12 @@ impl Teams {
                 shown: Shown::default(),
             }),
         }
+    }
+
+    /// Brings what people write in watched chats into the inbox, until it is
+    /// called off.
+    pub async fn watch(&self, destination: &Destination, cancel: &Cancel) {
+        source::run(&self.shared, destination, cancel).await;
     }
 
     /// Takes back what is shown beside the agents' names: the hub stops.

@@ -53,6 +53,8 @@ pub struct AccountSettings {
     pub ca_file: Option<PathBuf>,
     /// An HTTP proxy for all its requests.
     pub proxy: Option<Box<str>>,
+    /// Whether what is written in its chats comes into the inbox.
+    pub watches_chats: bool,
     /// The middle tier's secret, from the environment.
     pub client_secret: Option<Hidden>,
     /// The blueprint's secret, from the environment.
@@ -83,6 +85,7 @@ pub(super) struct AccountKey {
 }
 
 const CLOUDS: &[&str] = &["global", "us-gov", "us-gov-dod", "china"];
+const INBOX: &[&str] = &["off", "chats"];
 const BROKERS: &[&str] = &["keystore", "command", "https"];
 
 const fn key(name: &'static str, kind: Kind, makes: bool, about: &'static str) -> AccountKey {
@@ -93,7 +96,7 @@ const fn key(name: &'static str, kind: Kind, makes: bool, about: &'static str) -
     }
 }
 
-pub(super) const ACCOUNT_KEYS: [AccountKey; 20] = [
+pub(super) const ACCOUNT_KEYS: [AccountKey; 21] = [
     key(
         "entity",
         Kind::Name,
@@ -198,6 +201,12 @@ pub(super) const ACCOUNT_KEYS: [AccountKey; 20] = [
         "An HTTP proxy for all requests of this account.",
     ),
     key(
+        "inbox",
+        Kind::Word(INBOX),
+        false,
+        "What of this account comes into the inbox: nothing, or what is written in its chats.",
+    ),
+    key(
         "client_secret",
         Kind::Secret,
         true,
@@ -247,7 +256,11 @@ pub(super) fn variable(account: &str, key: &str) -> String {
 
 /// Makes the account, with the keys that have a value even when nobody set it.
 pub(super) fn begin(values: &mut Values, name: &str, place: &Place) {
-    for (key, value) in [("cloud", "global"), ("broker", "keystore")] {
+    for (key, value) in [
+        ("cloud", "global"),
+        ("broker", "keystore"),
+        ("inbox", "off"),
+    ] {
         let placed = Placed {
             value: Value::Text(value.to_owned()),
             place: place.clone(),
@@ -365,6 +378,7 @@ impl Reader<'_> {
             certificate: path("certificate"),
             ca_file: path("ca_file"),
             proxy: self.text("proxy"),
+            watches_chats: self.text("inbox").as_deref() == Some("chats"),
             client_secret: self.hidden("client_secret"),
             blueprint_secret: self.hidden("blueprint_secret"),
         })

@@ -24,6 +24,17 @@ pub(super) struct WireMember {
     pub(super) user_id: Option<String>,
     #[serde(default)]
     pub(super) display_name: Option<String>,
+    #[serde(default)]
+    pub(super) email: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct WireListed {
+    pub(super) id: String,
+    #[serde(default)]
+    pub(super) topic: Option<String>,
+    #[serde(default)]
+    pub(super) members: Option<Vec<WireMember>>,
 }
 
 #[derive(Deserialize)]

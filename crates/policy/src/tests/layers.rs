@@ -417,6 +417,28 @@ fn results_are_judged_by_bans_and_contracts() {
 }
 
 #[test]
+fn whom_a_native_writes_to_is_a_recipient() {
+    let policy = Policy::load(&Template::Business.sources(), &[]);
+    let send = || Target {
+        entity: Some(legation_core::EntityId::new("meadow")),
+        ..native("teams", "send", false)
+    };
+    let mut probe = Probe::new(&policy, "owner");
+    probe.arguments = r#"{"text":"Patient in room 204, date of birth: 1931-04-02"}"#;
+    let banned = |probe: &Probe<'_>| match probe.ask(send()) {
+        Decision::Denied(denied) => denied.rule.as_str().contains("phi.unredacted"),
+        Decision::Permitted(_) | Decision::Ask(_) => false,
+    };
+    assert!(!banned(&probe), "it goes on to nobody");
+    for somebody in ["intake@meadow.example.com", "a1b2-no-address", ""] {
+        probe.sent_to = Some(somebody);
+        assert!(banned(&probe), "{somebody:?}");
+    }
+    probe.arguments = r#"{"text":"The build is green."}"#;
+    assert!(!banned(&probe));
+}
+
+#[test]
 fn a_policy_about_one_tool_leaves_the_others_to_memory() {
     let large = "when { context.input has n && context.input.n > 3 };";
     for (text, read, write) in [

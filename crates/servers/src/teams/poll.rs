@@ -43,7 +43,7 @@ struct Cursor {
 
 /// [`Seen`], as it is kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Place {
+pub(super) struct Place {
     until_ms: Option<i64>,
     recent: BTreeMap<String, (String, i64)>,
 }
@@ -139,7 +139,7 @@ pub(super) async fn poll(
 
 /// Whether a message is somebody else's: one's own never come back, and what
 /// nobody wrote says nothing.
-fn is_for(message: &Message, me: &str) -> bool {
+pub(super) fn is_for(message: &Message, me: &str) -> bool {
     message.kind != MessageKind::System && message.from.is_some() && !message.is_from(me)
 }
 
@@ -180,7 +180,7 @@ impl Cursor {
 // === impl Place ===
 
 impl Place {
-    fn of(seen: &Seen) -> Self {
+    pub(super) fn of(seen: &Seen) -> Self {
         let recent = seen.recent.iter();
         Self {
             until_ms: seen.until.map(|until| until.0),
@@ -190,7 +190,7 @@ impl Place {
         }
     }
 
-    fn seen(&self) -> Seen {
+    pub(super) fn seen(&self) -> Seen {
         let recent = self.recent.iter();
         Seen {
             until: self.until_ms.map(Wall),

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use legation_core::OpContext;
 use legation_entra::chat::{Chat, ChatError, Chats};
 use legation_entra::{Account, Class};
+use tokio::sync::Notify;
 
 use crate::accounts::{self, Failure};
 
@@ -16,6 +17,8 @@ pub(super) struct Talk {
     /// Held while something is looked up and then sent: two callers with one
     /// key must not both find nothing.
     pub(super) turn: tokio::sync::Mutex<()>,
+    /// Told when an agent uses the chat.
+    used: Notify,
 }
 
 /// By account. There are as many as the settings have.
@@ -42,10 +45,8 @@ impl Talks {
         anew: bool,
     ) -> Result<Line, Failure> {
         accounts::ready(context, account).await?;
-        let talk = {
-            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(all.entry(account.name().into()).or_default())
-        };
+        let talk = self.of(account.name());
+        talk.used.notify_one();
         let chats = account.chats();
         let me = chats.me(context).await;
         let me = me.map_err(|error| Failure::from(&error))?;
@@ -60,6 +61,16 @@ impl Talks {
             }
         };
         Ok(Line { chats, chat, talk })
+    }
+
+    /// Returns when an agent uses the chat of the account.
+    pub(super) async fn talking(&self, account: &str) {
+        self.of(account).used.notified().await;
+    }
+
+    fn of(&self, account: &str) -> Arc<Talk> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(all.entry(account.into()).or_default())
     }
 }
 

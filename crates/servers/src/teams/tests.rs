@@ -1,3 +1,5 @@
+mod source;
+
 use std::time::Duration;
 
 use legation_core::Wall;

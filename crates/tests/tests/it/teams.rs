@@ -7,4 +7,5 @@ mod once;
 mod rules;
 mod stand;
 mod talking;
+mod watching;
 mod weather;
