@@ -118,6 +118,12 @@ impl Home {
         self.root.join("inbox")
     }
 
+    /// The chats whose messages come into the inbox.
+    #[must_use]
+    pub fn watched_chats(&self) -> PathBuf {
+        self.root.join("watched_chats.json")
+    }
+
     /// Log files.
     #[must_use]
     pub fn logs(&self) -> PathBuf {

@@ -118,6 +118,7 @@ impl Hub {
         identities::watch(&tasks, &inner.accounts, &options.home);
         records::run(&tasks, &inner);
         inbox::run(&tasks, &inner);
+        inbox::watch_chats(&tasks, &inner, &settings);
         let (home, environment) = (&options.home, &options.environment);
         checkpoints::run(&tasks, &inner.ledger, &settings, home, environment);
         let watch = tasks::watch_files(&inner);

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use futures_util::future::try_join_all;
 use legation_cli::CliError;
+use legation_config::Settings;
 use legation_core::error::chain;
-use legation_core::{Caller, EntityId, EntityLabels, ServerName, TaskSet};
+use legation_core::{Caller, Cancel, EntityId, EntityLabels, ServerName, TaskSet};
 use legation_gate::journal::Happened;
 use legation_gate::policy::Clearance;
 use legation_gate::policy::registry::EventName;
@@ -15,6 +16,7 @@ use legation_inbox::{Governor, Inbox, Message, Options, Seq, summary};
 use legation_keystore::Keystore;
 use legation_ledger::Ledger;
 use legation_servers::inbox::{INBOX_URI, InboxView};
+use legation_servers::teams::Destination;
 use legation_wire::json::{Object, Raw};
 use serde::Serialize;
 use tokio::runtime::Handle;
@@ -92,6 +94,27 @@ pub(super) fn run(tasks: &TaskSet, inner: &Arc<Inner>) {
                 told = last;
             }
         }
+    });
+}
+
+/// Reads the chats of the accounts whose owner wants that.
+pub(super) fn watch_chats(tasks: &TaskSet, inner: &Arc<Inner>, settings: &Settings) {
+    let accounts = settings.accounts.values();
+    let watched = accounts.filter(|account| account.watches_chats);
+    let destination = Destination {
+        inbox: Arc::clone(&inner.inbox),
+        watched: inner.home.watched_chats(),
+        accounts: watched.map(|account| account.name.clone()).collect(),
+    };
+    let Some(teams) = inner
+        .teams
+        .clone()
+        .filter(|_| !destination.accounts.is_empty())
+    else {
+        return;
+    };
+    tasks.spawn("watched chats", async move {
+        teams.watch(&destination, &Cancel::new()).await;
     });
 }
 

@@ -233,7 +233,7 @@ impl Reader<'_> {
             .into_iter()
             .filter(|one| is_for(&one.message, &chat.me));
         let all: Vec<_> = others
-            .map(|one| incoming::incoming(one, &channel, of, chat, false))
+            .map(|one| incoming::incoming(one, &channel, of, chat))
             .collect();
         if !all.is_empty() {
             let kept = self.destination.inbox.append(all).await;

@@ -54,7 +54,7 @@ pub(crate) struct Inner {
     pub(super) flags: Vec<(String, String)>,
     pub(super) front: std::sync::OnceLock<Arc<Front>>,
     pub(super) windows: Windows,
-    pub(super) teams: Option<Teams>,
+    pub(crate) teams: Option<Teams>,
     problems: Mutex<Vec<String>>,
     /// The owner's servers as `mcp.json` last held them in one piece.
     known: Mutex<Vec<ServerSpec>>,
