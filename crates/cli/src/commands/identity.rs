@@ -152,8 +152,13 @@ struct Work {
 }
 
 pub(crate) fn cmd_identity(context: &Context, command: IdentityCommand) -> Result<(), CliError> {
+    let environment = match &command {
+        // What it keeps comes on standard input, which handing over takes.
+        IdentityCommand::Keep(_) => context.environment.clone(),
+        _ => crate::private_environment(context)?,
+    };
     let context = &Context {
-        environment: crate::private_environment(context)?,
+        environment,
         ..context.clone()
     };
     let runtime = tokio::runtime::Builder::new_current_thread()

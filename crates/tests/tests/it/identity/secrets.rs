@@ -19,6 +19,8 @@ use super::stand::{Kind, Stand, begin, content, finish, shown};
 /// How every JSON Web Token begins, and every private key.
 const SHAPES: [&str; 3] = ["eyJ0eXAi", "eyJhbGci", "PRIVATE KEY"];
 
+const ACCOUNTS: [&str; 3] = ["work", "agent", "sealed"];
+
 /// Everything that must not be found: what the tenant gave out, and what it was given.
 fn needles(stand: &Stand) -> anyhow::Result<Vec<String>> {
     let state = std::fs::read(stand.control().join("tenant/state.json"))?;
@@ -42,6 +44,8 @@ fn needles(stand: &Stand) -> anyhow::Result<Vec<String>> {
     for name in ["API_CLIENT_SECRET", "BLUEPRINT_SECRET"] {
         needles.push(stand.env[name].clone());
     }
+    let key = std::fs::read_to_string(&stand.env["BLUEPRINT_KEY_PEM"])?;
+    needles.push(key.lines().nth(1).context("no key")?.to_owned());
     needles.extend(SHAPES.map(str::to_owned));
     Ok(needles)
 }
@@ -86,15 +90,38 @@ fn search(folder: &Path, needles: &[String], found: &mut Vec<String>) -> anyhow:
     Ok(())
 }
 
-/// A hub and two accounts, one of each kind, that may leave core files and says everything.
+/// A hub and three accounts, that may leave core files and says everything: one on behalf of a
+/// person, two that prove themselves by a secret and by a key.
 async fn hub(stand: &Stand) -> anyhow::Result<Hub> {
     let mut options = stand.options(&[("work", Kind::Application), ("agent", Kind::Agent)]);
+    options.settings += &stand.account("sealed", "personal", Kind::Agent);
+    options.settings += &format!("certificate = {}\n", json!(stand.env["BLUEPRINT_CERT_PEM"]));
     options.servers = json!({"fixture": stdio_entry(Era::Modern, "shared")?});
     options.settings.insert_str(0, "log_level = \"trace\"\n");
     // Core files are written into the folder that a program works in.
     let script = "ulimit -c unlimited; cd \"$HOME\"; exec \"$@\"";
     options.under = ["/bin/sh", "-c", script, "sh"].map(str::to_owned).to_vec();
     Hub::start(options).await
+}
+
+/// Keeps the private key that one account proves itself by.
+async fn keep_key(stand: &Stand, hub: &Hub) -> anyhow::Result<()> {
+    let key = std::fs::File::open(&stand.env["BLUEPRINT_KEY_PEM"])?;
+    let output = hub
+        .command(&[
+            "identity",
+            "keep",
+            "--for",
+            "blueprint",
+            "--key",
+            "--account",
+            "sealed",
+        ])?
+        .stdin(key)
+        .output()
+        .await?;
+    anyhow::ensure!(output.status.success(), "{output:?}");
+    Ok(())
 }
 
 /// Signs in, renews, is challenged, refused and revoked; what the client was told.
@@ -114,7 +141,7 @@ async fn everything_that_handles_secrets(stand: &Stand, peer: &Peer) -> anyhow::
             stand.order(order).await?;
         }
         for tool in ["bootstrap", "refresh", "whoami"] {
-            for account in ["work", "agent"] {
+            for account in ACCOUNTS {
                 let name = format!("identity-{tool}");
                 let answer = peer.call(&name, json!({"account": account})).await?;
                 if order.is_empty() {
@@ -126,8 +153,12 @@ async fn everything_that_handles_secrets(stand: &Stand, peer: &Peer) -> anyhow::
         }
     }
     stand.order(&["clear"]).await?;
+    let message = json!({"account": "agent", "text": "Nothing **secret** here."});
+    let sent = peer.call("teams-send", message).await?;
+    assert!(content(&sent)["message_ids"].is_array(), "{}", sent.text);
+    told += &sent.text;
     stand.order(&["revoke", "--sessions"]).await?;
-    for account in ["work", "agent"] {
+    for account in ACCOUNTS {
         let answer = peer
             .call("identity-refresh", json!({"account": account}))
             .await?;
@@ -144,6 +175,7 @@ async fn no_secret_lies_in_clear() -> anyhow::Result<()> {
         .http(PeerEra::Modern, everything(), stand.enters())
         .await?;
     hub.wait_for_tool(&peer, "fixture-echo").await?;
+    keep_key(&stand, &hub).await?;
     let told = everything_that_handles_secrets(&stand, &peer).await?;
     let needles = needles(&stand)?;
     let mut found = Vec::new();
