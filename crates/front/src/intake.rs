@@ -127,6 +127,7 @@ pub(crate) fn one(
             Intake::Nothing
         }
         Message::Request(request) => {
+            session.is_alive();
             let id = request.id.clone();
             match requested(shared, session, outbox, request) {
                 Ok(intake) => intake,
@@ -228,7 +229,9 @@ pub(crate) fn initialize(shared: &Arc<Shared>, session: &Arc<Session>, request: 
     let newest = legation_wire::revision::Revision::LATEST_LEGACY;
     initialize_result(shared, &context, &session.endpoint, newest)?;
     let revision = session.greet(&request.params_object())?;
-    initialize_result(shared, &context, &session.endpoint, revision)
+    let result = initialize_result(shared, &context, &session.endpoint, revision)?;
+    session.log_channel();
+    Ok(session.declare_channel(&result).unwrap_or(result))
 }
 
 /// Whether a request on a stream is of the modern era.

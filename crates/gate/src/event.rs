@@ -1,9 +1,10 @@
 //! What servers do unasked, as fronts hear of it.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use legation_core::{ClientId, SeatId, ServerName};
+use legation_core::{Caller, ClientId, EntityId, SeatId, ServerName};
 use legation_wire::json::{Object, Raw};
 
 use crate::ListKind;
@@ -59,9 +60,33 @@ pub enum HubEvent {
         /// The task in the shape of the tasks extension, under the hub's handle.
         task: Object,
     },
+    /// Something is said to the conversations of clients that registered a
+    /// channel.
+    Injected(Arc<Injection>),
     /// A server connected, failed or stopped.
     StatusChanged {
         /// Which server.
         server: ServerName,
     },
+}
+
+/// What is said into a conversation without a call (`notifications/claude/channel`).
+#[derive(Debug)]
+pub struct Injection {
+    /// Who says it.
+    pub server: ServerName,
+    /// Whose data it is.
+    pub entity: Option<EntityId>,
+    /// The text.
+    pub content: Box<str>,
+    /// What else there is: texts under names of letters, digits and `_`.
+    pub meta: Object,
+    /// Who wants to know that a client has it.
+    pub arrival: Arc<dyn Arrival>,
+}
+
+/// Told when something that was pushed has arrived.
+pub trait Arrival: Send + Sync + fmt::Debug {
+    /// A client asked for something after it was told, so it is there and reads.
+    fn arrived(&self, caller: &Caller);
 }

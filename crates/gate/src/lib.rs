@@ -35,7 +35,7 @@ pub use asking::Asking;
 pub use call::{
     Call, CallFailure, Endpoint, InputRequired, Item, Outcome, Request, Retry, TaskWish,
 };
-pub use event::{Audience, HubEvent};
+pub use event::{Arrival, Audience, HubEvent, Injection};
 pub use listing::{Description, Entry, ListKind, Listing};
 pub use peer::{Ask, Peer};
 pub use pipeline::{Gate, definition_hash};

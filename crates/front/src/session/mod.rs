@@ -6,6 +6,7 @@
 //! Streamable HTTP a session begins with `initialize`.
 
 mod asks;
+mod channel;
 mod flights;
 mod streams;
 
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use legation_core::{Caller, Cancel, CancelReason, ServerName};
-use legation_gate::{Endpoint, Subscription};
+use legation_gate::{Endpoint, Injection, Subscription};
 use legation_wire::caps::ClientCapabilities;
 use legation_wire::codes;
 use legation_wire::json::{Kind, Object, Raw};
@@ -79,6 +80,8 @@ pub(crate) struct Session {
     seated: AtomicBool,
     /// Milliseconds of the front's life at the last request.
     used_ms: AtomicU64,
+    /// Whether its bridge said that it registers a channel.
+    wants_channel: bool,
     /// Of which its calls are children, so that threads do not contend for the hub's own.
     cancel: OnceLock<Cancel>,
     state: Mutex<State>,
@@ -96,6 +99,8 @@ struct State {
     streams: Streams,
     subscriptions: HashMap<Box<str>, Subscribed>,
     tasks: VecDeque<Box<str>>,
+    /// What was said into its conversation and has not arrived for certain.
+    injected: Vec<Arc<Injection>>,
     /// Its place among the watchers, which hold the session until it is closed.
     watch: Option<WatchGuard>,
 }
@@ -125,6 +130,7 @@ impl Session {
             readers: AtomicU64::new(0),
             seated: AtomicBool::new(false),
             used_ms: AtomicU64::new(0),
+            wants_channel: false,
             cancel: OnceLock::new(),
             state: Mutex::new(State {
                 phase: Phase::Fresh,
@@ -137,6 +143,7 @@ impl Session {
                 streams: Streams::default(),
                 subscriptions: HashMap::new(),
                 tasks: VecDeque::new(),
+                injected: Vec::new(),
                 watch: None,
             }),
         }

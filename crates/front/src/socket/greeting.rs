@@ -21,6 +21,8 @@ pub(super) struct Greeted {
     pub(super) mode: Mode,
     pub(super) caller: Caller,
     pub(super) endpoint: Endpoint,
+    /// Whether the client registers a channel.
+    pub(super) channel: bool,
 }
 
 /// The peer behind a first line that is a protocol message already: an MCP
@@ -44,6 +46,7 @@ pub(super) fn plain(shared: &Shared, line: &[u8]) -> Option<Greeted> {
             workspace: None,
         },
         endpoint: Endpoint::All,
+        channel: false,
     })
 }
 
@@ -70,6 +73,7 @@ pub(super) fn read(shared: &Shared, line: &[u8]) -> Result<Greeted, Rejection> {
         mode: hello.mode,
         caller,
         endpoint: endpoint(hello.endpoint)?,
+        channel: hello.channel,
     })
 }
 

@@ -57,7 +57,8 @@ impl Gate {
 
     /// Whether a client may read data of an entity and of its own conversation
     /// as it is.
-    fn may_read(&self, caller: &Caller, entity: Option<&EntityId>) -> bool {
+    #[must_use]
+    pub fn may_read(&self, caller: &Caller, entity: Option<&EntityId>) -> bool {
         let Ok(held) = self.asking.conversations.labels(caller) else {
             return false;
         };

@@ -102,6 +102,49 @@ impl Inbox {
     }
 }
 
+impl Inbox {
+    /// Takes one message as read, whatever came before it: it was pushed to the
+    /// consumer, who has it.
+    ///
+    /// # Errors
+    /// See [`ReadError`].
+    pub fn take(&self, consumer: &ConsumerName, message: &Message) -> Result<(), ReadError> {
+        let lane = message.lane();
+        let total = self.shared.tail().channels.get(&lane).copied();
+        let seq = message.seq.0;
+        let number = self
+            .shared
+            .first_after(&lane, total.unwrap_or(0), seq - 1)?;
+        let mut consumers = self.shared.consumers();
+        consumers.get(consumer)?.take(&Handed {
+            seq,
+            channel: lane,
+            number,
+        });
+        consumers.changed(consumer);
+        drop(consumers);
+        self.wake();
+        Ok(())
+    }
+}
+
+impl Shared {
+    /// The first number of a lane whose record came after one.
+    fn first_after(&self, lane: &str, total: u64, since: u64) -> Result<u64, ReadError> {
+        let (mut low, mut high) = (0, total);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let seq = self.members(lane, middle, 1)?;
+            if seq.first().is_some_and(|seq| *seq <= since) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    }
+}
+
 fn wanted(pull: &Pull, lane: &str) -> bool {
     let (channel, entity) = of_lane(lane);
     let only = pull.channel.as_ref();
@@ -162,7 +205,7 @@ impl Lane {
         };
         let from = match since {
             None => 0,
-            Some(since) => lane.first_after(shared, since)?,
+            Some(since) => shared.first_after(&lane.channel, total, since)?,
         };
         lane.step(shared, consumer, from)?;
         Ok(lane)
@@ -185,20 +228,5 @@ impl Lane {
         self.ahead_from = self.at;
         self.seq = self.ahead.first().copied();
         Ok(())
-    }
-
-    /// The first number of the channel whose record came after one.
-    fn first_after(&self, shared: &Shared, since: u64) -> Result<u64, ReadError> {
-        let (mut low, mut high) = (0, self.total);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let seq = shared.members(&self.channel, middle, 1)?;
-            if seq.first().is_some_and(|seq| *seq <= since) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        Ok(low)
     }
 }

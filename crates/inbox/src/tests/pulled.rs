@@ -198,3 +198,26 @@ fn an_entity_is_asked_for_by_name_and_the_others_are_counted() {
         .collect();
     assert_eq!(counts, [(None, 3), (Some(clinic), 1)]);
 }
+
+#[test]
+fn what_was_pushed_and_arrived_is_not_pulled_again() {
+    let place = Place::new();
+    let inbox = place.open();
+    put(&inbox, "teams", 0..4);
+    put(&inbox, "email", 0..2);
+    let name = ConsumerName::new("a", None);
+    for id in ["teams-2", "email-0"] {
+        let message = inbox.by_id(id).expect("there");
+        inbox.take(&name, &message).expect("taken");
+    }
+    assert_eq!(inbox.unread(&name), 4);
+    let pulled = inbox.pull(&pull("a")).expect("pulled");
+    assert_eq!(
+        ids(&pulled.messages),
+        ["teams-0", "teams-1", "teams-3", "email-1"]
+    );
+    drop(inbox);
+    let inbox = place.open();
+    assert_eq!(inbox.unread(&name), 4, "the pull's answer may be lost");
+    assert_eq!(inbox.pull(&pull("a")).expect("pulled").messages, []);
+}

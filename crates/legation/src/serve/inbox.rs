@@ -11,8 +11,8 @@ use legation_core::{Caller, Cancel, EntityId, EntityLabels, ServerName, TaskSet}
 use legation_gate::journal::Happened;
 use legation_gate::policy::Clearance;
 use legation_gate::policy::registry::EventName;
-use legation_gate::{Audience, HubEvent};
-use legation_inbox::{Governor, Inbox, Message, Options, Seq, summary};
+use legation_gate::{Arrival, Audience, HubEvent, Injection};
+use legation_inbox::{ConsumerName, Governor, Inbox, Message, Options, Seq, summary};
 use legation_keystore::Keystore;
 use legation_ledger::Ledger;
 use legation_servers::inbox::{INBOX_URI, InboxView};
@@ -26,6 +26,8 @@ use super::natives::Windows;
 
 /// Characters of a message in a log message.
 const SUMMARY: usize = 200;
+/// Most of a text that is said into a conversation, in bytes.
+const CONTENT_MAX: usize = 32 * 1024;
 /// Messages that are told of one by one; of a burst only the last are.
 const TOLD_MAX: usize = 20;
 
@@ -41,6 +43,13 @@ struct HubGovernor {
 #[derive(Debug)]
 pub(super) struct InboxWindow {
     pub(super) gate: Windows,
+}
+
+/// A message that was pushed, and counts as read once it has arrived.
+#[derive(Debug)]
+struct Pushed {
+    inbox: Arc<Inbox>,
+    message: Message,
 }
 
 /// The data of a log message.
@@ -128,6 +137,8 @@ fn tell(hub: &Inner, server: &ServerName, (told, last): (u64, u64)) {
         Vec::new()
     });
     for message in &messages {
+        let injection = injection(&hub.inbox, server, message);
+        hub.host.announce(HubEvent::Injected(Arc::new(injection)));
         hub.host.announce(HubEvent::Logged {
             server: server.clone(),
             params: logged(message, hub.inbox.unread_by_all()),
@@ -145,6 +156,43 @@ fn tell(hub: &Inner, server: &ServerName, (told, last): (u64, u64)) {
             uri: uri.into(),
             audience: Audience::All,
         });
+    }
+}
+
+/// A message as it is said into a conversation: whole up to a limit, and every
+/// member of `meta` a text, for a client that drops the connection over others.
+fn injection(inbox: &Arc<Inbox>, server: &ServerName, message: &Message) -> Injection {
+    let end = message.text.floor_char_boundary(CONTENT_MAX);
+    let cut = if end < message.text.len() {
+        "\u{2026} (cut; the inbox has it whole)"
+    } else {
+        ""
+    };
+    let content = format!("{}{cut}", &message.text[..end]);
+    let mut meta = Object::new();
+    for (key, value) in &message.meta {
+        meta.set(key, Raw::str(value));
+    }
+    let members = [
+        ("chat_id", message.chat_id.as_str()),
+        ("message_id", &message.id),
+        ("user", &message.from),
+        ("ts", &message.ts),
+        ("channel", message.channel.as_str()),
+        ("kind", message.kind.as_str()),
+    ];
+    for (key, value) in members {
+        meta.set(key, Raw::str(value));
+    }
+    Injection {
+        server: server.clone(),
+        entity: message.entity.clone(),
+        content: content.into(),
+        meta,
+        arrival: Arc::new(Pushed {
+            inbox: Arc::clone(inbox),
+            message: message.clone(),
+        }),
     }
 }
 
@@ -213,6 +261,18 @@ impl Governor for HubGovernor {
         // Together they share a commit.
         let written = self.runtime.block_on(try_join_all(written));
         written.map(drop).map_err(|error| chain(&error))
+    }
+}
+
+// === impl Pushed ===
+
+impl Arrival for Pushed {
+    fn arrived(&self, caller: &Caller) {
+        let consumer = ConsumerName::new(caller.principal.client.as_str(), None);
+        if let Err(error) = self.inbox.take(&consumer, &self.message) {
+            let error = chain(&error);
+            tracing::warn!(error, "a message that was pushed is offered again");
+        }
     }
 }
 

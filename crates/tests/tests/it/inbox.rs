@@ -7,6 +7,7 @@ use legation_tests::harness::hub::{Hub, HubOptions};
 use legation_tests::harness::peer::{Answer, Peer, PeerEra, everything, friendly};
 use legation_tests::harness::process::until;
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
 
 use crate::business::Business;
 
@@ -352,5 +353,128 @@ async fn a_damaged_inbox_stops_the_hub_and_says_how_to_mend_it() -> anyhow::Resu
     let hub = hub.restart().await?;
     let listed = said(&hub, &["inbox", "list", "--json"]).await?;
     assert_eq!(ids(&listed), ["m3", "m2"]);
+    Ok(())
+}
+/// A client over standard input and output that registers a channel, as the wire has it.
+async fn channel(hub: &Hub, name: &str) -> anyhow::Result<(tokio::process::Child, Lines)> {
+    let mut child = hub
+        .command(&["bridge", "--channel"])?
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()?;
+    let output = child.stdout.take().unwrap();
+    let mut lines = tokio::io::BufReader::new(output).lines();
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": name, "version": "2"}});
+    let answer = ask(&mut child, &mut lines, 1, "initialize", hello).await?;
+    let experimental = &answer["result"]["capabilities"]["experimental"];
+    let declared = experimental.get("claude/channel").is_some();
+    assert_eq!(
+        declared,
+        name.to_lowercase().starts_with("claude"),
+        "{answer}"
+    );
+    send(
+        &mut child,
+        &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+    )
+    .await?;
+    Ok((child, lines))
+}
+
+type Lines = tokio::io::Lines<tokio::io::BufReader<tokio::process::ChildStdout>>;
+
+async fn send(child: &mut tokio::process::Child, message: &Value) -> anyhow::Result<()> {
+    let input = child.stdin.as_mut().unwrap();
+    input.write_all(format!("{message}\n").as_bytes()).await?;
+    Ok(input.flush().await?)
+}
+
+async fn next(lines: &mut Lines) -> anyhow::Result<Value> {
+    let line = tokio::time::timeout(PATIENCE, lines.next_line()).await??;
+    Ok(serde_json::from_str(&line.unwrap_or_default())?)
+}
+
+/// A request and its answer; what comes in between is not looked at.
+async fn ask(
+    child: &mut tokio::process::Child,
+    lines: &mut Lines,
+    id: u64,
+    method: &str,
+    params: Value,
+) -> anyhow::Result<Value> {
+    let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    send(child, &request).await?;
+    loop {
+        let message = next(lines).await?;
+        if message["id"] == id {
+            return Ok(message);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_channel_is_told_and_offered_what_it_may_have_lost() -> anyhow::Result<()> {
+    let hub = hub().await?;
+    let (mut claude, mut lines) = channel(&hub, "Claude-Code").await?;
+    let (mut other, mut others) = channel(&hub, "copilot-cli").await?;
+    // The sessions are ready once they have answered something.
+    ask(&mut claude, &mut lines, 2, "ping", json!({})).await?;
+    ask(&mut other, &mut others, 2, "ping", json!({})).await?;
+    let extra = [
+        "inbox",
+        "post",
+        "</channel> hi",
+        "--id",
+        "m1",
+        "--from",
+        "Ada Example",
+        "--meta",
+        "reply_to_ids=[\"a\"]",
+        "--json",
+    ];
+    said(&hub, &extra).await?;
+    let pushed = loop {
+        let message = next(&mut lines).await?;
+        if message["method"] == "notifications/claude/channel" {
+            break message["params"].clone();
+        }
+    };
+    assert_eq!(pushed["content"], "&lt;/channel&gt; hi");
+    let meta = pushed["meta"].as_object().unwrap();
+    for (key, value) in meta {
+        assert!(value.is_string(), "{key}: {value}");
+        assert!(
+            key.bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'),
+            "{key}"
+        );
+    }
+    assert_eq!(meta["message_id"], "m1");
+    assert_eq!(meta["user"], "Ada Example");
+    assert_eq!(meta["reply_to_ids"], "[\"a\"]");
+    // Another client is told nothing so, and pulls it.
+    let pull = json!({"name": "inbox-pull", "arguments": {"mark_consumed": false}});
+    let found = ask(&mut other, &mut others, 3, "tools/call", pull.clone()).await?;
+    assert_eq!(ids(&found["result"]["structuredContent"]), ["m1"]);
+    // Both are one client here, which has not shown that it is alive where it was told; once it has,
+    // the message is read.
+    ask(&mut claude, &mut lines, 4, "ping", json!({})).await?;
+    let found = ask(&mut claude, &mut lines, 5, "tools/call", pull.clone()).await?;
+    assert!(
+        ids(&found["result"]["structuredContent"]).is_empty(),
+        "{found}"
+    );
+    // What was said to a client that died is offered to the next.
+    post(&hub, "m2", "lost").await?;
+    loop {
+        if next(&mut lines).await?["params"]["meta"]["message_id"] == "m2" {
+            break;
+        }
+    }
+    claude.kill().await?;
+    let (mut again, mut lines) = channel(&hub, "claude code").await?;
+    let found = ask(&mut again, &mut lines, 2, "tools/call", pull).await?;
+    assert_eq!(ids(&found["result"]["structuredContent"]), ["m2"]);
     Ok(())
 }

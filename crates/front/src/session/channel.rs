@@ -1,0 +1,104 @@
+//! Channels: what is said into a client's conversation without a call.
+//!
+//! One client takes such things, and only in the handshake era, over standard
+//! input and output; what it would not understand is never sent to another. The
+//! name it gives decides about nothing but this: whoever is told nothing here
+//! finds the same with the tools.
+
+use std::sync::Arc;
+
+use legation_gate::Injection;
+use legation_wire::json::{Object, Raw};
+use legation_wire::message::Message;
+
+use super::{Carrier, Phase, Session};
+use crate::outbox::Weight;
+
+/// Clients that take what is said into a conversation, in small letters.
+const CLIENTS: [&str; 2] = ["claude-code", "claude code"];
+/// The experimental capability, and the method it is about.
+const CAPABILITY: &str = "claude/channel";
+const METHOD: &str = "notifications/claude/channel";
+/// Most that may wait for a sign of life; what is said past it is offered again.
+const WAITING_MAX: usize = 1024;
+
+impl Session {
+    /// A session whose bridge said that it registers a channel, or not.
+    pub(crate) fn with_channel(mut self, wants: bool) -> Self {
+        self.wants_channel = wants && self.carrier == Carrier::Socket;
+        self
+    }
+
+    /// Whether things are said into the conversation of its client.
+    pub(crate) fn has_channel(&self) -> bool {
+        self.wants_channel && self.host().is_some_and(|host| CLIENTS.contains(&&*host))
+    }
+
+    /// Says in the log what comes of a wish for a channel.
+    pub(crate) fn log_channel(&self) {
+        if !self.wants_channel {
+            return;
+        }
+        let host = self.host().unwrap_or_default();
+        if self.has_channel() {
+            tracing::info!(host, "channel notifications: enabled");
+        } else {
+            tracing::info!(
+                host,
+                "channel notifications: disabled; the inbox is there as ever"
+            );
+        }
+    }
+
+    /// Adds to what the hub declares that it has a channel.
+    pub(crate) fn declare_channel(&self, result: &Raw) -> Option<Raw> {
+        let mut result = result.to_object().filter(|_| self.has_channel())?;
+        let mut capabilities = result.get("capabilities")?.to_object()?;
+        let experimental = capabilities.get("experimental").and_then(Raw::to_object);
+        let experimental = experimental.unwrap_or_default();
+        let experimental = experimental.with(CAPABILITY, Raw::empty_object());
+        capabilities.set("experimental", experimental.to_raw());
+        result.set("capabilities", capabilities.to_raw());
+        Some(result.to_raw())
+    }
+
+    /// Says something into the conversation, if it has a channel.
+    pub(crate) fn inject(&self, injection: &Arc<Injection>) {
+        if !self.has_channel() || !self.is_ready() {
+            return;
+        }
+        let params = Object::new()
+            .with("content", Raw::str(&injection.content))
+            .with("meta", injection.meta.to_raw());
+        let message = Message::notification(METHOD, Some(params.to_raw()));
+        // Noted first: the answer of the client may be there before the push returns.
+        let mut state = self.lock();
+        if state.phase != Phase::Ready {
+            return;
+        }
+        let pushed = self.general.push(message.to_bytes(), Weight::Droppable);
+        if pushed && state.injected.len() < WAITING_MAX {
+            state.injected.push(Arc::clone(injection));
+        }
+    }
+
+    /// The client asked for something: it is alive, and what it was told before
+    /// has arrived.
+    pub(crate) fn is_alive(&self) {
+        if !self.wants_channel {
+            return;
+        }
+        let arrived = std::mem::take(&mut self.lock().injected);
+        for injection in arrived {
+            injection.arrival.arrived(&self.caller);
+        }
+    }
+
+    /// The client's name as it gave it, in small letters.
+    fn host(&self) -> Option<String> {
+        let info = self.info()?;
+        let name = info.get("name")?;
+        let name = name.to_str()?;
+        Some(name.to_lowercase())
+    }
+}
