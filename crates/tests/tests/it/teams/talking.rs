@@ -84,7 +84,7 @@ async fn changes(stand: &Stand, peer: &Peer, chat: &str, said: &str) -> anyhow::
             json!({ "chat_id": chat, "message_id": said, "text": "Never mind." }),
         )
         .await;
-    let page = done(&peer, "poll", json!({})).await?;
+    let page = done(peer, "poll", json!({})).await?;
     assert_eq!(page["messages"][0]["change"], "edited", "{page}");
     assert_eq!(page["messages"][0]["untrusted_text"], "Never mind.");
     stand
@@ -93,10 +93,10 @@ async fn changes(stand: &Stand, peer: &Peer, chat: &str, said: &str) -> anyhow::
             json!({ "chat_id": chat, "message_id": said, "text": "" }),
         )
         .await;
-    let page = done(&peer, "poll", json!({})).await?;
+    let page = done(peer, "poll", json!({})).await?;
     assert_eq!(page["messages"][0]["change"], "deleted", "{page}");
     assert_eq!(page["messages"][0]["untrusted_text"], "");
-    let page = done(&peer, "poll", json!({})).await?;
+    let page = done(peer, "poll", json!({})).await?;
     assert_eq!(page["messages"], json!([]), "{page}");
     Ok(())
 }
