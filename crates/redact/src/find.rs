@@ -66,7 +66,7 @@ pub(crate) struct Found {
 pub(crate) fn find(folded: &Folded<'_>, known: &[Hit], manner: Manner<'_>) -> Found {
     let text: &str = &folded.text;
     if text.len() > LONGEST {
-        // What cannot be read goes out whole.
+        // What cannot be read is replaced whole.
         let whole = Hit::new(0, text.len(), Class::Other, Certainty::Guessed);
         return Found {
             hits: vec![whole],
