@@ -355,6 +355,57 @@ async fn a_damaged_inbox_stops_the_hub_and_says_how_to_mend_it() -> anyhow::Resu
     assert_eq!(ids(&listed), ["m3", "m2"]);
     Ok(())
 }
+#[tokio::test]
+async fn what_was_acknowledged_is_there_once_whenever_the_hub_is_killed() -> anyhow::Result<()> {
+    let mut hub = hub().await?;
+    let mut acknowledged = Vec::new();
+    for round in 0..5u64 {
+        let mut posts = Vec::new();
+        for number in 0..8 {
+            let id = format!("k{round}-{number}");
+            let arguments = ["inbox", "post", "text", "--id", &id, "--json"];
+            let mut post = hub.command(&arguments)?;
+            post.stdin(std::process::Stdio::null())
+                .stdout(std::process::Stdio::piped())
+                .stderr(std::process::Stdio::null());
+            posts.push((id, post.spawn()?));
+        }
+        // After the first of them some are on their way and some are not.
+        let (id, first) = posts.remove(0);
+        if first.wait_with_output().await?.status.success() {
+            acknowledged.push(id);
+        }
+        hub.kill().await?;
+        for (id, post) in posts {
+            if post.wait_with_output().await?.status.success() {
+                acknowledged.push(id);
+            }
+        }
+        hub = hub.restart().await?;
+        // A source that was told nothing brings the same again.
+        for number in 0..8 {
+            post(&hub, &format!("k{round}-{number}"), "text").await?;
+        }
+    }
+    assert!(!acknowledged.is_empty());
+    let export = hub.run(&["inbox", "export"]).await?.1;
+    let mut found = Vec::new();
+    for (line, seq) in export.lines().zip(1u64..) {
+        let message: Value = serde_json::from_str(line)?;
+        assert_eq!(message["seq"], seq, "{line}");
+        found.extend(message["id"].as_str().map(str::to_owned));
+    }
+    assert!(
+        acknowledged.iter().all(|id| found.contains(id)),
+        "{found:?}"
+    );
+    assert_eq!(found.len(), 40, "{found:?}");
+    found.sort_unstable();
+    found.dedup();
+    assert_eq!(found.len(), 40);
+    Ok(())
+}
+
 /// A client over standard input and output that registers a channel, as the wire has it.
 async fn channel(hub: &Hub, name: &str) -> anyhow::Result<(tokio::process::Child, Lines)> {
     let mut child = hub

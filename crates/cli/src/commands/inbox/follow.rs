@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use clap::Args;
 use legation_api::inbox::Message;
+use legation_core::SharedClock;
 use legation_core::home::create_private_dir;
 use legation_inbox::{Follow, Seq};
 use legation_keystore::Keystore;
@@ -49,6 +50,7 @@ pub(crate) struct Follower {
     follow: Follow,
     channel: Option<String>,
     changes: Receiver<()>,
+    clock: SharedClock,
     /// Ends with it.
     _watcher: Option<notify::RecommendedWatcher>,
 }
@@ -106,6 +108,7 @@ impl Follower {
             follow: follow.map_err(|error| CliError::failed(&error))?,
             channel,
             changes,
+            clock: context.clock.clone(),
             _watcher: watcher,
         })
     }
@@ -117,22 +120,21 @@ impl Follower {
 
     /// What came, oldest first; nothing only when the time is over.
     pub(crate) fn next(&mut self, timeout: Option<Duration>) -> Result<Vec<Message>, CliError> {
-        let mut left = timeout;
+        let end = timeout.map(|timeout| self.clock.now() + timeout);
         loop {
             let messages = self.now()?;
             if !messages.is_empty() {
                 return Ok(messages);
             }
+            // What changes may be somebody's place and no message, so it is the clock that ends this.
+            let left = end.map(|end| end.saturating_duration_since(self.clock.now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Ok(Vec::new());
+            }
             let look = left.map_or(LOOK, |left| left.min(LOOK));
-            match self.changes.recv_timeout(look) {
-                Ok(()) => {}
-                Err(RecvTimeoutError::Timeout) => match &mut left {
-                    Some(left) if *left <= look => return Ok(Vec::new()),
-                    Some(left) => *left -= look,
-                    None => {}
-                },
-                // The system watches nothing here; the files are looked at in turns.
-                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(look),
+            // The system watches nothing here; the files are looked at in turns.
+            if self.changes.recv_timeout(look) == Err(RecvTimeoutError::Disconnected) {
+                std::thread::sleep(look);
             }
         }
     }
