@@ -322,7 +322,10 @@ fn an_export_keeps_the_very_bytes_and_takes_damaged_records_too() {
     let entries = ledger.tail(10).expect("read");
     for (entry, line) in entries.iter().zip(lines(&entries, Format::Jsonl)) {
         assert_eq!(line["hash"], entry.hash);
-        assert_eq!(line["record"].to_string(), entry.text);
+        // As text: a number read and written again is not the same bytes.
+        let text = Format::Jsonl.line(entry, "1.2.3");
+        let record = format!(r#""record":{}"#, entry.text);
+        assert!(text.contains(&record), "{text}");
     }
     let damaged = Entry {
         text: "{".to_owned(),
