@@ -19,6 +19,8 @@ use crate::ranges::Ranges;
 
 /// Most consumers of one inbox: each has a file.
 pub(crate) const CONSUMERS_MAX: usize = 1_024;
+/// Most readers of one client, so that none takes the places of others.
+pub(crate) const READERS_MAX: usize = 32;
 /// Longest name.
 const NAME_MAX: usize = 100;
 
@@ -79,6 +81,11 @@ impl ConsumerName {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The client of a reader that the client named.
+    fn client(&self) -> Option<&str> {
+        self.0.split_once('/').map(|(client, _)| client)
     }
 
     fn path(&self, folder: &Path) -> PathBuf {
@@ -181,6 +188,13 @@ impl Consumers {
             return Err(ReadError::Consumers {
                 most: CONSUMERS_MAX,
             });
+        }
+        let client = name.client();
+        if client.is_some() && !self.known.contains_key(name) {
+            let readers = self.known.keys().filter(|known| known.client() == client);
+            if readers.count() >= READERS_MAX {
+                return Err(ReadError::Consumers { most: READERS_MAX });
+            }
         }
         Ok(self.known.entry(name.clone()).or_default())
     }

@@ -99,8 +99,8 @@ pub enum ReadError {
         #[source]
         source: io::Error,
     },
-    /// There are as many consumers as there may be.
-    #[error("the inbox has {most} consumers already; nothing was read")]
+    /// There are as many consumers as there may be, of all or of one client.
+    #[error("there are {most} readers already; nothing was read")]
     Consumers {
         /// How many there may be.
         most: usize,

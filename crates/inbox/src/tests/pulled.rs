@@ -221,3 +221,22 @@ fn what_was_pushed_and_arrived_is_not_pulled_again() {
     assert_eq!(inbox.unread(&name), 4, "the pull's answer may be lost");
     assert_eq!(inbox.pull(&pull("a")).expect("pulled").messages, []);
 }
+
+#[test]
+fn no_client_takes_the_places_of_others() {
+    let place = Place::new();
+    let inbox = place.open();
+    put(&inbox, "teams", 0..1);
+    let of = |client: &str, reader: String| Pull {
+        consumer: ConsumerName::new(client, Some(&reader)),
+        ..pull(client)
+    };
+    for reader in 0..32 {
+        inbox.pull(&of("a", reader.to_string())).expect("pulled");
+    }
+    let refused = inbox.pull(&of("a", "one more".to_owned()));
+    assert!(matches!(refused, Err(ReadError::Consumers { most: 32 })));
+    inbox.pull(&of("a", "7".to_owned())).expect("it is known");
+    inbox.pull(&of("b", "first".to_owned())).expect("pulled");
+    inbox.pull(&pull("a")).expect("pulled");
+}
