@@ -65,6 +65,7 @@ fn every_key_says_who_set_it_and_no_secret_is_shown() {
         accounts.work.client_secret = **** ($LEGATION_WORK_CLIENT_SECRET; LEGATION_WORK_CLIENT_SECRET)
         accounts.work.cloud = "global" (legation.toml:1; LEGATION_WORK_CLOUD)
         accounts.work.entity = "acme" (legation.toml:2; LEGATION_WORK_ENTITY)
+        accounts.work.inbox = "off" (legation.toml:1; LEGATION_WORK_INBOX)
         accounts.work.tenant_id = "acme.example.com" (legation.toml:3; LEGATION_WORK_TENANT_ID)
     "#]]
     .assert_eq(&shown);

@@ -1,5 +1,5 @@
 //! What the inbox costs: keeping, pulling and starting, at ten thousand and at a
-//! million records. `cargo run --release -p legation-inbox --example cost`.
+//! million records. `cargo run --release -p legation-inbox --example inbox_cost`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
