@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use legation_core::home::{HomeError, write_private};
 use legation_core::id::hex;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use crate::error::ReadError;
 use crate::ranges::Ranges;
@@ -60,20 +61,29 @@ struct Stored {
 pub(crate) struct Consumers {
     folder: PathBuf,
     known: HashMap<ConsumerName, Consumer>,
+    /// How many of each channel's first records retention took out: read by
+    /// whoever comes.
+    gone: BTreeMap<String, u64>,
     dirty: Vec<ConsumerName>,
 }
 
 // === impl ConsumerName ===
 
 impl ConsumerName {
-    /// A reader of a client's. Names that are too long are cut.
+    /// A reader of a client's. A name that is too long is cut and ends in its own
+    /// digest, so that no two readers share a place.
     #[must_use]
     pub fn new(client: &str, reader: Option<&str>) -> Self {
         let mut name = match reader.filter(|reader| !reader.is_empty()) {
             Some(reader) => format!("{client}/{reader}"),
             None => client.to_owned(),
         };
-        name.truncate(name.floor_char_boundary(NAME_MAX));
+        if name.len() > NAME_MAX {
+            let digest = Sha256::digest(name.as_bytes());
+            let digest = hex(&digest[..16]);
+            name.truncate(name.floor_char_boundary(NAME_MAX - digest.len()));
+            name.push_str(&digest);
+        }
         Self(name)
     }
 
@@ -96,6 +106,16 @@ impl ConsumerName {
 // === impl Consumer ===
 
 impl Consumer {
+    /// One that begins behind what is gone.
+    fn after(gone: &BTreeMap<String, u64>) -> Self {
+        let mut new = Self::default();
+        for (channel, below) in gone {
+            let read = new.read.entry(channel.clone()).or_default();
+            read.insert_range(0, *below);
+        }
+        new
+    }
+
     /// Takes what was handed out as read, up to a message or all of it.
     pub(crate) fn acknowledge(&mut self, through: Option<u64>) -> bool {
         let handed = std::mem::take(&mut self.handed);
@@ -196,12 +216,22 @@ impl Consumers {
                 return Err(ReadError::Consumers { most: READERS_MAX });
             }
         }
-        Ok(self.known.entry(name.clone()).or_default())
+        let gone = &self.gone;
+        let known = self.known.entry(name.clone());
+        Ok(known.or_insert_with(|| Consumer::after(gone)))
     }
 
-    /// A consumer, if it was ever seen.
-    pub(crate) fn known(&self, name: &ConsumerName) -> Option<&Consumer> {
-        self.known.get(name)
+    /// How many of a channel's first `total` a consumer, seen before or not, has
+    /// not read.
+    pub(crate) fn unread(&self, name: &ConsumerName, channel: &str, total: u64) -> u64 {
+        match self.known.get(name) {
+            Some(known) => known.unread(channel, total),
+            None => total - self.gone_of(channel).min(total),
+        }
+    }
+
+    fn gone_of(&self, channel: &str) -> u64 {
+        self.gone.get(channel).copied().unwrap_or(0)
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = (&ConsumerName, &Consumer)> {
@@ -210,10 +240,18 @@ impl Consumers {
 
     /// Takes the first records of a channel as read by everybody: they are gone.
     pub(crate) fn forget(&mut self, channel: &str, below: u64) {
+        let gone = self.gone.entry(channel.to_owned()).or_default();
+        *gone = below.max(*gone);
+        let mut changed = Vec::new();
         for (name, consumer) in &mut self.known {
             let read = consumer.read.entry(channel.to_owned()).or_default();
-            read.insert_range(0, below);
-            self.dirty.push(name.clone());
+            if read.first_absent(0) < below {
+                read.insert_range(0, below);
+                changed.push(name.clone());
+            }
+        }
+        for name in changed {
+            self.changed(&name);
         }
     }
 
@@ -241,6 +279,7 @@ impl Consumers {
     pub(crate) fn unread_by_all(&self, channel: &str, total: u64) -> u64 {
         let read = self.known.values().filter_map(|one| one.read.get(channel));
         let pairs = read.flat_map(|read| read.pairs().iter().copied());
+        let pairs = pairs.chain([(0, self.gone_of(channel))]);
         total - Ranges::from_pairs(pairs).count_below(total)
     }
 

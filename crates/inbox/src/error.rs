@@ -68,6 +68,12 @@ pub enum AppendError {
         /// The new one.
         channel: String,
     },
+    /// The entity's name is too long for the name of a file.
+    #[error("the message was not kept: the name of its entity is longer than {most} bytes")]
+    Entity {
+        /// How long one may be, in bytes.
+        most: usize,
+    },
     /// The inbox is closed.
     #[error("the messages were not kept: the inbox is closed")]
     Closed,
@@ -142,6 +148,7 @@ impl AppendError {
             Self::Seal(_) => "check the folder of keys; `legation doctor` says what is wrong",
             Self::Busy => "bring them again in a moment",
             Self::Channels { .. } => "use one of the channels there are",
+            Self::Entity { .. } => "give the entity a shorter name",
             Self::Closed => "start the hub",
         }
     }

@@ -13,6 +13,9 @@ use crate::message::{Message, Seq};
 use crate::scan::{Scan, Step};
 use crate::seal::Seals;
 
+/// Messages that are stepped over at a time.
+const AT_ONCE: usize = 100;
+
 /// A reader of the day files with a place of its own.
 #[derive(Debug)]
 pub struct Follow {
@@ -35,7 +38,7 @@ impl Follow {
             return Ok(follow);
         };
         follow.at = Some((day, 0));
-        follow.read(usize::MAX)?;
+        while !follow.read(AT_ONCE)?.is_empty() {}
         Ok(follow)
     }
 
@@ -91,6 +94,10 @@ impl Follow {
                 }
             }
             self.at = Some((day, offset));
+            if messages.len() >= most {
+                // The rest of this day comes before the next.
+                break;
+            }
         }
         Ok(messages)
     }

@@ -29,6 +29,9 @@ pub use pull::{Pull, Pulled};
 /// Requests that may wait to be written.
 const WAITING_MAX: usize = 1_024;
 
+/// A reader is given no more records at once when they have this many bytes of text.
+const BYTES_MAX: usize = 1024 * 1024;
+
 /// What an inbox is opened with.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -199,13 +202,12 @@ impl Inbox {
     pub fn unread_of(&self, consumer: &ConsumerName) -> Vec<Unread> {
         let tail = self.shared.tail();
         let consumers = self.shared.consumers();
-        let known = consumers.known(consumer);
         let lanes = tail.channels.iter().map(|(lane, total)| {
             let (channel, entity) = of_lane(lane);
             Unread {
                 channel: channel.to_owned(),
                 entity,
-                count: known.map_or(*total, |one| one.unread(lane, *total)),
+                count: consumers.unread(consumer, lane, *total),
             }
         });
         lanes.filter(|unread| unread.count > 0).collect()
@@ -221,37 +223,42 @@ impl Inbox {
         self.shared.message(seq)?.ok_or_else(unknown)
     }
 
-    /// The records after one, oldest first, at most so many; those that retention
-    /// took out are left out.
+    /// The records after one, oldest first, at most so many, and no more once they
+    /// have a megabyte of text; those that retention took out are left out.
     ///
     /// # Errors
     /// See [`ReadError`].
     pub fn after(&self, seq: Seq, most: usize) -> Result<Vec<Message>, ReadError> {
         let last = self.shared.tail().seq;
-        let mut messages = Vec::new();
-        for seq in seq.0 + 1..=last {
-            if messages.len() >= most {
-                break;
-            }
-            messages.extend(self.shared.message(seq)?);
-        }
-        Ok(messages)
+        self.gather(seq.0 + 1..=last, most)
     }
 
-    /// The records before one, newest first, at most so many; without one the
-    /// last there are.
+    /// The records before one, newest first, at most so many, and no more once they
+    /// have a megabyte of text; without one the last there are.
     ///
     /// # Errors
     /// See [`ReadError`].
     pub fn before(&self, seq: Option<Seq>, most: usize) -> Result<Vec<Message>, ReadError> {
         let last = self.shared.tail().seq;
         let end = seq.map_or(last, |seq| seq.0.saturating_sub(1).min(last));
+        self.gather((1..=end).rev(), most)
+    }
+
+    fn gather(
+        &self,
+        seqs: impl Iterator<Item = u64>,
+        most: usize,
+    ) -> Result<Vec<Message>, ReadError> {
         let mut messages = Vec::new();
-        for seq in (1..=end).rev() {
-            if messages.len() >= most {
+        let mut bytes = 0;
+        for seq in seqs {
+            if messages.len() >= most || bytes >= BYTES_MAX {
                 break;
             }
-            messages.extend(self.shared.message(seq)?);
+            if let Some(message) = self.shared.message(seq)? {
+                bytes += message.text.len();
+                messages.push(message);
+            }
         }
         Ok(messages)
     }
@@ -391,6 +398,11 @@ impl Shared {
     pub(crate) fn publish(&self, tail: Tail) {
         let seq = tail.seq;
         *self.tail.write().unwrap_or_else(PoisonError::into_inner) = tail;
+        self.announced.send_replace(seq);
+    }
+
+    /// Notes up to where the last process announced.
+    pub(crate) fn announced_before(&self, seq: u64) {
         self.announced.send_replace(seq);
     }
 

@@ -203,11 +203,15 @@ impl Index {
 
     /// The newest record with an id.
     pub(crate) fn by_id(&self, id: &str, last: u64) -> io::Result<Option<u64>> {
-        let Some(newest) = self.versions(id, None)?.checked_sub(1) else {
-            return Ok(None);
-        };
-        let found = self.version(id, newest, None)?;
-        Ok(found.filter(|seq| *seq <= last))
+        let versions = self.versions(id, None)?;
+        // The newest may not be announced yet; the one before it still is there.
+        for number in (0..versions).rev() {
+            let found = self.version(id, number, None)?;
+            if let Some(seq) = found.filter(|seq| *seq <= last) {
+                return Ok(Some(seq));
+            }
+        }
+        Ok(None)
     }
 
     /// How many records have this id, or the number of `own` among them.
@@ -269,6 +273,22 @@ impl Index {
         Ok(members
             .map(|seq| seq.try_into().map_or(0, u64::from_le_bytes))
             .collect())
+    }
+
+    /// The first number of a channel, of which there are `total`, whose record is
+    /// not before one.
+    pub(crate) fn first_from(&self, channel: &str, total: u64, seq: u64) -> io::Result<u64> {
+        let (mut low, mut high) = (0, total);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let found = self.members(channel, middle, 1)?;
+            if found.first().is_some_and(|found| *found < seq) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
     }
 
     /// Puts everything up to a record on disk, and then says so.

@@ -21,7 +21,7 @@ pub struct Pruned {
     pub days: Vec<String>,
     /// Records that were in them.
     pub records: u64,
-    /// Days that stayed, because a consumer has not read all of them.
+    /// Days that stayed, because a consumer, or everybody, has not read all of them.
     pub unread: Vec<String>,
 }
 
@@ -98,14 +98,15 @@ impl Writer {
         Ok(pruned)
     }
 
-    /// Whether a consumer has not read all of a day, which is the first there is.
+    /// Whether a consumer, or everybody, has not read all of a day, which is the
+    /// first there is.
     fn is_unread(&self, day: Day) -> Result<bool, String> {
         let (_, ends) = self.contents(day)?;
         let consumers = self.shared.consumers();
-        let mut all = consumers.all();
-        Ok(all.any(|(_, consumer)| {
-            let mut ends = ends.iter();
-            ends.any(|(channel, end)| consumer.unread(channel, *end) > 0)
+        Ok(ends.iter().any(|(channel, end)| {
+            let mut all = consumers.all();
+            consumers.unread_by_all(channel, *end) > 0
+                || all.any(|(_, consumer)| consumer.unread(channel, *end) > 0)
         }))
     }
 
@@ -143,17 +144,7 @@ impl Writer {
     /// The number of a record in its channel.
     fn ordinal(&self, channel: &str, seq: u64) -> io::Result<u64> {
         let total = self.tail.channels.get(channel).copied().unwrap_or(0);
-        let (mut low, mut high) = (0, total);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let found = self.shared.index.members(channel, middle, 1)?;
-            if found.first().is_some_and(|found| *found < seq) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        Ok(low)
+        self.shared.index.first_from(channel, total, seq)
     }
 
     /// Takes out a day. Each step can be done again, so that a crash between two

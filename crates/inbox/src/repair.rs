@@ -82,21 +82,23 @@ impl Mending<'_> {
         let mut scan = Scan::open(self.folder, day, 0)?;
         let mut source = File::open(&path)?;
         loop {
-            let (offset, len, into) = match scan.step()? {
+            let (offset, len, is_whole) = match scan.step()? {
                 Step::End => break,
                 Step::Record(line, place) => {
                     let message = &line.message;
-                    let len = u64::from(place.len) + 1;
-                    if self.keep(message.seq.0, &message.lane()) {
-                        (place.offset, len, &mut whole)
-                    } else {
-                        (place.offset, len, self.aside(&path, &mut aside)?)
-                    }
+                    let is_whole = self.keep(message.seq.0, &message.lane());
+                    (place.offset, u64::from(place.len) + 1, is_whole)
                 }
                 Step::Bad { offset, len, .. } => {
                     self.damage();
-                    (offset, len, self.aside(&path, &mut aside)?)
+                    (offset, len, false)
                 }
+            };
+            let into = if is_whole {
+                &mut whole
+            } else {
+                self.done.aside += len;
+                aside_of(&path, &mut aside)?
             };
             source.seek(SeekFrom::Start(offset))?;
             io::copy(&mut (&mut source).take(len), into)?;
@@ -104,19 +106,11 @@ impl Mending<'_> {
         whole.sync_all()?;
         if let Some(aside) = aside {
             aside.sync_all()?;
-            self.done.aside += aside.metadata()?.len();
             fs::rename(&new, &path)?;
         } else {
             fs::remove_file(&new)?;
         }
         File::open(self.folder)?.sync_all()
-    }
-
-    fn aside<'f>(&self, path: &Path, file: &'f mut Option<File>) -> io::Result<&'f mut File> {
-        match file {
-            Some(file) => Ok(file),
-            None => Ok(file.insert(create(&path.with_extension("damaged"))?)),
-        }
     }
 
     /// Whether a whole record is the next; what should have come before it is lost.
@@ -186,4 +180,14 @@ fn create(path: &Path) -> io::Result<File> {
         .open(path)?;
     file.flush()?;
     Ok(file)
+}
+
+/// The file for what is put aside of a day, behind what an earlier repair put there.
+fn aside_of<'f>(path: &Path, file: &'f mut Option<File>) -> io::Result<&'f mut File> {
+    if let Some(file) = file {
+        return Ok(file);
+    }
+    let mut options = OpenOptions::new();
+    let options = options.create(true).append(true).mode(0o600);
+    Ok(file.insert(options.open(path.with_extension("damaged"))?))
 }

@@ -8,8 +8,9 @@ use crate::day::Day;
 use crate::index::Place;
 use crate::line::{self, Line};
 
-/// No line is longer: a body of the largest size in its longest spelling.
-const LINE_MAX: u64 = 6 * (crate::BODY_MAX as u64) + 16 * 1024 * 1024;
+/// No line is longer: a body and a `meta` of the largest size in their longest
+/// spelling (6 bytes for one), sealed (4 bytes for 3).
+const LINE_MAX: u64 = 12 * (crate::BODY_MAX as u64);
 
 /// A day file on its way through a reader.
 #[derive(Debug)]

@@ -9,7 +9,12 @@ use legation_core::EntityId;
 use legation_core::id::hex;
 use legation_keystore::{Keystore, KeystoreError};
 
+use sha2::{Digest as _, Sha256};
+
 use crate::message::Message;
+
+/// Longest name of a key, in bytes.
+const KEY_NAME_MAX: usize = 100;
 
 /// Text and `meta` of a record, sealed, in base64.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,9 +53,12 @@ impl Seals {
 /// Entities may be named in any letters, keys are files.
 fn key_name(entity: Option<&EntityId>) -> String {
     let entity = entity.map_or("personal", EntityId::as_str);
-    let mut name = format!("inbox-{}", hex(entity.as_bytes()));
-    name.truncate(100);
-    name
+    let name = format!("inbox-{}", hex(entity.as_bytes()));
+    if name.len() <= KEY_NAME_MAX {
+        return name;
+    }
+    // Cut, two entities could have one key, and end with one of them.
+    format!("inbox-{}", hex(&Sha256::digest(entity.as_bytes())))
 }
 
 fn beside(message: &Message) -> Vec<u8> {

@@ -106,7 +106,15 @@ fn ids(messages: &[Message]) -> Vec<&str> {
 }
 
 fn everything(inbox: &Inbox) -> Vec<Message> {
-    inbox.after(Seq(0), usize::MAX).expect("read")
+    let mut all: Vec<Message> = Vec::new();
+    loop {
+        let last = all.last().map_or(Seq(0), |message| message.seq);
+        let page = inbox.after(last, usize::MAX).expect("read");
+        if page.is_empty() {
+            return all;
+        }
+        all.extend(page);
+    }
 }
 
 /// Rules under which one entity is sealed, and a record that can be made to fail.

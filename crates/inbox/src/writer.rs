@@ -5,7 +5,7 @@
 //! announced. A program thread and not a task, because a sync blocks and the
 //! hub's own thread has everything else to do meanwhile.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
@@ -39,6 +39,8 @@ const MARK_RECORDS: u64 = 16 * 1024;
 const MARK_BYTES: u64 = 32 * 1024 * 1024;
 /// Lanes there may be: each is a file, and a pull looks at each.
 const CHANNELS_MAX: usize = 256;
+/// Longest name of an entity, in bytes: it is in the name of a lane's file.
+const ENTITY_MAX: usize = 100;
 /// How long until what failed is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -90,6 +92,8 @@ struct Plan {
     records: Vec<(Message, Place)>,
     /// The keys of the records.
     keys: HashMap<[String; 4], u64>,
+    /// Lanes that there were not before.
+    lanes: HashSet<String>,
     tell: Vec<(Told, Vec<Added>)>,
 }
 
@@ -270,13 +274,19 @@ impl Writer {
                 duplicate: true,
             });
         }
-        let channels = &self.tail.channels;
-        if !channels.contains_key(&message.lane()) && channels.len() >= CHANNELS_MAX {
-            return Err(AppendError::Channels {
-                channel: key[0].clone(),
-            });
-        }
         let entity = message.entity.as_ref();
+        if entity.is_some_and(|entity| entity.as_str().len() > ENTITY_MAX) {
+            return Err(AppendError::Entity { most: ENTITY_MAX });
+        }
+        let (channels, lane) = (&self.tail.channels, message.lane());
+        if !channels.contains_key(&lane) && !plan.lanes.contains(&lane) {
+            if channels.len() + plan.lanes.len() >= CHANNELS_MAX {
+                return Err(AppendError::Channels {
+                    channel: key[0].clone(),
+                });
+            }
+            plan.lanes.insert(lane);
+        }
         let sealed = entity.is_some_and(|entity| self.shared.governor.must_seal(entity));
         let body = sealed.then(|| self.shared.seals.seal(&message)).transpose();
         let body = body.map_err(|error| AppendError::Seal(Arc::new(error)))?;

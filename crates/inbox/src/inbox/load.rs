@@ -64,6 +64,15 @@ pub(super) fn load(options: &Options) -> Result<Loaded, OpenError> {
                 .to_owned(),
         );
     }
+    let end = &reading.end;
+    let first = end.mark.days.first().map_or(1, |day| day.first);
+    for (lane, total) in &end.tail.channels {
+        let gone = reading.index.first_from(lane, *total, first);
+        let gone = gone.map_err(OpenError::io("reading the index of", folder))?;
+        if gone > 0 {
+            consumers.forget(lane, gone);
+        }
+    }
     for problem in &problems {
         tracing::warn!(problem, "the inbox mended itself");
     }

@@ -4,11 +4,8 @@ use legation_core::EntityId;
 
 use crate::consumer::{Consumer, ConsumerName, Handed};
 use crate::error::ReadError;
-use crate::inbox::{Inbox, Shared, Tail};
+use crate::inbox::{BYTES_MAX, Inbox, Shared, Tail};
 use crate::message::{Channel, Message, of_lane};
-
-/// A call returns no more records once it has this many bytes of text.
-const BYTES_MAX: usize = 1024 * 1024;
 
 /// What is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,26 +56,42 @@ impl Inbox {
         let since = pull.since_id.as_deref();
         let since = since.map(|id| self.shared.seq_of(id)).transpose()?;
         let tail = self.shared.tail();
-        let mut consumers = self.shared.consumers();
-        let consumer = consumers.get(&pull.consumer)?;
-        let acknowledged = consumer.acknowledge(since);
-        let (handed, messages) = gather(&self.shared, consumer, pull, (&tail, since))?;
-        if pull.mark_consumed {
-            consumer.handed.clone_from(&handed);
-        }
-        let lanes = tail.channels.iter().filter(|(name, _)| wanted(pull, name));
-        let unread: u64 = lanes
-            .map(|(name, total)| consumer.unread(name, *total))
-            .sum();
-        if acknowledged || !consumer.handed.is_empty() {
-            consumers.changed(&pull.consumer);
+        loop {
+            let (acknowledged, before) = {
+                let mut consumers = self.shared.consumers();
+                let consumer = consumers.get(&pull.consumer)?;
+                let acknowledged = consumer.acknowledge(since);
+                let before = consumer.clone();
+                if acknowledged {
+                    consumers.changed(&pull.consumer);
+                }
+                (acknowledged, before)
+            };
+            // Files are read without the lock: every call of every client asks what is unread.
+            let (handed, messages) = gather(&self.shared, &before, pull, (&tail, since))?;
+            let lanes = tail.channels.iter().filter(|(name, _)| wanted(pull, name));
+            let unread: u64 = lanes.map(|(name, total)| before.unread(name, *total)).sum();
+            let unread_remaining = unread.saturating_sub(handed.len() as u64);
+            let mut consumers = self.shared.consumers();
+            let consumer = consumers.get(&pull.consumer)?;
+            if *consumer != before {
+                // Another call of the same consumer came first.
+                continue;
+            }
+            let marked = pull.mark_consumed && !handed.is_empty();
+            if marked {
+                consumer.handed = handed;
+                consumers.changed(&pull.consumer);
+            }
             drop(consumers);
-            self.wake();
+            if acknowledged || marked {
+                self.wake();
+            }
+            return Ok(Pulled {
+                unread_remaining,
+                messages,
+            });
         }
-        Ok(Pulled {
-            unread_remaining: unread.saturating_sub(handed.len() as u64),
-            messages,
-        })
     }
 
     /// Takes what the consumer's last call returned as read, up to a message or
@@ -131,17 +144,9 @@ impl Inbox {
 impl Shared {
     /// The first number of a lane whose record came after one.
     fn first_after(&self, lane: &str, total: u64, since: u64) -> Result<u64, ReadError> {
-        let (mut low, mut high) = (0, total);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let seq = self.members(lane, middle, 1)?;
-            if seq.first().is_some_and(|seq| *seq <= since) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        Ok(low)
+        let path = self.folder.join("index");
+        let first = self.index.first_from(lane, total, since + 1);
+        first.map_err(|source| ReadError::Io { path, source })
     }
 }
 

@@ -10,7 +10,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// Slots of the first table.
@@ -32,6 +32,8 @@ struct Table {
     file: File,
     slots: u64,
     used: AtomicU64,
+    /// Whether something was written that may not be on disk.
+    dirty: AtomicBool,
 }
 
 // === impl Names ===
@@ -88,6 +90,7 @@ impl Names {
         let mut bytes = [0; SLOT];
         bytes[..8].copy_from_slice(&hash.to_le_bytes());
         bytes[8..].copy_from_slice(&seq.to_le_bytes());
+        table.dirty.store(true, Ordering::Relaxed);
         table.file.write_all_at(&bytes, slot * SLOT as u64)?;
         table.used.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -96,9 +99,13 @@ impl Names {
     /// Puts the tables on disk; how many slots each uses.
     pub(crate) fn sync(&self) -> io::Result<Vec<u64>> {
         let tables = self.tables();
-        // What is not the last is written no more, but may have been since the last time.
-        for table in tables.iter().rev().take(2) {
-            table.file.sync_data()?;
+        for table in &tables {
+            // One burst may have filled several.
+            if table.dirty.swap(false, Ordering::Relaxed) {
+                table.file.sync_data().inspect_err(|_| {
+                    table.dirty.store(true, Ordering::Relaxed);
+                })?;
+            }
         }
         let used = tables
             .iter()
@@ -148,6 +155,7 @@ impl Table {
             file,
             slots,
             used: AtomicU64::new(used),
+            dirty: AtomicBool::new(true),
         })
     }
 

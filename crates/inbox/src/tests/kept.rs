@@ -291,6 +291,50 @@ fn what_follows_the_files_sees_every_record_once() {
     assert_eq!(late.last(), Seq(5));
     assert!(late.read(10).expect("read").is_empty());
     assert_eq!(all.read(10).expect("read").len(), 2);
+    // Of a day that was not read to its end the rest comes first.
+    let mut slow = Follow::after(&place.folder(), place.keystore(), Seq(0));
+    let mut seen = Vec::new();
+    for _ in 0..5 {
+        seen.extend(slow.read(1).expect("read").into_iter().map(|one| one.seq.0));
+    }
+    assert_eq!(seen, [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn an_entity_whose_name_no_file_can_have_spoils_nothing() {
+    let place = Place::new();
+    let inbox = place.open();
+    let of = |entity: String| Incoming {
+        entity: Some(EntityId::new(entity)),
+        ..message("local", "1")
+    };
+    let refused = inbox.append_blocking(vec![of("e".repeat(101))]);
+    assert!(matches!(refused, Err(AppendError::Entity { .. })));
+    inbox
+        .append_blocking(vec![of("e".repeat(100))])
+        .expect("kept");
+    drop(inbox);
+    assert_eq!(everything(&place.open()).len(), 1);
+}
+
+#[test]
+fn what_was_announced_before_a_start_is_not_announced_again() {
+    let place = Place::new();
+    put(&place.open(), "teams", 0..3);
+    let commands = Place {
+        governor: Arc::new(Ungoverned),
+        ..place
+    };
+    put(&commands.open(), "teams", 3..4);
+    let ledger = Arc::new(Ledger::default());
+    *ledger.fails.lock().expect("whole") = true;
+    let place = Place {
+        governor: Arc::clone(&ledger) as _,
+        ..commands
+    };
+    let inbox = place.open();
+    assert_eq!(*inbox.announced().borrow(), 3);
+    assert!(everything(&inbox).is_empty(), "it is not recorded yet");
 }
 
 #[test]

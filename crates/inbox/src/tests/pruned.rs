@@ -19,8 +19,12 @@ fn at(text: &str) -> Wall {
 #[test]
 fn old_days_go_and_their_messages_never_come_back() {
     let (place, inbox) = three_days();
-    let pruned = inbox
+    let kept = inbox
         .prune_blocking(at("2026-11-23"), false)
+        .expect("pruned");
+    assert_eq!(kept.unread, ["2026-11-21"], "nobody has read it");
+    let pruned = inbox
+        .prune_blocking(at("2026-11-23"), true)
         .expect("pruned");
     assert_eq!(pruned.days, ["2026-11-21", "2026-11-22"]);
     assert_eq!(pruned.records, 7);
@@ -34,6 +38,10 @@ fn old_days_go_and_their_messages_never_come_back() {
         };
         let pulled = inbox.pull(&look).expect("pulled");
         assert_eq!(ids(&pulled.messages), ["teams-5"]);
+        assert_eq!(pulled.unread_remaining, 0);
+        assert_eq!(inbox.unread(&ConsumerName::new("new", None)), 1);
+        assert_eq!(inbox.unread(&ConsumerName::new("later", None)), 1);
+        assert_eq!(inbox.unread_by_all(), 1);
         assert!(matches!(
             inbox.by_id("teams-0"),
             Err(ReadError::Unknown { .. })
@@ -88,7 +96,7 @@ fn a_crash_while_a_day_is_taken_out_is_finished_at_the_start() {
     let kept = fs::read(place.day_file()).expect("a day file");
     let inbox = place.open();
     inbox
-        .prune_blocking(at("2026-11-22"), false)
+        .prune_blocking(at("2026-11-22"), true)
         .expect("pruned");
     drop(inbox);
     // The file is there again: its removal never reached the disk.

@@ -240,3 +240,37 @@ fn no_client_takes_the_places_of_others() {
     inbox.pull(&of("b", "first".to_owned())).expect("pulled");
     inbox.pull(&pull("a")).expect("pulled");
 }
+
+#[test]
+fn long_names_of_readers_are_not_one_reader() {
+    let long = "r".repeat(90);
+    let names = ["1", "2"].map(|end| ConsumerName::new("client", Some(&format!("{long}{end}"))));
+    assert_ne!(names[0], names[1]);
+    assert!(names.iter().all(|name| name.as_str().len() <= 100));
+}
+
+#[test]
+fn calls_of_one_reader_at_once_share_what_there_is() {
+    let place = Place::new();
+    let inbox = place.open();
+    put(&inbox, "teams", 0..400);
+    let mut seen: Vec<u64> = std::thread::scope(|scope| {
+        let calls = || {
+            let mut seen = Vec::new();
+            for _ in 0..20 {
+                let call = Pull {
+                    limit: 5,
+                    ..pull("a")
+                };
+                let pulled = inbox.pull(&call).expect("pulled");
+                seen.extend(pulled.messages.iter().map(|message| message.seq.0));
+            }
+            seen
+        };
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(calls)).collect();
+        let seen = threads.into_iter().map(|thread| thread.join());
+        seen.flat_map(|seen| seen.expect("ended")).collect()
+    });
+    seen.sort_unstable();
+    assert_eq!(seen, (1..=400).collect::<Vec<u64>>());
+}

@@ -37,6 +37,9 @@ impl Writer {
         self.recorded = self.recorded_before()?;
         if self.recorded == self.tail.seq || !self.shared.governor.records() {
             self.shared.publish(self.tail.clone());
+        } else {
+            // What was announced before this start is not news once the rest is.
+            self.shared.announced_before(self.recorded);
         }
         self.write_summary(true);
         Ok(())
@@ -77,13 +80,15 @@ impl Writer {
     /// Up to which record the ledger is known to be. Where nothing says so
     /// everything is: a second record of old messages would be a lie about when
     /// they came.
-    fn recorded_before(&mut self) -> io::Result<u64> {
+    fn recorded_before(&self) -> io::Result<u64> {
         let bytes = match fs::read(self.recorded_path()) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.recorded = self.tail.seq;
-                self.note_recorded();
-                return Ok(self.tail.seq);
+                // On disk as a whole: an empty file would say that everything is recorded.
+                let seq = self.tail.seq;
+                write_private(&self.recorded_path(), &seq.to_le_bytes())
+                    .map_err(|error| error.source)?;
+                return Ok(seq);
             }
             Err(error) => return Err(error),
         };
