@@ -54,6 +54,8 @@ struct Lists {
 struct Waiting<'a> {
     node: &'a Node,
     number: Option<u64>,
+    /// Where it was in the list; others who leave may have moved it.
+    place: usize,
 }
 
 // === impl CancelReason ===
@@ -149,6 +151,7 @@ impl Cancel {
         let waiting = Waiting {
             node: &self.node,
             number: None,
+            place: 0,
         };
         waiting.await;
         self.node.reason().unwrap_or(CancelReason::Shutdown)
@@ -228,19 +231,18 @@ impl Future for Waiting<'_> {
         if node.is_cancelled() {
             return Poll::Ready(());
         }
-        let known = self
-            .number
-            .and_then(|number| lists.waiters.iter_mut().find(|(of, _)| *of == number));
-        let old = match known {
-            Some((_, waker)) if waker.will_wake(cx.waker()) => None,
-            Some((_, waker)) => Some(std::mem::replace(waker, cx.waker().clone())),
-            None => {
-                let number = lists.next;
-                lists.next += 1;
-                lists.waiters.push((number, cx.waker().clone()));
-                self.number = Some(number);
-                None
-            }
+        let old = if let Some(place) = self.find(&lists) {
+            self.place = place;
+            let (_, waker) = &mut lists.waiters[place];
+            let is_same = waker.will_wake(cx.waker());
+            (!is_same).then(|| std::mem::replace(waker, cx.waker().clone()))
+        } else {
+            self.number = Some(lists.next);
+            self.place = lists.waiters.len();
+            let entry = (lists.next, cx.waker().clone());
+            lists.next += 1;
+            lists.waiters.push(entry);
+            None
         };
         drop(lists);
         drop(old);
@@ -248,12 +250,28 @@ impl Future for Waiting<'_> {
     }
 }
 
+impl Waiting<'_> {
+    /// Where it is in the list now. Whoever waits beside something else is
+    /// polled with every turn of that, and thousands may wait for one token.
+    fn find(&self, lists: &Lists) -> Option<usize> {
+        let number = self.number?;
+        let is_own = |entry: &(u64, Waker)| entry.0 == number;
+        if lists.waiters.get(self.place).is_some_and(is_own) {
+            return Some(self.place);
+        }
+        lists.waiters.iter().rposition(is_own)
+    }
+}
+
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        let Some(number) = self.number else { return };
+        if self.number.is_none() {
+            return;
+        }
         let mut lists = self.node.lists();
-        let place = lists.waiters.iter().position(|(of, _)| *of == number);
-        let left = place.map(|place| lists.waiters.swap_remove(place));
+        let left = self
+            .find(&lists)
+            .map(|place| lists.waiters.swap_remove(place));
         drop(lists);
         drop(left);
     }

@@ -124,6 +124,32 @@ fn the_last_waker_is_woken_and_none_that_gave_up() {
 }
 
 #[test]
+fn those_who_stay_are_woken_whoever_left_before_them() {
+    const MANY: usize = 5;
+    for leaves in 0..MANY {
+        let cancel = Cancel::new();
+        let mut waits: Vec<_> = (0..MANY)
+            .map(|_| (counting(), Box::pin(cancel.cancelled())))
+            .collect();
+        for ((_, waker), wait) in &mut waits {
+            let first = wait.as_mut().poll(&mut Context::from_waker(waker));
+            assert!(first.is_pending());
+        }
+        let ((gone, _), wait) = waits.remove(leaves);
+        drop(wait);
+        for ((_, waker), wait) in &mut waits {
+            let again = wait.as_mut().poll(&mut Context::from_waker(waker));
+            assert!(again.is_pending());
+        }
+        assert_eq!(cancel.node.lists().waiters.len(), MANY - 1);
+        cancel.cancel(CancelReason::Deadline);
+        let woken = |count: &Counting| count.0.load(Ordering::SeqCst);
+        assert_eq!(woken(&gone), 0);
+        assert!(waits.iter().all(|((count, _), _)| woken(count) == 1));
+    }
+}
+
+#[test]
 fn what_is_gone_is_not_kept() {
     let parent = Cancel::new();
     let stays = parent.child();
