@@ -51,7 +51,7 @@ pub struct Ledger {
 pub(crate) struct Inner {
     pub(crate) store: Arc<Store>,
     pub(crate) keys: LedgerKeys,
-    /// Who acts, for whom from now on a record is made.
+    /// Under whose identity records are made from now on.
     pub(crate) identities: ArcSwap<Identities>,
     pub(crate) clock: SharedClock,
     pub(crate) syncs: Syncs,

@@ -93,7 +93,7 @@ impl AccountState {
             ..
         } = self;
         let whose = match &self.problem {
-            Some(problem) => return problem.clone(),
+            Some(problem) => return format!("{account} of {entity}: {problem}"),
             None => match &self.signed_in[..] {
                 [] if self.hint.is_some() => "nobody is signed in".to_owned(),
                 [] => "nobody has to sign in".to_owned(),
