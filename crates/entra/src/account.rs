@@ -265,6 +265,8 @@ impl Account {
     /// See [`SignInError`], which others may share.
     pub async fn ready(&self, ctx: &OpContext) -> Result<Wall, Arc<SignInError>> {
         let token = self.token(ctx, &self.graph_key()).await?;
+        // Others ask for tokens too, after somebody signed out as well: whoever acts says so.
+        self.keep_identity(&token).await.map_err(Arc::new)?;
         Ok(token.expires())
     }
 

@@ -231,6 +231,24 @@ impl SecretStore {
         self.write(&entries)
     }
 
+    /// Keeps a secret in place of this one; `false`, and nothing is kept, where
+    /// another is there or none: somebody signed in, or out, meanwhile.
+    ///
+    /// # Errors
+    /// See [`SecretsError`]; nothing was changed then.
+    pub fn replace(&self, name: &str, old: &Secret, new: &Secret) -> Result<bool, SecretsError> {
+        check_name(name)?;
+        let _lock = lock(&self.path)?;
+        let mut entries = self.entries()?;
+        let is_old = |secret: &Secret| secret.reveal() == old.reveal();
+        if !entries.get(name).is_some_and(is_old) {
+            return Ok(false);
+        }
+        entries.put(name, new.clone());
+        self.write(&entries)?;
+        Ok(true)
+    }
+
     /// Forgets a secret; `false` when there is none.
     ///
     /// # Errors

@@ -101,7 +101,7 @@ impl Account {
         let kept = self.kept(Role::Human).await?;
         let token = kept.ok_or_else(|| self.not_signed_in(Role::Human))?;
         let answer = self.human_by(ctx, &token, scope, claims).await;
-        let answer = match answer {
+        match answer {
             Err(error) if is_over(&error) => {
                 if self.over(Role::Human, &token).await? {
                     self.forget_identity().await?;
@@ -114,10 +114,7 @@ impl Account {
                 }
             }
             other => other,
-        };
-        let grant = answer?;
-        self.rotate(Role::Human, &grant).await?;
-        Ok(grant)
+        }
     }
 
     async fn human_by(
@@ -130,9 +127,11 @@ impl Account {
         let client_id = self.public_client()?;
         let kind = GrantKind::Refresh { token, scope };
         let (oauth, prover) = (&self.inner.oauth, &Prover::Public);
-        oauth
+        let grant = oauth
             .token(ctx, Step::Refresh, client_id, prover, &kind, claims)
-            .await
+            .await?;
+        self.rotate(Role::Human, Some(token), &grant).await?;
+        Ok(grant)
     }
 
     /// On behalf of the person: by the last exchange if it still holds, else
@@ -196,7 +195,11 @@ impl Account {
         let grant = oauth
             .token(ctx, step, client_id, prover, kind, claims)
             .await?;
-        self.rotate(middle.role, &grant).await?;
+        let old = match kind {
+            GrantKind::Refresh { token, .. } => Some(*token),
+            _ => None,
+        };
+        self.rotate(middle.role, old, &grant).await?;
         Ok(grant)
     }
 
@@ -288,15 +291,23 @@ impl Account {
         }
     }
 
-    /// Entra ID gives a new refresh token with every answer.
-    async fn rotate(&self, role: Role, grant: &Grant) -> Result<(), SignInError> {
-        match &grant.refresh_token {
-            Some(token) => {
-                let kept = self.inner.vault.keep(role, token).await;
-                kept.map_err(|source| SignInError::Store { source })
-            }
-            None => Ok(()),
-        }
+    /// Entra ID gives a new refresh token with every answer. One that renews
+    /// `old` is kept in its place alone: who signed out meanwhile stays signed out.
+    async fn rotate(
+        &self,
+        role: Role,
+        old: Option<&Secret>,
+        grant: &Grant,
+    ) -> Result<(), SignInError> {
+        let Some(token) = &grant.refresh_token else {
+            return Ok(());
+        };
+        let vault = &self.inner.vault;
+        let kept = match old {
+            Some(old) => vault.renew(role, old, token).await.map(drop),
+            None => vault.keep(role, token).await,
+        };
+        kept.map_err(|source| SignInError::Store { source })
     }
 
     async fn kept(&self, role: Role) -> Result<Option<Secret>, SignInError> {

@@ -152,6 +152,48 @@ async fn a_person_signs_in_and_the_application_acts_on_behalf() {
 }
 
 #[tokio::test]
+async fn who_signs_out_while_a_sign_in_is_renewed_stays_signed_out() {
+    let store: Arc<OnceLock<Arc<SecretStore>>> = Arc::default();
+    let kept = Arc::clone(&store);
+    let stand = Stand::new(move |asked| {
+        if asked.form("grant_type").as_deref() == Some("refresh_token")
+            && let Some(store) = kept.get()
+        {
+            for role in Role::KEPT {
+                let name = format!("entra/work/refresh/{}", role.as_str());
+                store.delete(&name).unwrap();
+            }
+        }
+        authority(asked)
+    })
+    .await;
+    let account = stand.account(|_| {});
+    account.sign_in(&ctx(), |_| {}).await.unwrap();
+    account.bootstrap(&ctx()).await.unwrap();
+    assert_eq!(account.signed_in().await.unwrap(), ["human", "on-behalf"]);
+    account.refresh(&ctx()).await.unwrap();
+    assert_eq!(account.signed_in().await.unwrap(), ["human", "on-behalf"]);
+    store.get_or_init(|| stand.store());
+    account.refresh(&ctx()).await.unwrap();
+    assert!(account.signed_in().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn an_agent_that_acts_again_after_signing_out_is_named_again() {
+    let stand = Stand::new(authority).await;
+    let account = stand.account(agents);
+    account.bootstrap(&ctx()).await.unwrap();
+    let acts = words(&account.identity());
+    account.revoke(&ctx(), false).await.unwrap();
+    assert_eq!(words(&account.identity()), "none - -");
+    // Somebody who asks Graph without saying so first.
+    account.token(&ctx(), &account.graph_key()).await.unwrap();
+    assert!(account.known().is_some());
+    account.ready(&ctx()).await.unwrap();
+    assert_eq!(words(&account.identity()), acts);
+}
+
+#[tokio::test]
 async fn an_agent_becomes_its_own_user_in_three_hops() {
     let stand = Stand::new(authority).await;
     let account = stand.account(agents);

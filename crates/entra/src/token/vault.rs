@@ -35,6 +35,18 @@ impl Vault {
         self.blocking(move |store| store.put(&name, &token)).await
     }
 
+    /// Keeps a renewed sign-in, unless the one it renews is there no more.
+    pub(crate) async fn renew(
+        &self,
+        role: Role,
+        old: &Secret,
+        new: &Secret,
+    ) -> Result<bool, SecretsError> {
+        let (name, old, new) = (self.name(role), old.clone(), new.clone());
+        self.blocking(move |store| store.replace(&name, &old, &new))
+            .await
+    }
+
     pub(crate) async fn forget(&self, role: Role) -> Result<bool, SecretsError> {
         let name = self.name(role);
         self.blocking(move |store| store.delete(&name)).await

@@ -220,3 +220,20 @@ fn names_are_checked() {
         assert!(matches!(error, SecretsError::Name { .. }), "{error}");
     }
 }
+
+#[test]
+fn only_what_is_still_there_is_replaced_or_forgotten() {
+    let place = place();
+    let store = place.in_file();
+    let (old, new, other) = (Secret::new("old"), Secret::new("new"), Secret::new("other"));
+    assert!(!store.replace("a", &old, &new).unwrap(), "there is none");
+    assert_eq!(reveal(&store, "a"), None);
+    store.put("a", &other).unwrap();
+    assert!(!store.replace("a", &old, &new).unwrap());
+    assert!(!store.delete_if("a", &old).unwrap());
+    assert_eq!(reveal(&store, "a").as_deref(), Some("other"));
+    assert!(store.replace("a", &other, &new).unwrap());
+    assert_eq!(reveal(&store, "a").as_deref(), Some("new"));
+    assert!(store.delete_if("a", &new).unwrap());
+    assert_eq!(reveal(&store, "a"), None);
+}
