@@ -201,7 +201,7 @@ async fn refresh(context: &OpContext, account: &Account) -> Result<Who, Failure>
 }
 
 async fn revoke(context: &OpContext, account: &Account, flows: &Flows) -> Result<Ended, Failure> {
-    let called_off = flows.call_off(account.name());
+    let called_off = flows.call_off(account.name()).await;
     let revoked = account.revoke(context, true).await;
     let Revoked {
         forgotten,

@@ -72,7 +72,7 @@ impl Flows {
             reason = context.cancel.cancelled() => return Err(SignInError::Cancelled { reason }),
             turn = slot.begin.lock() => turn,
         };
-        if let Some(flow) = slot.get().filter(|flow| flow.ended().is_none()) {
+        if let Some(flow) = slot.get().filter(|flow| flow.is_open()) {
             return Ok((Waiting::on(flow), false));
         }
         let pending = account.begin(context, Role::Human, WAIT, claims).await?;
@@ -93,7 +93,7 @@ impl Flows {
             let end = account.sign_in_finish(&own, pending).await;
             ended.send_replace(Some(end.map(drop).map_err(Arc::new)));
         });
-        slot.put(Some(Arc::clone(&flow)));
+        slot.put(Arc::clone(&flow));
         Ok((Waiting::on(flow), true))
     }
 
@@ -102,20 +102,24 @@ impl Flows {
         let slot = self.slot(account);
         let flow = slot.get()?;
         let error = flow.ended()?.err();
-        slot.put(None);
+        slot.clear(&flow);
         error.filter(|_| !flow.told.swap(true, Ordering::Relaxed))
     }
 
-    /// Calls the flow of an account off; whether there was one.
-    pub(super) fn call_off(&self, account: &str) -> bool {
+    /// Calls the flow of an account off, and waits until it has ended: what a
+    /// person agreed to just now may be on its way to the disk. Whether there
+    /// was one.
+    pub(super) async fn call_off(&self, account: &str) -> bool {
         let slot = self.slot(account);
         let Some(flow) = slot.get() else {
             return false;
         };
-        slot.put(None);
+        slot.clear(&flow);
         let open = flow.ended().is_none();
         flow.told.store(true, Ordering::Relaxed);
         flow.cancel.cancel(CancelReason::ClientCancelled);
+        // Without a sender it has ended too.
+        drop(flow.end.clone().wait_for(Option::is_some).await);
         open
     }
 
@@ -139,8 +143,16 @@ impl Slot {
         flow.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn put(&self, flow: Option<Arc<Flow>>) {
-        *self.flow.lock().unwrap_or_else(PoisonError::into_inner) = flow;
+    fn put(&self, flow: Arc<Flow>) {
+        *self.flow.lock().unwrap_or_else(PoisonError::into_inner) = Some(flow);
+    }
+
+    /// Lets this flow go; one that began meanwhile stays.
+    fn clear(&self, flow: &Arc<Flow>) {
+        let mut current = self.flow.lock().unwrap_or_else(PoisonError::into_inner);
+        if current.as_ref().is_some_and(|one| Arc::ptr_eq(one, flow)) {
+            *current = None;
+        }
     }
 }
 
@@ -161,6 +173,12 @@ impl Flow {
     pub(super) fn decline(&self) {
         self.told.store(true, Ordering::Relaxed);
         self.cancel.cancel(CancelReason::ClientCancelled);
+    }
+
+    /// Whether it can still be waited for: one that was called off goes on for
+    /// a moment.
+    fn is_open(&self) -> bool {
+        self.cancel.reason().is_none() && self.ended().is_none()
     }
 
     fn ended(&self) -> Option<End> {

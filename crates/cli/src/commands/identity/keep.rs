@@ -11,7 +11,7 @@ use super::{KeepArgs, KeepFor, Work, told};
 use crate::{CliError, Exit};
 
 /// The longest key there is, with room.
-const SECRET_MAX: u64 = 64 << 10;
+const SECRET_MAX: usize = 64 << 10;
 
 #[derive(Serialize)]
 struct Kept {
@@ -62,13 +62,20 @@ pub(super) async fn keep(work: &Work, args: &KeepArgs) -> Result<(), CliError> {
 }
 
 fn read() -> Result<Secret, CliError> {
-    let mut text = Zeroizing::new(String::new());
-    let mut input = std::io::stdin().lock().take(SECRET_MAX);
+    // With room for all of it: what grows leaves copies behind.
+    let mut text = Zeroizing::new(String::with_capacity(SECRET_MAX + 1));
+    let mut input = std::io::stdin().lock().take(SECRET_MAX as u64 + 1);
     let read = input.read_to_string(&mut text);
     read.map_err(|error| {
         let what = format!("standard input cannot be read: {error}; nothing was kept");
         CliError::new(Exit::Usage, what)
     })?;
+    if text.len() > SECRET_MAX {
+        let what =
+            format!("there are more than {SECRET_MAX} bytes on standard input; nothing was kept");
+        return Err(CliError::new(Exit::Usage, what)
+            .with_hint("pipe the secret in alone, or with --key the private key"));
+    }
     let secret = text.trim();
     if secret.is_empty() {
         return Err(CliError::new(

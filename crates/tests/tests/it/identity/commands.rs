@@ -176,7 +176,7 @@ async fn each_accounts_state_is_said() -> anyhow::Result<()> {
     for line in [
         "agent of personal, acts as agent_user; nobody has to sign in",
         "work of personal, acts as application_for_human; signed in: human, on-behalf",
-        "BAD   accounts     `ca_file` of the account `broken`",
+        "BAD   accounts     broken of personal: `ca_file` of the account `broken`",
     ] {
         assert!(out.contains(line), "{line}: {out}");
     }
