@@ -104,7 +104,7 @@ impl Message {
             let found = attachments.iter().find(|one| one.id == id)?;
             Some(match (&found.name, found.is_quotation()) {
                 (_, true) => "quotation".to_owned(),
-                (Some(name), false) => crate::base::plain(name, 200),
+                (Some(name), false) => name.clone(),
                 (None, false) => "attachment".to_owned(),
             })
         };
@@ -166,7 +166,7 @@ impl Attachment {
         Some(Self {
             id: wire.id?,
             content_type: wire.content_type.unwrap_or_default(),
-            name: wire.name,
+            name: wire.name.map(|name| crate::base::plain(&name, 200)),
         })
     }
 

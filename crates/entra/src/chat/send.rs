@@ -170,7 +170,12 @@ impl Chats {
             let last = post.taken.last;
             let since_last = last.map(|last| clock.now().saturating_duration_since(last));
             let wait = since_last.map_or(Duration::ZERO, |passed| APART.saturating_sub(passed));
-            pause(ctx, wait).await.map_err(Failed::Refused)?;
+            let failed = if tries == 0 {
+                Failed::Refused
+            } else {
+                Failed::Uncertain
+            };
+            pause(ctx, wait).await.map_err(failed)?;
             post.taken.last = Some(clock.now());
             tries += 1;
             let posted: Result<WireMessage, _> =
@@ -180,7 +185,8 @@ impl Chats {
                     post.taken.add(&message.id);
                     return Ok(Sent::from_wire(message, post.begun));
                 }
-                Err(error) if !error.is_ambiguous() => return Err(Failed::Refused(error)),
+                // What became of an attempt before it, nobody knows.
+                Err(error) if !error.is_ambiguous() => return Err(failed(error)),
                 Err(error) => error,
             };
             if matches!(error, GraphError::Cancelled { .. }) {
@@ -196,8 +202,7 @@ impl Chats {
                     return Ok(sent);
                 }
                 Ok(None) if tries < TRIES => {}
-                Ok(None) => return Err(Failed::Refused(error)),
-                Err(_) => return Err(Failed::Uncertain(error)),
+                Ok(None) | Err(_) => return Err(Failed::Uncertain(error)),
             }
         }
     }

@@ -152,6 +152,35 @@ async fn words_that_were_said_before_are_not_taken_for_a_lost_message() {
 }
 
 #[tokio::test]
+async fn a_refusal_says_nothing_of_the_attempt_before_it() {
+    let posts = Mutex::new(0);
+    let stand = Stand::new(move |asked| {
+        if asked.target.contains("/oauth2/") {
+            let payload = crate::base::base64url(br#"{"oid":"me"}"#);
+            let token = format!("e30.{payload}.x");
+            let body = json!({ "token_type": "Bearer", "expires_in": 3600, "access_token": token });
+            return Answer::json(200, &body);
+        }
+        if asked.method == "GET" {
+            return Answer::json(200, &json!({ "value": [] }));
+        }
+        let mut posts = posts.lock().unwrap();
+        *posts += 1;
+        match *posts {
+            1 => Answer::json(503, &json!({})),
+            _ => Answer::json(404, &json!({ "error": { "code": "NotFound" } })),
+        }
+    })
+    .await;
+    let chats = stand.account(agent).chats();
+    let message = Outgoing::markdown("done");
+    let error = chats.send(&ctx(), "19:c", &message).await.unwrap_err();
+    assert!(matches!(error, ChatError::Uncertain { .. }), "{error}");
+    let error = chats.send(&ctx(), "19:c", &message).await.unwrap_err();
+    assert!(matches!(error, ChatError::Graph { .. }), "{error}");
+}
+
+#[tokio::test]
 async fn a_refusal_is_final() {
     let licence = "Failed to get license information for the user.";
     let stand = Stand::new(move |asked| {
