@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use legation_core::Wall;
 use legation_core::home::write_private;
@@ -33,6 +34,10 @@ pub(super) struct Unusable {
     why: String,
 }
 
+/// Held from reading the file until it is written: accounts look for chats at
+/// the same time, and each would write without what the other has found.
+static FILE: Mutex<()> = Mutex::new(());
+
 fn yes() -> bool {
     true
 }
@@ -53,6 +58,7 @@ impl Watched {
             path: path.display().to_string(),
             why,
         };
+        let _alone = FILE.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all: Self = match std::fs::read(path) {
             Ok(bytes) => {
                 serde_json::from_slice(&bytes).map_err(|error| unusable(error.to_string()))?

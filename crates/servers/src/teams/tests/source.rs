@@ -51,6 +51,23 @@ fn listed(id: &str) -> Listed {
 }
 
 #[test]
+fn accounts_that_find_chats_at_once_lose_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("watched_chats.json");
+    std::thread::scope(|scope| {
+        for number in 0..16 {
+            let (path, id) = (&path, format!("chat {number}"));
+            scope.spawn(move || {
+                let found = Watched::found(path, "work", vec![listed(&id)], Wall(0));
+                assert_eq!(found.unwrap().len(), 1);
+            });
+        }
+    });
+    let file: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    assert_eq!(file.as_object().unwrap().len(), 16, "{file}");
+}
+
+#[test]
 fn what_is_found_is_watched_until_its_owner_says_no() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("watched_chats.json");
