@@ -101,19 +101,24 @@ pub(super) async fn ask(
 }
 
 /// The open questions of a client in a chat, and the answers they got by these
-/// messages.
+/// messages; those it was given before too where it reads them again.
 pub(super) async fn answered(
     shared: &Shared,
     context: &OpContext,
     account: &Account,
     line: &Line,
     messages: &[Message],
+    is_again: bool,
 ) -> Result<Vec<Standing>, Failure> {
     let client = context.caller.principal.client.as_str();
     let mut found = Vec::new();
     for (id, mut question) in shared.kept.list::<Question>(QUESTIONS).await? {
         let is_ours = question.client == client && question.chat == line.chat.id;
-        if !is_ours || question.told || question.account != account.name() {
+        let answer = question.answer.as_ref();
+        let is_in =
+            answer.is_some_and(|answer| messages.iter().any(|one| one.id == answer.message));
+        let is_done = question.told && !(is_again && is_in);
+        if !is_ours || is_done || question.account != account.name() {
             continue;
         }
         if question.answer.is_none() {
@@ -150,6 +155,14 @@ async fn post(
     line: &Line,
     asked: &Asked,
 ) -> Result<(String, Question), Failure> {
+    let _alone = tokio::select! {
+        biased;
+        reason = context.cancel.cancelled() => {
+            let message = format!("{}; nothing was asked", reason.as_str());
+            return Err(Failure::said(Class::Cancelled, message, "ask again if it is wanted"));
+        }
+        turn = line.talk.asking.lock() => turn,
+    };
     let client = context.caller.principal.client.as_str();
     let content = asked.digest();
     let now = line.chats.services_time();
@@ -205,6 +218,7 @@ async fn post(
     };
     let client = &context.caller.principal.client;
     let key = kept::name(client, account.name(), &[&line.chat.id, "ask", &id]);
+    line.talk.is_used();
     let (sent, _) = super::send::once(shared, context, line, &key, outgoing).await?;
     let first = sent.into_iter().next();
     question.message = first.map(|sent| (sent.id, sent.created.0));
@@ -264,18 +278,23 @@ impl Waiting<'_> {
     ) -> Result<Standing, Failure> {
         let begun = self.account.instant();
         let _waits = self.shared.waiting.enter();
+        let mut is_over = false;
         loop {
-            match self.look(&mut question).await {
+            let has_looked = match self.look(&mut question).await {
                 Ok(Some(standing)) => return Ok(standing),
-                Ok(None) => {}
-                Err(failure) if is_passing(&failure) => {}
+                Ok(None) => true,
+                Err(failure) if is_passing(&failure) => false,
                 Err(failure) => return Err(failure),
-            }
-            let now = self.line.chats.services_time();
-            if question.answer.is_none() && question.is_over(now) {
+            };
+            if has_looked && is_over {
                 question.told = true;
                 self.shared.kept.put(QUESTIONS, &self.id, &question).await?;
                 return Ok(self.standing(&question, "expired", OVER));
+            }
+            if !is_over && question.is_over(self.line.chats.services_time()) {
+                // What was written in time is there now, if there is anything.
+                is_over = true;
+                continue;
             }
             let passed = self.account.instant().saturating_duration_since(begun);
             let left = timeout.saturating_sub(passed);

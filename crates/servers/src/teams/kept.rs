@@ -109,6 +109,11 @@ impl Kept {
         let found = self
             .run(move |store| {
                 store.kept_expire(now)?;
+                // What is there is given back before room is made: it may be
+                // the oldest, and gone it would be done again.
+                if let Some(found) = store.kept_get(kind.word, &row.name)? {
+                    return Ok(Some(found));
+                }
                 store.kept_trim(kind.word, kind.most - 1)?;
                 store.kept_add(&row)
             })
@@ -145,7 +150,7 @@ fn read<T: DeserializeOwned>(row: &KeptRow) -> Result<T, Failure> {
 
 fn failed(error: &(dyn std::error::Error + 'static)) -> Failure {
     let message = format!(
-        "what the hub keeps of its chats could not be used: {}; nothing was sent",
+        "what the hub keeps of its chats could not be used: {}; the call was not finished",
         chain(error)
     );
     Failure::said(Class::Local, message, "see the hub's log and its disk")

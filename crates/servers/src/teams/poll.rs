@@ -99,6 +99,7 @@ pub(super) async fn poll(
     let client = &context.caller.principal.client;
     let name = kept::name(client, account.name(), &[&line.chat.id, "poll"]);
     let known: Option<Cursor> = shared.kept.get(CURSORS, &name).await?;
+    let is_first = known.is_none();
     let known = known.unwrap_or_default();
     let base = known.base(wanted.as_deref())?;
     let mut seen = base.seen();
@@ -108,18 +109,24 @@ pub(super) async fn poll(
         .await;
     let mut messages = read.map_err(|error| line.failure(&error))?;
     let rest = messages.split_off(prefix(&messages, &seen, &line.chat.me, limit));
-    let answers = ask::answered(shared, context, account, &line, &messages).await?;
-    let news = seen.take(messages);
+    let is_again = *base != known.after;
+    let answers = ask::answered(shared, context, account, &line, &messages, is_again).await?;
+    let news = take(&mut seen, messages, !rest.is_empty());
     let after = Place::of(&seen);
     let mut number = known.number;
-    if after != *base || *base != known.after {
+    if after != *base || is_again {
         number += 1;
         let cursor = Cursor {
             number,
             before: base.clone(),
             after,
         };
-        shared.kept.put(CURSORS, &name, &cursor).await?;
+        // The first of a client makes room, and is there already where two
+        // calls read at once.
+        let is_taken = is_first && shared.kept.add(CURSORS, &name, &cursor).await?.is_some();
+        if is_taken || !is_first {
+            shared.kept.put(CURSORS, &name, &cursor).await?;
+        }
     }
     Ok(Page {
         account: account.name().to_owned(),
@@ -143,8 +150,26 @@ pub(super) fn is_for(message: &Message, me: &str) -> bool {
     message.kind != MessageKind::System && message.from.is_some() && !message.is_from(me)
 }
 
+/// Takes a page of messages. While more of them wait, the time up to which was
+/// read stays: a message that waits may be older than it, for it was changed
+/// since, and would be taken for one that was read.
+pub(super) fn take(seen: &mut Seen, page: Vec<Message>, more: bool) -> Vec<News> {
+    if !more {
+        return seen.take(page);
+    }
+    let until = seen.until.or(page.first().map(|first| first.modified));
+    let mut recent = seen.recent.clone();
+    for message in &page {
+        let version = (message.etag.clone(), message.modified);
+        recent.insert(message.id.clone(), version);
+    }
+    let news = seen.take(page);
+    *seen = Seen { until, recent };
+    news
+}
+
 /// How many messages are taken so that at most `limit` are new and others'.
-fn prefix(messages: &[Message], seen: &Seen, me: &str, limit: i64) -> usize {
+pub(super) fn prefix(messages: &[Message], seen: &Seen, me: &str, limit: i64) -> usize {
     let mut room = limit;
     let full = messages.iter().position(|message| {
         let known = seen.recent.get(&message.id);

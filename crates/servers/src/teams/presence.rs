@@ -82,6 +82,8 @@ const LASTS: Duration = Duration::from_secs(10 * 60);
 const RENEW: Duration = Duration::from_secs(4 * 60);
 /// How often the hub's work is looked at.
 const LOOK: Duration = Duration::from_secs(2);
+/// After a failure: whoever has to sign in is not there in two seconds.
+const RETRY: Duration = Duration::from_secs(30);
 /// Shorter calls are not worth showing.
 const BUSY_AFTER: Duration = Duration::from_secs(4);
 const AVAILABLE_AFTER: Duration = Duration::from_secs(20);
@@ -201,6 +203,7 @@ async fn keep(
 ) {
     let pace = if wish == Wish::Follow { LOOK } else { RENEW };
     let mut set_at = account.instant();
+    let mut not_before = set_at;
     let mut shown = follow.shown;
     loop {
         tokio::select! {
@@ -214,13 +217,16 @@ async fn keep(
             Wish::Follow => follow.next(shared.is_busy(), now),
         };
         let is_due = now.saturating_duration_since(set_at) >= RENEW;
-        if wanted == shown && wish == Wish::Follow && !is_due {
+        if wish == Wish::Follow && (wanted == shown && !is_due || now < not_before) {
             continue;
         }
         match account.chats().presence_set(context, wanted, LASTS).await {
             Ok(()) => (set_at, shown) = (now, wanted),
             Err(error) if error.class() == Class::Cancelled => {}
-            Err(error) => log(account, &error),
+            Err(error) => {
+                log(account, &error);
+                not_before = now + error.retry_after().unwrap_or(RETRY).max(RETRY);
+            }
         }
     }
 }

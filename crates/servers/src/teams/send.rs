@@ -21,6 +21,8 @@ const SENDINGS: Kind = Kind {
     most: 10_000,
 };
 
+const UNKEYED: &str = "without an idempotency_key what has arrived would be sent twice: say what is missing in other words, or ask your human; with a key a message can be repeated";
+
 /// A message that is being sent, or was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Sending {
@@ -99,10 +101,11 @@ pub(super) async fn send(
     let outgoing = outgoing(arguments)?;
     let key = key(arguments)?;
     let line = shared.talks.line(context, account, false).await?;
+    line.talk.is_used();
     let (sent, duplicate) = match key {
         None => {
             let sent = line.chats.send(context, &line.chat.id, &outgoing).await;
-            (sent.map_err(|error| line.failure(&error))?, false)
+            (sent.map_err(|error| without_key(&line, &error))?, false)
         }
         Some(key) => {
             let client = &context.caller.principal.client;
@@ -211,6 +214,18 @@ pub(super) async fn once(
         tracing::error!(error = failure.message, "what was sent is not remembered");
     }
     result
+}
+
+/// An error of a message that has no key by which it could be repeated.
+fn without_key(line: &Line, error: &ChatError) -> Failure {
+    let failure = line.failure(error);
+    match sent_before(error) {
+        None => failure,
+        Some(_) => Failure {
+            hint: UNKEYED.to_owned(),
+            ..failure
+        },
+    }
 }
 
 /// What was sent in spite of an error; `None` where nothing can have been.

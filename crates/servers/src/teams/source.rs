@@ -68,6 +68,8 @@ pub(super) async fn run(shared: &Shared, destination: &Destination, cancel: &Can
     let all = destination.accounts.iter().map(|name| {
         let context = &context;
         async move {
+            // Said once, not with every try.
+            let mut said = "";
             loop {
                 let failure = match shared.accounts.pick(Some(name)).await {
                     Err(error) => Failure::from(&error),
@@ -81,15 +83,24 @@ pub(super) async fn run(shared: &Shared, destination: &Destination, cancel: &Can
                                 account,
                                 context: context.clone(),
                             };
-                            reader.run().await
+                            let begun = reader.account.instant();
+                            let failure = reader.run().await;
+                            let worked = reader.account.instant() - begun;
+                            if worked > DISCOVER {
+                                said = "";
+                            }
+                            failure
                         }
                     },
                 };
-                tracing::debug!(
-                    account = &**name,
-                    error = failure.message,
-                    "chats are not watched for now"
-                );
+                if context.cancel.reason().is_some() {
+                    return;
+                }
+                if failure.error != said {
+                    let error = &failure.message;
+                    tracing::warn!(account = &**name, error, "chats are not watched for now");
+                    said = failure.error;
+                }
                 let wait = failure.retry_after_s.map_or(RETRY, Duration::from_secs);
                 if is_over(context, wait.max(RETRY)).await {
                     return;
@@ -149,9 +160,10 @@ impl Reader<'_> {
                     let message = reason.as_str().to_owned();
                     return Failure::said(legation_entra::Class::Cancelled, message, "");
                 }
-                () = self.shared.talks.talking(self.account.name()) => {
-                    let now = self.account.instant();
-                    all.values_mut().for_each(|watch| watch.pace.talk(now));
+                chat = self.shared.talks.talking(self.account.name()) => {
+                    if let Some(watch) = chat.and_then(|chat| all.get_mut(&chat)) {
+                        watch.pace.talk(self.account.instant());
+                    }
                 }
                 () = tokio::time::sleep(wait) => {}
             }

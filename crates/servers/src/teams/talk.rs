@@ -17,7 +17,10 @@ pub(super) struct Talk {
     /// Held while something is looked up and then sent: two callers with one
     /// key must not both find nothing.
     pub(super) turn: tokio::sync::Mutex<()>,
-    /// Told when an agent uses the chat.
+    /// Held while a question is looked for and then asked: two callers with one
+    /// question must not both find none. Taken before `turn`.
+    pub(super) asking: tokio::sync::Mutex<()>,
+    /// Told when an agent says something in the chat.
     used: Notify,
 }
 
@@ -46,7 +49,6 @@ impl Talks {
     ) -> Result<Line, Failure> {
         accounts::ready(context, account).await?;
         let talk = self.of(account.name());
-        talk.used.notify_one();
         let chats = account.chats();
         let me = chats.me(context).await;
         let me = me.map_err(|error| Failure::from(&error))?;
@@ -63,9 +65,12 @@ impl Talks {
         Ok(Line { chats, chat, talk })
     }
 
-    /// Returns when an agent uses the chat of the account.
-    pub(super) async fn talking(&self, account: &str) {
-        self.of(account).used.notified().await;
+    /// Returns when an agent says something in the chat of the account, with
+    /// the chat's id.
+    pub(super) async fn talking(&self, account: &str) -> Option<String> {
+        let talk = self.of(account);
+        talk.used.notified().await;
+        talk.known().map(|chat| chat.id)
     }
 
     fn of(&self, account: &str) -> Arc<Talk> {
@@ -77,6 +82,11 @@ impl Talks {
 // === impl Talk ===
 
 impl Talk {
+    /// An agent is about to say something.
+    pub(super) fn is_used(&self) {
+        self.used.notify_one();
+    }
+
     fn known(&self) -> Option<Chat> {
         self.lock().clone()
     }

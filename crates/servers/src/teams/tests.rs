@@ -1,12 +1,14 @@
+mod kept;
 mod source;
 
 use std::time::Duration;
 
 use legation_core::Wall;
 use legation_core::{Clock as _, SystemClock};
-use legation_entra::chat::{Kind, Message, Presence, Sender};
+use legation_entra::chat::{Change, Kind, Message, Presence, Seen, Sender};
 use serde_json::Value;
 
+use super::poll::{prefix, take};
 use super::presence::Follow;
 use super::question::{Question, Reply, card, code, reply};
 
@@ -140,6 +142,36 @@ fn only_the_human_answers_once_and_in_time() {
         ..question.clone()
     };
     assert_eq!(unasked.find(&both), None);
+}
+
+#[test]
+fn a_message_that_waits_and_is_reacted_to_is_new_all_the_same() {
+    let mut all: Vec<Message> = (0..6)
+        .map(|number| message(&number.to_string(), "human", 100_000 + number * 20_000, "x"))
+        .collect();
+    // The second was reacted to last, and stands behind the others therefore.
+    let mut second = all.remove(1);
+    second.modified = Wall(900_000);
+    second.etag = "900000".to_owned();
+    all.push(second);
+    let before = Seen {
+        until: Some(Wall(90_000)),
+        ..Seen::default()
+    };
+    let mut seen = before.clone();
+    let mut ids = Vec::new();
+    for page in 0..3 {
+        let to = prefix(&all, &seen, "agent", 2);
+        let more = to < all.len();
+        assert_eq!(more, page < 2);
+        let news = take(&mut seen, all[..to].to_vec(), more);
+        assert!(news.iter().all(|one| one.change == Change::New));
+        ids.extend(news.into_iter().map(|one| one.message.id));
+        assert_eq!(seen.until == before.until, more);
+    }
+    assert_eq!(ids, ["0", "2", "3", "4", "5", "1"]);
+    assert_eq!(seen.recent.len(), 1, "the rest is past");
+    assert!(take(&mut seen, all, false).is_empty());
 }
 
 #[test]

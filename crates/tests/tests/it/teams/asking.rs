@@ -90,6 +90,30 @@ async fn the_human_answers_a_card_by_its_code() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
+async fn a_question_asked_twice_at_once_is_one_card() -> anyhow::Result<()> {
+    let stand = Stand::new().await?;
+    let hub = stand.hub().await?;
+    let peer = client(&hub, ERAS[1]).await?;
+    let connected = done(&peer, "connect", json!({})).await?;
+    let chat = connected["chat_id"].as_str().unwrap();
+    let ask = || done(&peer, "ask", deploy());
+    let (first, second) = tokio::try_join!(ask(), ask())?;
+    assert_eq!(first["id"], second["id"]);
+    assert_eq!(stand.messages(chat).await.len(), 1);
+    // Who lost the page with the answer reads it again.
+    let before = done(&peer, "poll", json!({})).await?;
+    let code = first["code"].as_str().unwrap();
+    stand.say(chat, &format!("{code} 2")).await;
+    let page = done(&peer, "poll", json!({})).await?;
+    assert_eq!(page["answers"][0]["answer"]["choice"], 2, "{page}");
+    let again = json!({ "cursor": before["cursor"] });
+    let again = done(&peer, "poll", again).await?;
+    assert_eq!(again["answers"], page["answers"], "{again}");
+    stand.no_complaints().await;
+    Ok(())
+}
+
+#[tokio::test]
 async fn nobody_else_answers_and_nobody_answers_before_or_after() -> anyhow::Result<()> {
     let stand = Stand::new().await?;
     let hub = stand.hub().await?;
