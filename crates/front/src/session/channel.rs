@@ -78,7 +78,7 @@ impl Session {
         }
         let pushed = self.general.push(message.to_bytes(), Weight::Droppable);
         if pushed && state.injected.len() < WAITING_MAX {
-            state.injected.push(Arc::clone(injection));
+            state.injected.push(Arc::clone(&injection.arrival));
         }
     }
 
@@ -89,8 +89,8 @@ impl Session {
             return;
         }
         let arrived = std::mem::take(&mut self.lock().injected);
-        for injection in arrived {
-            injection.arrival.arrived(&self.caller);
+        for arrival in arrived {
+            arrival.arrived(&self.caller);
         }
     }
 

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use legation_core::{Caller, Cancel, CancelReason, ServerName};
-use legation_gate::{Endpoint, Injection, Subscription};
+use legation_gate::{Arrival, Endpoint, Subscription};
 use legation_wire::caps::ClientCapabilities;
 use legation_wire::codes;
 use legation_wire::json::{Kind, Object, Raw};
@@ -100,7 +100,7 @@ struct State {
     subscriptions: HashMap<Box<str>, Subscribed>,
     tasks: VecDeque<Box<str>>,
     /// What was said into its conversation and has not arrived for certain.
-    injected: Vec<Arc<Injection>>,
+    injected: Vec<Arc<dyn Arrival>>,
     /// Its place among the watchers, which hold the session until it is closed.
     watch: Option<WatchGuard>,
 }

@@ -221,10 +221,11 @@ fn tell(shared: &Shared, event: &HubEvent) {
             for (_, watcher) in shared.watchers.all() {
                 // Nothing that is said so is redacted.
                 if let Interest::Session(session) = &watcher.interest
+                    && session.has_channel()
                     && watcher.sees(shared, &injection.server, &Audience::All)
                     && shared
                         .gate
-                        .may_read(&watcher.caller, injection.entity.as_ref())
+                        .may_be_told(&watcher.caller, injection.entity.as_ref())
                 {
                     session.inject(injection);
                 }

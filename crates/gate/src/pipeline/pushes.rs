@@ -55,10 +55,33 @@ impl Gate {
         }
     }
 
+    /// Whether data of an entity may be said into a conversation as it is, which
+    /// holds it from then on.
+    #[must_use]
+    pub fn may_be_told(&self, caller: &Caller, entity: Option<&EntityId>) -> bool {
+        let conversations = &self.asking.conversations;
+        let Some(more) = self.rules.load().labels_of(entity) else {
+            return false;
+        };
+        loop {
+            let Ok(held) = conversations.labels(caller) else {
+                return false;
+            };
+            if !self.may_read(caller, entity) {
+                return false;
+            }
+            match conversations.join(caller, &held, &more) {
+                Ok(Ok(())) => return true,
+                // A call was first; it may have brought what forbids this.
+                Ok(Err(_moved)) => {}
+                Err(_) => return false,
+            }
+        }
+    }
+
     /// Whether a client may read data of an entity and of its own conversation
     /// as it is.
-    #[must_use]
-    pub fn may_read(&self, caller: &Caller, entity: Option<&EntityId>) -> bool {
+    fn may_read(&self, caller: &Caller, entity: Option<&EntityId>) -> bool {
         let Ok(held) = self.asking.conversations.labels(caller) else {
             return false;
         };

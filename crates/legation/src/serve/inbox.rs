@@ -1,6 +1,7 @@
 //! The inbox in the hub: opened under the hub's rules, recorded in its ledger, and
 //! announced to its clients.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::future::try_join_all;
@@ -99,7 +100,12 @@ pub(super) fn run(tasks: &TaskSet, inner: &Arc<Inner>) {
         while announced.changed().await.is_ok() {
             let last = *announced.borrow_and_update();
             if last > told {
-                tell(&inner, &server, (told, last));
+                let (hub, server, range) = (Arc::clone(&inner), server.clone(), (told, last));
+                // It reads files.
+                let telling = tokio::task::spawn_blocking(move || tell(&hub, &server, range));
+                if let Err(error) = telling.await {
+                    tracing::error!(%error, "clients were not told of messages");
+                }
                 told = last;
             }
         }
@@ -130,13 +136,23 @@ pub(super) fn watch_chats(tasks: &TaskSet, inner: &Arc<Inner>, settings: &Settin
 fn tell(hub: &Inner, server: &ServerName, (told, last): (u64, u64)) {
     let mut uris = vec![INBOX_URI.to_owned()];
     let from = told.max(last.saturating_sub(TOLD_MAX as u64));
-    let messages = hub.inbox.after(Seq(from), TOLD_MAX);
-    let messages = messages.unwrap_or_else(|error| {
-        let error = chain(&error);
-        tracing::error!(error, "messages came in that cannot be read");
-        Vec::new()
-    });
-    for message in &messages {
+    let mut messages = Vec::new();
+    let mut after = from;
+    while after < last {
+        let page = hub
+            .inbox
+            .after(Seq(after), TOLD_MAX)
+            .unwrap_or_else(|error| {
+                let error = chain(&error);
+                tracing::error!(error, "messages came in that cannot be read");
+                Vec::new()
+            });
+        let Some(end) = page.last() else { break };
+        after = end.seq.0;
+        messages.extend(page);
+    }
+    // What came since is told of with the next.
+    for message in messages.iter().filter(|message| message.seq.0 <= last) {
         let injection = injection(&hub.inbox, server, message);
         hub.host.announce(HubEvent::Injected(Arc::new(injection)));
         hub.host.announce(HubEvent::Logged {
@@ -191,7 +207,12 @@ fn injection(inbox: &Arc<Inbox>, server: &ServerName, message: &Message) -> Inje
         meta,
         arrival: Arc::new(Pushed {
             inbox: Arc::clone(inbox),
-            message: message.clone(),
+            // Only its place is wanted, for as long as a client says nothing.
+            message: Message {
+                text: String::new(),
+                meta: BTreeMap::new(),
+                ..message.clone()
+            },
         }),
     }
 }
