@@ -118,7 +118,12 @@ fn notify(context: &Context, messages: &[Message]) {
         1 => "Message for your agent".to_owned(),
         count => format!("{count} messages for your agent"),
     };
-    let Some((program, args)) = desktop(&title, &line(last)) else {
+    // Other users of the machine see what programs are started with.
+    let text = match &last.entity {
+        None => line(last),
+        Some(_) => format!("[{}] of an entity; the terminal shows it", last.channel),
+    };
+    let Some((program, args)) = desktop(&title, &text) else {
         return;
     };
     let variables = context.environment.inherited_by_children();

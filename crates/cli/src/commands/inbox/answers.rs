@@ -97,7 +97,10 @@ pub fn pull(inbox: &Inbox, pull: Pull) -> Result<PullAnswer, CliError> {
         limit: pull.limit.clamp(1, ANSWER_MAX),
         mark_consumed: pull.mark_consumed,
         channel,
-        entity: pull.entity.map(EntityId::new),
+        entity: pull
+            .entity
+            .map(EntityId::new)
+            .filter(|entity| *entity != EntityId::personal()),
     };
     let pulled = inbox.pull(&wanted).map_err(|error| of_read(&error))?;
     Ok(PullAnswer {

@@ -44,7 +44,10 @@ pub(super) fn cmd_list(context: &Context, args: &ListArgs) -> Result<(), CliErro
     while answer.messages.len() < args.limit {
         let page = source.list(&List {
             before,
-            limit: PAGE,
+            limit: match args.channel {
+                None => (args.limit - answer.messages.len()).min(PAGE),
+                Some(_) => PAGE,
+            },
         })?;
         let Some(last) = page.messages.last() else {
             break;
@@ -68,7 +71,7 @@ pub(super) fn cmd_list(context: &Context, args: &ListArgs) -> Result<(), CliErro
                 message.id.clone(),
             ]);
         }
-        table.render()
+        context.output.foreign(&table.render())
     })
 }
 

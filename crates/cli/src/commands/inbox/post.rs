@@ -72,9 +72,15 @@ pub(super) fn cmd_post(context: &Context, args: PostArgs) -> Result<(), CliError
 
 fn input() -> Result<String, CliError> {
     let mut text = String::new();
-    let mut limited = std::io::stdin().lock().take(INPUT_MAX);
+    let mut limited = std::io::stdin().lock().take(INPUT_MAX + 1);
     limited
         .read_to_string(&mut text)
         .map_err(|error| CliError::failed(&error))?;
+    if text.len() as u64 > INPUT_MAX {
+        return Err(CliError::new(
+            Exit::Usage,
+            "standard input is longer than 16 MiB; the message was not kept",
+        ));
+    }
     Ok(text)
 }

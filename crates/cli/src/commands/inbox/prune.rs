@@ -50,7 +50,7 @@ fn render(answer: &PruneAnswer) -> String {
     );
     if let Some(day) = answer.unread.first() {
         text.push_str(&format!(
-            "; {day} and what came after it stays, because a reader has not read all of it (--unread takes it out too)"
+            "; {day} and what came after it stays, because not every reader has read all of it (--unread takes it out too)"
         ));
     }
     text
