@@ -463,6 +463,15 @@ fn a_push_says_which_resource_changed_and_to_the_cleared_what_else_it_says() {
         let pushed = bench.gate.resource_pushed(&caller, &records, &params);
         assert_eq!(pushed.contains("title"), hears);
         assert!(pushed.contains("uri"));
+        let entity = bench.gate.servers.entity(&caller, &records);
+        let told = bench.gate.may_be_told(&caller, entity.as_ref());
+        assert_eq!(told, hears);
+        let held = bench.gate.asking.conversations.labels(&caller);
+        assert_eq!(
+            !held.expect("labels").is_empty(),
+            hears,
+            "what it is told it holds"
+        );
     }
 }
 
