@@ -18,7 +18,7 @@ pub struct Ask {
 }
 
 /// The client at the other end of one call. Nothing sent through it can reach
-/// another client.
+/// another client. What a client need not have is what it has not, unless its peer says so.
 pub trait Peer: Send + Sync + fmt::Debug {
     /// What the client speaks.
     fn revision(&self) -> Revision;
@@ -27,24 +27,32 @@ pub trait Peer: Send + Sync + fmt::Debug {
     fn capabilities(&self) -> &ClientCapabilities;
 
     /// `clientInfo`, if it gave one.
-    fn client_info(&self) -> Option<Raw>;
+    fn client_info(&self) -> Option<Raw> {
+        None
+    }
 
     /// Whether it takes [`crate::Outcome::InputRequired`] and calls again. A
     /// server's live question to such a client is parked by its front.
-    fn takes_input_required(&self) -> bool;
+    fn takes_input_required(&self) -> bool {
+        false
+    }
 
     /// The least severe log level it wants to hear of during this call.
-    fn log_level(&self) -> Option<Box<str>>;
+    fn log_level(&self) -> Option<Box<str>> {
+        None
+    }
 
     /// Whether it asked for progress of this call.
-    fn wants_progress(&self) -> bool;
+    fn wants_progress(&self) -> bool {
+        false
+    }
 
     /// Sends progress: params without `progressToken`. Dropped when the client
     /// does not read; progress is never worth memory.
-    fn progress(&self, params: Object);
+    fn progress(&self, _params: Object) {}
 
     /// Sends a log message: params of `notifications/message`.
-    fn log(&self, params: Raw);
+    fn log(&self, _params: Raw) {}
 
     /// Asks the client and waits for its answer.
     fn ask(&self, ask: Ask) -> BoxFuture<'static, Result<Raw, ErrorObject>>;

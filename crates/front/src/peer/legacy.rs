@@ -66,10 +66,6 @@ impl Peer for LegacyPeer {
         self.session.info()
     }
 
-    fn takes_input_required(&self) -> bool {
-        false
-    }
-
     fn log_level(&self) -> Option<Box<str>> {
         self.session.level().map(|level| level.as_str().into())
     }

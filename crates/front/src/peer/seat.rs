@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use legation_gate::{Ask, Peer};
 use legation_wire::caps::ClientCapabilities;
 use legation_wire::codes;
-use legation_wire::json::{Object, Raw};
+use legation_wire::json::Raw;
 use legation_wire::message::ErrorObject;
 use legation_wire::revision::Revision;
 
@@ -31,18 +31,6 @@ impl Peer for SeatPeer {
     fn takes_input_required(&self) -> bool {
         true
     }
-
-    fn log_level(&self) -> Option<Box<str>> {
-        None
-    }
-
-    fn wants_progress(&self) -> bool {
-        false
-    }
-
-    fn progress(&self, _params: Object) {}
-
-    fn log(&self, _params: Raw) {}
 
     fn ask(&self, ask: Ask) -> BoxFuture<'static, Result<Raw, ErrorObject>> {
         let error = ErrorObject::new(

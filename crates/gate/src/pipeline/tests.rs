@@ -60,20 +60,6 @@ impl Peer for Nobody {
     fn capabilities(&self) -> &ClientCapabilities {
         &self.0
     }
-    fn client_info(&self) -> Option<Raw> {
-        None
-    }
-    fn takes_input_required(&self) -> bool {
-        false
-    }
-    fn log_level(&self) -> Option<Box<str>> {
-        None
-    }
-    fn wants_progress(&self) -> bool {
-        false
-    }
-    fn progress(&self, _params: Object) {}
-    fn log(&self, _params: Raw) {}
     fn ask(&self, _ask: Ask) -> BoxFuture<'static, Result<Raw, ErrorObject>> {
         std::future::ready(Err(ErrorObject::new(-32601, "nobody"))).boxed()
     }

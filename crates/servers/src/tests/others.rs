@@ -12,7 +12,7 @@ use legation_gate::{
     Resolve, ServerSet, Subscription, TaskVerb, Unresolved,
 };
 use legation_wire::caps::{ClientCapabilities, ServerCapabilities};
-use legation_wire::json::{Object, Raw};
+use legation_wire::json::Raw;
 use legation_wire::message::ErrorObject;
 use legation_wire::revision::Revision;
 use tokio::sync::broadcast;
@@ -62,20 +62,6 @@ impl Peer for Silent {
     fn capabilities(&self) -> &ClientCapabilities {
         &self.0
     }
-    fn client_info(&self) -> Option<Raw> {
-        None
-    }
-    fn takes_input_required(&self) -> bool {
-        false
-    }
-    fn log_level(&self) -> Option<Box<str>> {
-        None
-    }
-    fn wants_progress(&self) -> bool {
-        false
-    }
-    fn progress(&self, _: Object) {}
-    fn log(&self, _: Raw) {}
     fn ask(&self, ask: Ask) -> BoxFuture<'static, Result<Raw, ErrorObject>> {
         panic!("asked: {ask:?}")
     }

@@ -47,12 +47,6 @@ impl Peer for Talker {
     fn capabilities(&self) -> &ClientCapabilities {
         &self.capabilities
     }
-    fn client_info(&self) -> Option<Raw> {
-        None
-    }
-    fn takes_input_required(&self) -> bool {
-        false
-    }
     fn log_level(&self) -> Option<Box<str>> {
         Some("debug".into())
     }

@@ -32,20 +32,6 @@ impl Peer for Form {
     fn capabilities(&self) -> &ClientCapabilities {
         &self.0
     }
-    fn client_info(&self) -> Option<Raw> {
-        None
-    }
-    fn takes_input_required(&self) -> bool {
-        false
-    }
-    fn log_level(&self) -> Option<Box<str>> {
-        None
-    }
-    fn wants_progress(&self) -> bool {
-        false
-    }
-    fn progress(&self, _params: Object) {}
-    fn log(&self, _params: Raw) {}
     fn ask(&self, _ask: Ask) -> BoxFuture<'static, Result<Raw, ErrorObject>> {
         match self.1 {
             Some(answer) => std::future::ready(Ok(Raw::from_static(answer))).boxed(),

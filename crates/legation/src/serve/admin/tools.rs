@@ -168,26 +168,6 @@ impl Peer for CommandLine {
         &self.0
     }
 
-    fn client_info(&self) -> Option<Raw> {
-        None
-    }
-
-    fn takes_input_required(&self) -> bool {
-        false
-    }
-
-    fn log_level(&self) -> Option<Box<str>> {
-        None
-    }
-
-    fn wants_progress(&self) -> bool {
-        false
-    }
-
-    fn progress(&self, _params: Object) {}
-
-    fn log(&self, _params: Raw) {}
-
     fn ask(&self, ask: Ask) -> BoxFuture<'static, Result<Raw, ErrorObject>> {
         let message = format!("{} cannot be answered at a command line", ask.method);
         Box::pin(std::future::ready(Err(ErrorObject::new(
