@@ -1,6 +1,5 @@
 //! The inbox of a hub that runs.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,10 +11,8 @@ use legation_core::{EntityId, SharedClock};
 use legation_keystore::Keystore;
 use tokio::sync::{oneshot, watch};
 
-use crate::consumer::{ConsumerName, Consumers};
+use crate::consumer::ConsumerName;
 use crate::error::{AppendError, OpenError, ReadError};
-use crate::index::Index;
-use crate::line::{self, Line};
 use crate::lock::Lock;
 use crate::message::{Incoming, Message, Seq, of_lane};
 use crate::seal::Seals;
@@ -23,8 +20,10 @@ use crate::writer::{Append, Command, Writer};
 
 pub(crate) mod load;
 mod pull;
+mod shared;
 
 pub use pull::{Pull, Pulled};
+pub(crate) use shared::{Shared, Tail};
 
 /// Requests that may wait to be written.
 const WAITING_MAX: usize = 1_024;
@@ -94,29 +93,6 @@ pub struct Inbox {
     commands: SyncSender<Command>,
     thread: Mutex<Option<JoinHandle<()>>>,
     _lock: Lock,
-}
-
-/// What the writer and the readers share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) folder: PathBuf,
-    pub(crate) index: Index,
-    pub(crate) seals: Seals,
-    pub(crate) clock: SharedClock,
-    pub(crate) governor: Arc<dyn Governor>,
-    tail: RwLock<Tail>,
-    announced: watch::Sender<u64>,
-    consumers: Mutex<Consumers>,
-    problems: Mutex<Vec<String>>,
-    pub(crate) stopping: AtomicBool,
-}
-
-/// What readers may see.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Tail {
-    pub(crate) seq: u64,
-    /// Records of each lane.
-    pub(crate) channels: BTreeMap<String, u64>,
 }
 
 // === impl Inbox ===
@@ -381,83 +357,6 @@ impl Governor for Ungoverned {
 
     fn record(&self, _messages: &[Message]) -> Result<(), String> {
         Err("there is no ledger here".to_owned())
-    }
-}
-
-// === impl Shared ===
-
-impl Shared {
-    pub(crate) fn tail(&self) -> Tail {
-        self.tail
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    /// Lets readers see what is on disk, and tells those who wait.
-    pub(crate) fn publish(&self, tail: Tail) {
-        let seq = tail.seq;
-        *self.tail.write().unwrap_or_else(PoisonError::into_inner) = tail;
-        self.announced.send_replace(seq);
-    }
-
-    /// Notes up to where the last process announced.
-    pub(crate) fn announced_before(&self, seq: u64) {
-        self.announced.send_replace(seq);
-    }
-
-    pub(crate) fn consumers(&self) -> MutexGuard<'_, Consumers> {
-        lock(&self.consumers)
-    }
-
-    pub(crate) fn problem(&self, problem: String) {
-        tracing::warn!(problem, "the inbox mended itself");
-        let mut problems = lock(&self.problems);
-        if problems.len() < 64 && !problems.contains(&problem) {
-            problems.push(problem);
-        }
-    }
-
-    pub(crate) fn members(
-        &self,
-        channel: &str,
-        from: u64,
-        most: usize,
-    ) -> Result<Vec<u64>, ReadError> {
-        let path = self.folder.join("index");
-        let members = self.index.members(channel, from, most);
-        members.map_err(|source| ReadError::Io { path, source })
-    }
-
-    pub(crate) fn seq_of(&self, id: &str) -> Result<u64, ReadError> {
-        let path = self.folder.join("index");
-        let seq = self.index.by_id(id, self.tail().seq);
-        let seq = seq.map_err(|source| ReadError::Io { path, source })?;
-        seq.ok_or_else(|| ReadError::Unknown { id: id.to_owned() })
-    }
-
-    /// A record; `None` when retention took it out.
-    pub(crate) fn message(&self, seq: u64) -> Result<Option<Message>, ReadError> {
-        Ok(self.line(seq)?.map(|line| line.open(&self.seals)))
-    }
-
-    pub(crate) fn line(&self, seq: u64) -> Result<Option<Line>, ReadError> {
-        let fail = |what: String| ReadError::Damaged { seq, what };
-        let place = self
-            .index
-            .find(seq)
-            .map_err(|error| fail(error.to_string()))?;
-        let Some(place) = place else {
-            return Ok(None);
-        };
-        let name = place.day.name();
-        let bytes = self.index.bytes(place);
-        let bytes = bytes.map_err(|error| fail(format!("{name}.jsonl: {error}")))?;
-        let line = line::decode(&bytes).map_err(|bad| fail(format!("{name}.jsonl: {bad}")))?;
-        if line.message.seq.0 != seq {
-            return Err(fail(format!("{name}.jsonl holds another record there")));
-        }
-        Ok(Some(line))
     }
 }
 

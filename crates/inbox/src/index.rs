@@ -19,11 +19,13 @@ use sha2::{Digest as _, Sha256};
 use crate::day::Day;
 use crate::message::Message;
 
+mod mark;
 mod names;
 
+pub(crate) use mark::{DayMark, Mark};
+use mark::{FORMAT, mark_path};
 use names::Names;
 
-const FORMAT: u32 = 1;
 const PLACE: u64 = 16;
 const MEMBER: u64 = 8;
 /// Files of days that are kept open for readers.
@@ -38,30 +40,6 @@ pub(crate) struct Place {
     pub(crate) len: u32,
 }
 
-/// Up to where the index is on disk.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Mark {
-    format: u32,
-    /// The last record.
-    pub(crate) seq: u64,
-    /// The days there are, oldest first.
-    pub(crate) days: Vec<DayMark>,
-    /// Slots used of each table of names.
-    names: Vec<u64>,
-    /// Records of each lane.
-    pub(crate) channels: BTreeMap<String, u64>,
-}
-
-/// One day file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct DayMark {
-    pub(crate) day: u32,
-    /// Its first record.
-    pub(crate) first: u64,
-    /// How much of it is in the index, in bytes.
-    pub(crate) bytes: u64,
-}
-
 #[derive(Debug)]
 pub(crate) struct Index {
     days: PathBuf,
@@ -70,21 +48,6 @@ pub(crate) struct Index {
     names: Names,
     channels: RwLock<BTreeMap<String, Arc<File>>>,
     open: RwLock<Vec<(Day, Arc<File>)>>,
-}
-
-// === impl Mark ===
-
-impl Mark {
-    /// Reads the mark; `None` when there is none that can be used.
-    pub(crate) fn read(folder: &Path) -> Option<Self> {
-        let text = fs::read(mark_path(folder)).ok()?;
-        let mark: Self = serde_json::from_slice(&text).ok()?;
-        (mark.format == FORMAT).then_some(mark)
-    }
-}
-
-fn mark_path(folder: &Path) -> PathBuf {
-    folder.join("index").join("mark.json")
 }
 
 // === impl Index ===

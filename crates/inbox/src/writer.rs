@@ -5,31 +5,30 @@
 //! announced. A program thread and not a task, because a sync blocks and the
 //! hub's own thread has everything else to do meanwhile.
 
-use std::collections::{HashMap, HashSet};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use legation_core::home::write_private;
-use legation_core::{EntityId, Wall};
+use legation_core::Wall;
 use tokio::sync::oneshot;
 
-use crate::clean;
 use crate::consumer;
 use crate::day::Day;
 use crate::error::AppendError;
 use crate::inbox::load::End;
 use crate::inbox::{Added, Shared, Tail};
-use crate::index::{DayMark, Mark, Place};
-use crate::line;
-use crate::message::{BODY_MAX, FIELD_MAX, Incoming, Message, Seq};
+use crate::index::{Mark, Place};
+use crate::message::{Incoming, Message};
 use crate::prune::Pruned;
 
+mod file;
+mod plan;
 mod state;
+
+use plan::Plan;
 
 /// Requests that are written together, in bytes of text; more wait for the next write.
 const WRITE_BYTES: usize = 8 * 1024 * 1024;
@@ -37,10 +36,6 @@ const WRITE_BYTES: usize = 8 * 1024 * 1024;
 const MARK_RECORDS: u64 = 16 * 1024;
 /// The same in bytes.
 const MARK_BYTES: u64 = 32 * 1024 * 1024;
-/// Lanes there may be: each is a file, and a pull looks at each.
-const CHANNELS_MAX: usize = 256;
-/// Longest name of an entity, in bytes: it is in the name of a lane's file.
-const ENTITY_MAX: usize = 100;
 /// How long until what failed is tried again.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -83,18 +78,6 @@ pub(crate) struct Writer {
     since_bytes: u64,
     /// The last record when `state.json` was written.
     summed_up: Option<u64>,
-}
-
-/// What will be written.
-#[derive(Debug, Default)]
-struct Plan {
-    bytes: Vec<u8>,
-    records: Vec<(Message, Place)>,
-    /// The keys of the records.
-    keys: HashMap<[String; 4], u64>,
-    /// Lanes that there were not before.
-    lanes: HashSet<String>,
-    tell: Vec<(Told, Vec<Added>)>,
 }
 
 // === impl Writer ===
@@ -227,84 +210,6 @@ impl Writer {
         )))
     }
 
-    /// Plans the messages of one who brings some: all or none.
-    fn plan(&self, plan: &mut Plan, append: Append, at: (Day, u64, Wall)) {
-        let (bytes, records) = (plan.bytes.len(), plan.records.len());
-        let mut added = Vec::new();
-        for incoming in append.messages {
-            match self.plan_one(plan, incoming, at) {
-                Ok(one) => added.push(one),
-                Err(error) => {
-                    plan.bytes.truncate(bytes);
-                    plan.records.truncate(records);
-                    let last = self.tail.seq + records as u64;
-                    plan.keys.retain(|_, seq| *seq <= last);
-                    drop(append.tell.send(Err(error)));
-                    return;
-                }
-            }
-        }
-        plan.tell.push((append.tell, added));
-    }
-
-    fn plan_one(
-        &self,
-        plan: &mut Plan,
-        incoming: Incoming,
-        (day, start, now): (Day, u64, Wall),
-    ) -> Result<Added, AppendError> {
-        let seq = self.tail.seq + plan.records.len() as u64 + 1;
-        let message = cleaned(incoming, Seq(seq), now);
-        let key = [
-            message.channel.as_str().to_owned(),
-            message.chat_id.clone(),
-            message.id.clone(),
-            message.version.clone(),
-        ];
-        let there = match plan.keys.get(&key) {
-            Some(seq) => Some(*seq),
-            None => {
-                let same = self.shared.index.same(&message, self.tail.seq);
-                same.map_err(AppendError::write("looking for an earlier copy"))?
-            }
-        };
-        if let Some(seq) = there {
-            return Ok(Added {
-                seq: Seq(seq),
-                duplicate: true,
-            });
-        }
-        let entity = message.entity.as_ref();
-        if entity.is_some_and(|entity| entity.as_str().len() > ENTITY_MAX) {
-            return Err(AppendError::Entity { most: ENTITY_MAX });
-        }
-        let (channels, lane) = (&self.tail.channels, message.lane());
-        if !channels.contains_key(&lane) && !plan.lanes.contains(&lane) {
-            if channels.len() + plan.lanes.len() >= CHANNELS_MAX {
-                return Err(AppendError::Channels {
-                    channel: key[0].clone(),
-                });
-            }
-            plan.lanes.insert(lane);
-        }
-        let sealed = entity.is_some_and(|entity| self.shared.governor.must_seal(entity));
-        let body = sealed.then(|| self.shared.seals.seal(&message)).transpose();
-        let body = body.map_err(|error| AppendError::Seal(Arc::new(error)))?;
-        let line = line::encode(&message, self.tail.seq + 1, body.as_ref());
-        let place = Place {
-            day,
-            offset: start + plan.bytes.len() as u64,
-            len: u32::try_from(line.len() - 1).unwrap_or(u32::MAX),
-        };
-        plan.bytes.extend_from_slice(&line);
-        plan.keys.insert(key, seq);
-        plan.records.push((message, place));
-        Ok(Added {
-            seq: Seq(seq),
-            duplicate: false,
-        })
-    }
-
     /// Notes what is on disk, and tells those who brought it.
     fn written(&mut self, plan: Plan) {
         self.since += plan.records.len() as u64;
@@ -347,93 +252,6 @@ impl Writer {
         }
     }
 
-    /// The file of a day, ready to be written at its end.
-    fn open(&mut self, day: Day) -> Result<u64, AppendError> {
-        if self.spoilt
-            && let Some((open, file)) = &self.file
-        {
-            let known = self.mark.days.iter().find(|known| known.day == open.0);
-            let end = known.map_or(0, |known| known.bytes);
-            let cut = file.set_len(end).and_then(|()| file.sync_all());
-            cut.map_err(AppendError::write("taking back what was half written"))?;
-            self.spoilt = false;
-        }
-        let known = self.mark.days.last().filter(|known| known.day == day.0);
-        let end = known.map_or(0, |known| known.bytes);
-        if let Some((open, file)) = &self.file
-            && *open == day
-        {
-            let gone = file.metadata().is_ok_and(|metadata| metadata.nlink() == 0);
-            if gone {
-                self.put_back(day, end).map_err(AppendError::write(
-                    "putting back a day file that was deleted",
-                ))?;
-            }
-        } else {
-            let file = self.open_day(day);
-            self.file = Some((
-                day,
-                file.map_err(AppendError::write("opening the day file"))?,
-            ));
-            if end == 0 {
-                self.mark.days.retain(|known| known.day != day.0);
-                self.mark.days.push(DayMark {
-                    day: day.0,
-                    first: self.tail.seq + 1,
-                    bytes: 0,
-                });
-            }
-        }
-        Ok(end)
-    }
-
-    fn open_day(&self, day: Day) -> io::Result<File> {
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .mode(0o600)
-            .open(day.path(&self.shared.folder))?;
-        File::open(&self.shared.folder)?.sync_all()?;
-        Ok(file)
-    }
-
-    /// Writes a day file anew from what is still open of it.
-    fn put_back(&mut self, day: Day, end: u64) -> io::Result<()> {
-        let Some((_, file)) = &self.file else {
-            return Ok(());
-        };
-        let mut bytes = vec![0; usize::try_from(end).map_err(io::Error::other)?];
-        file.read_exact_at(&mut bytes, 0)?;
-        let path = day.path(&self.shared.folder);
-        write_private(&path, &bytes).map_err(|error| error.source)?;
-        self.shared.index.reopen();
-        self.shared.problem(format!(
-            "{} was deleted while the hub ran; it was put back",
-            path.display()
-        ));
-        self.file = Some((day, self.open_day(day)?));
-        Ok(())
-    }
-
-    fn write(&mut self, bytes: &[u8], start: u64) -> Result<(), AppendError> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        let Some((_, file)) = &self.file else {
-            return Err(AppendError::Closed);
-        };
-        let written = file
-            .write_all_at(bytes, start)
-            .map_err(AppendError::write("writing"))
-            .and_then(|()| file.sync_data().map_err(AppendError::write("syncing")));
-        if written.is_err() {
-            self.spoilt = file.set_len(start).and_then(|()| file.sync_all()).is_err();
-        }
-        written
-    }
-
     /// Puts the index on disk, so that a start need not read that far back.
     pub(super) fn sync_index(&mut self) {
         if !self.unindexed.is_empty() || self.tail.seq == 0 {
@@ -458,45 +276,5 @@ impl Writer {
             }
         }
         self.write_summary(!files.is_empty());
-    }
-}
-
-/// A message as it is kept.
-fn cleaned(incoming: Incoming, seq: Seq, now: Wall) -> Message {
-    let line = |text: &str| clean::kept_line(text, FIELD_MAX);
-    let (text, cut) = clean::kept(&incoming.text, BODY_MAX);
-    let fits = |key: &str| {
-        !key.is_empty()
-            && key.len() <= 64
-            && key
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    };
-    let pairs = incoming.meta.iter().filter(|(key, _)| fits(key)).take(64);
-    let mut meta: std::collections::BTreeMap<String, String> = pairs
-        .map(|(key, value)| (key.clone(), clean::kept(value, FIELD_MAX).0))
-        .collect();
-    if cut {
-        meta.insert(
-            "cut_bytes".to_owned(),
-            (incoming.text.len() - BODY_MAX).to_string(),
-        );
-    }
-    Message {
-        seq,
-        id: line(&incoming.id),
-        version: line(&incoming.version),
-        kind: incoming.kind,
-        received_at: now,
-        channel: incoming.channel,
-        chat_id: line(&incoming.chat_id),
-        from: line(&incoming.from),
-        ts: line(&incoming.ts),
-        text,
-        meta,
-        // The name for everything where nobody declared another.
-        entity: incoming
-            .entity
-            .filter(|entity| *entity != EntityId::personal()),
     }
 }
