@@ -10,12 +10,11 @@ use std::io::Write as _;
 use std::path::Path;
 
 use legation_core::EntityId;
+use legation_crash::Random;
 use legation_store::{
     ApprovalRow, ApprovalState, BuildLedger, Claim, Committed, GrantRow, LedgerBatch, LedgerMark,
     NewLedgerRow, Store, StoreError, StoreOptions,
 };
-
-use crate::random::Random;
 
 /// The database, and the file of facts.
 pub(crate) const DATABASE: &str = "state.db";
@@ -92,9 +91,9 @@ pub(crate) fn hash(prev: &[u8], bytes: &[u8]) -> [u8; 32] {
         for chunk in prev.chunks(8).chain(bytes.chunks(8)) {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
-            mixed = Random::new(mixed.next() ^ u64::from_le_bytes(word) ^ chunk.len() as u64);
+            mixed = Random::new(mixed.draw() ^ u64::from_le_bytes(word) ^ chunk.len() as u64);
         }
-        part.copy_from_slice(&mixed.next().to_le_bytes());
+        part.copy_from_slice(&mixed.draw().to_le_bytes());
     }
     out
 }
@@ -260,7 +259,7 @@ impl Driver {
         let random = &mut self.work.random;
         let more = random.below(2_500);
         let mut text = format!("{what} ").into_bytes();
-        text.extend((0..more).map(|_| random.next().to_le_bytes()[0]));
+        text.extend((0..more).map(|_| random.draw().to_le_bytes()[0]));
         (random.below(ENTITIES.len()), text)
     }
 }

@@ -16,22 +16,21 @@
 //! `crash points COUNT SEED` and `crash drive FOLDER SEED ROUNDS`.
 
 mod check;
-mod disk;
 mod drive;
-mod fault;
-mod random;
-mod trace;
 
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use trace::Operation;
+use legation_crash::{Faults, Kind, Operation, Recording, Trace, fresh_seed};
 
 const NAMES: [&str; 2] = [
     "every_crash_point_of_a_short_run_keeps_what_was_acknowledged",
     "a_write_or_sync_that_fails_loses_nothing_that_was_acknowledged",
 ];
+
+/// Rounds of the run in which calls fail: long enough for the log to start over.
+const FAILING: usize = 40;
 
 /// Crash points of the short form.
 const SHORT: usize = 600;
@@ -50,7 +49,7 @@ fn main() -> ExitCode {
             let number = |text: &str| text.parse::<u64>().expect("a number");
             let seed = number(seed);
             let done = points(number(count) as usize, seed, 400)
-                .and_then(|told| Ok(format!("{told}; {}", fault::every(seed)?)));
+                .and_then(|told| Ok(format!("{told}; {}", faults(|faults| faults.every(seed))?)));
             report(done)
         }
         // The rest is what a harness is asked by `cargo test` and by nextest.
@@ -72,13 +71,13 @@ fn chosen(words: &[&str]) -> ExitCode {
     let filters: Vec<&&str> = words.iter().filter(|word| !word.starts_with('-')).collect();
     let wanted =
         |name: &str| filters.is_empty() || filters.iter().any(|filter| name.contains(**filter));
-    let seed = random::fresh_seed();
+    let seed = fresh_seed();
     let [crash, fault] = NAMES;
     if wanted(crash) && report(points(SHORT, seed, 40)) == ExitCode::FAILURE {
         return ExitCode::FAILURE;
     }
     if wanted(fault) {
-        return report(fault::some(seed));
+        return report(faults(|faults| faults.some(seed)));
     }
     ExitCode::SUCCESS
 }
@@ -92,7 +91,7 @@ fn points(count: usize, seed: u64, rounds: usize) -> Result<String, String> {
     let (mut disks, mut moments) = (0, 0);
     for run in seed.. {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let trace = trace::record(folder.path(), run, rounds)?;
+        let trace = record(folder.path(), run, rounds)?;
         if run == seed {
             would_be_noticed(&trace, seed)?;
         }
@@ -108,12 +107,95 @@ fn points(count: usize, seed: u64, rounds: usize) -> Result<String, String> {
     ))
 }
 
+/// The run in which calls fail.
+fn faults(
+    run: impl Fn(&Faults<'_, fn(&Path) -> Result<(), String>>) -> Result<String, String>,
+) -> Result<String, String> {
+    let this = std::env::current_exe().map_err(|error| error.to_string())?;
+    let kind = |call, error, early| Kind {
+        call,
+        error,
+        times: 1,
+        early,
+    };
+    run(&Faults {
+        program: &this,
+        rounds: FAILING,
+        kinds: &[
+            kind("pwrite64", "EIO", 60),
+            kind("pwrite64", "ENOSPC", 60),
+            kind("pwrite64", "EROFS", 60),
+            kind("fdatasync", "EIO", 3),
+            kind("fsync", "EIO", 3),
+            kind("ftruncate", "EIO", 3),
+        ],
+        look: |place| {
+            let facts = std::fs::read_to_string(place.join(drive::FACTS));
+            let facts = facts.map_err(|error| error.to_string())?;
+            check::look(
+                &place.join(drive::DATABASE),
+                &check::Facts::of(&facts),
+                true,
+            )
+        },
+    })
+}
+
+/// Runs the driver and records what it does to its files.
+fn record(folder: &Path, seed: u64, rounds: usize) -> Result<Trace, String> {
+    let place = folder.join("data");
+    std::fs::create_dir(&place).map_err(|error| error.to_string())?;
+    let this = std::env::current_exe().map_err(|error| error.to_string())?;
+    let place_name = place.to_str().ok_or("the folder's name is not Unicode")?;
+    let recording = Recording {
+        program: &this,
+        arguments: &[
+            "drive".to_owned(),
+            place_name.to_owned(),
+            seed.to_string(),
+            rounds.to_string(),
+        ],
+        folder: &place,
+        facts: drive::FACTS,
+        // SQLite makes the shared memory anew when it is the first to open.
+        ignored: |file| file.ends_with("-shm"),
+    };
+    let trace = recording.record(&folder.join("trace"))?;
+    if trace.said != b"0 errors\n" {
+        return Err("the store failed although nothing was done to it".to_owned());
+    }
+    rich(&trace)?;
+    Ok(trace)
+}
+
+/// A trace without syncs, restarts of the log or facts would prove nothing.
+fn rich(trace: &Trace) -> Result<(), String> {
+    let syncs = trace.count(|one| one.is_file_sync(&[""]));
+    let folders = trace.count(|one| one.is_folder_sync(&[""]));
+    let facts = trace.count(|one| matches!(one, Operation::Fact(_)));
+    let starts = trace.count(
+        |one| matches!(one, Operation::Write { offset: 0, file, .. } if file.ends_with("-wal")),
+    );
+    let database =
+        trace.count(|one| matches!(one, Operation::Write { file, .. } if file == drive::DATABASE));
+    if syncs < 10 || facts < 10 || folders == 0 || starts < 2 || database == 0 {
+        return Err(format!(
+            "the trace is too poor: {syncs} syncs, {folders} of the folder, {facts} facts, \
+             the log started {starts} times, {database} writes to the database"
+        ));
+    }
+    Ok(())
+}
+
 /// The same run on a disk that ignores syncs must be seen to lose something, or
 /// the others prove nothing.
-fn would_be_noticed(trace: &trace::Trace, seed: u64) -> Result<(), String> {
+fn would_be_noticed(trace: &Trace, seed: u64) -> Result<(), String> {
     for (what, deaf) in [
-        ("of a file", trace.without(Operation::is_sync)),
-        ("of the folder", trace.without(Operation::is_folder_sync)),
+        ("of a file", trace.without(|one| one.is_file_sync(&[""]))),
+        (
+            "of the folder",
+            trace.without(|one| one.is_folder_sync(&[""])),
+        ),
     ] {
         if check::run(&deaf, SHORT, seed).is_ok() {
             return Err(format!(

@@ -11,6 +11,7 @@ use super::{Finding, documents};
 /// without a running hub.
 const WALLS: &[(&str, &[&str])] = &[
     ("core", &[]),
+    ("crash", &[]),
     ("wire", &["core"]),
     ("policy", &["core"]),
     ("config", &["core"]),
