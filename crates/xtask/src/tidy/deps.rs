@@ -29,7 +29,10 @@ const WALLS: &[(&str, &[&str])] = &[
             "policy", "redact", "filter", "ledger", "store", "keystore", "core", "wire",
         ],
     ),
-    ("front", &["gate", "wire", "oauth", "core"]),
+    // Receivers of webhooks are told by whoever knows the inbox and the rules; `events` itself only
+    // keeps who wants to hear what, and seals it.
+    ("events", &["wire", "store", "keystore", "core"]),
+    ("front", &["gate", "events", "wire", "oauth", "core"]),
     ("bridge", &["wire", "core"]),
     (
         "host",
@@ -79,6 +82,7 @@ const PRODUCT: &[&str] = &[
     "bridge",
     "host",
     "inbox",
+    "events",
     "servers",
     "engine",
     "api",

@@ -1,0 +1,323 @@
+//! Everything there is of the extension, for one hub.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use legation_core::{Caller, SharedClock, TaskSet, Wall};
+use legation_keystore::{Keystore, KeystoreError};
+use legation_store::Store;
+use legation_wire::json::{Object, Raw};
+use legation_wire::message::ErrorObject;
+
+use crate::ask::{Ask, Filter};
+use crate::cursor::{Cursors, Position};
+use crate::webhook::Webhooks;
+use crate::{
+    Access, Batch, EventsError, EventsSettings, Journal, Kind, Listed, Log, LogError, Lookup,
+    Stream, Unsettled,
+};
+
+/// What it is made of.
+#[derive(Debug)]
+pub struct EventsParts {
+    /// The rules.
+    pub access: Arc<dyn Access>,
+    /// The messages of the inbox.
+    pub messages: Arc<dyn Log>,
+    /// Approvals and tasks.
+    pub journal: Arc<Journal>,
+    /// How events are told.
+    pub settings: EventsSettings,
+    /// Where subscriptions are kept.
+    pub store: Arc<Store>,
+    /// The key of cursors and of what is kept.
+    pub keystore: Arc<Keystore>,
+    /// The time.
+    pub clock: SharedClock,
+    /// What runs beside requests.
+    pub tasks: TaskSet,
+    /// How hosts are found.
+    pub lookup: Arc<dyn Lookup>,
+}
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub struct Events {
+    pub(crate) inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) access: Arc<dyn Access>,
+    messages: Arc<dyn Log>,
+    journal: Arc<Journal>,
+    pub(crate) settings: EventsSettings,
+    pub(crate) cursors: Cursors,
+    pub(crate) clock: SharedClock,
+    pub(crate) webhooks: Webhooks,
+    pub(crate) counted: Counters,
+}
+
+/// What has been told so far.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) streams: AtomicU64,
+    pub(crate) told: AtomicU64,
+    pub(crate) delivered: AtomicU64,
+    pub(crate) given_up: AtomicU64,
+}
+
+/// See [`Events::counts`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// Streams that are open.
+    pub streams: u64,
+    /// Subscriptions of webhooks.
+    pub subscriptions: u64,
+    /// Events told by polls and streams.
+    pub told: u64,
+    /// Events that a receiver took.
+    pub delivered: u64,
+    /// Events that no receiver took in time.
+    pub given_up: u64,
+}
+
+/// Where reading begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Started {
+    pub(crate) place: u64,
+    pub(crate) truncated: bool,
+}
+
+// === impl Events ===
+
+impl Events {
+    /// The extension of a hub, with the subscriptions that were kept. Those go on
+    /// from here: to be called on the runtime that lives as long as the hub.
+    ///
+    /// # Errors
+    /// [`Unsettled`].
+    pub fn open(parts: EventsParts) -> Result<Self, Unsettled> {
+        let key = |name: &str| {
+            let key = parts.keystore.key(name);
+            key.map_err(|source: KeystoreError| Unsettled::Key { source })
+        };
+        let cursors = Cursors::new(key("event-cursors")?);
+        let webhooks = Webhooks::new(&parts, key("event-subscriptions")?)?;
+        let events = Self {
+            inner: Arc::new(Inner {
+                access: parts.access,
+                messages: parts.messages,
+                journal: parts.journal,
+                settings: parts.settings,
+                cursors,
+                clock: parts.clock,
+                webhooks,
+                counted: Counters::default(),
+            }),
+        };
+        events.inner.load_kept()?;
+        Ok(events)
+    }
+
+    /// `events/list`.
+    #[must_use]
+    pub fn list(&self, who: &Caller) -> Object {
+        let access = &self.inner.access;
+        let kinds = Kind::ALL.into_iter();
+        let offered: Vec<Raw> = kinds
+            .filter(|kind| access.offers(who, kind.family()))
+            .map(Kind::definition)
+            .collect();
+        complete().with("events", Raw::array(&offered))
+    }
+
+    /// `events/poll`.
+    ///
+    /// # Errors
+    /// See [`EventsError`].
+    pub async fn poll(&self, who: &Caller, params: &Object) -> Result<Object, EventsError> {
+        crate::poll::poll(&self.inner, who, params).await
+    }
+
+    /// `events/stream`; nothing of it is told before the first frame is asked for.
+    ///
+    /// # Errors
+    /// See [`EventsError`].
+    pub async fn stream(&self, who: &Caller, params: &Object) -> Result<Stream, EventsError> {
+        let ask = Ask::read(params)?;
+        ask.filter.permit(self.inner.access.as_ref(), who)?;
+        let started = self.inner.start(who, &ask).await?;
+        Ok(Stream::new(&self.inner, who.clone(), ask.filter, started))
+    }
+
+    /// `events/subscribe`.
+    ///
+    /// # Errors
+    /// See [`EventsError`].
+    pub async fn subscribe(&self, who: &Caller, params: &Object) -> Result<Object, EventsError> {
+        self.inner.subscribe(who, params).await
+    }
+
+    /// `events/unsubscribe`.
+    ///
+    /// # Errors
+    /// See [`EventsError`].
+    pub async fn unsubscribe(&self, who: &Caller, params: &Object) -> Result<Object, EventsError> {
+        self.inner.unsubscribe(who, params).await
+    }
+
+    /// The subscriptions there are, for their owner.
+    #[must_use]
+    pub fn subscriptions(&self) -> Vec<Listed> {
+        self.inner.webhooks.listed(self.inner.clock.wall())
+    }
+
+    /// Asks a subscription's receiver for a sign of life.
+    ///
+    /// # Errors
+    /// [`EventsError::UnknownSubscription`], or [`EventsError::Callback`] with
+    /// what is wrong with the receiver.
+    pub async fn test(&self, id: &str) -> Result<(), EventsError> {
+        self.inner.test(id).await
+    }
+
+    /// Ends a subscription and tells its receiver.
+    ///
+    /// # Errors
+    /// [`EventsError::UnknownSubscription`], [`EventsError::Unkept`].
+    pub async fn remove(&self, id: &str) -> Result<(), EventsError> {
+        self.inner.remove(id).await
+    }
+
+    /// An error as it is answered.
+    #[must_use]
+    pub fn error(&self, error: &EventsError) -> ErrorObject {
+        error.to_error(self.inner.settings.numbers)
+    }
+
+    /// What has been told so far, and to how many.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let counted = &self.inner.counted;
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Counts {
+            streams: load(&counted.streams),
+            subscriptions: self.inner.webhooks.len() as u64,
+            told: load(&counted.told),
+            delivered: load(&counted.delivered),
+            given_up: load(&counted.given_up),
+        }
+    }
+}
+
+// === impl Inner ===
+
+impl Inner {
+    pub(crate) fn log(&self, kind: Kind) -> Arc<dyn Log> {
+        match kind {
+            Kind::MessageReceived | Kind::MessageEdited => Arc::clone(&self.messages),
+            Kind::ApprovalRequested | Kind::ApprovalAnswered | Kind::TaskCompleted => {
+                Arc::clone(&self.journal) as _
+            }
+        }
+    }
+
+    pub(crate) fn cursor(&self, who: &Caller, kind: Kind, place: u64) -> Raw {
+        let position = Position {
+            epoch: self.log(kind).epoch(),
+            place,
+        };
+        Raw::str(&self.cursors.seal(&who.principal.client, kind, position))
+    }
+
+    /// Where reading begins that a client asks for.
+    pub(crate) async fn start(&self, who: &Caller, ask: &Ask) -> Result<Started, EventsError> {
+        let kind = ask.filter.kind;
+        let log = self.log(kind);
+        let Some(cursor) = &ask.cursor else {
+            return Ok(Started {
+                place: log.end(),
+                truncated: false,
+            });
+        };
+        let position = self.cursors.open(&who.principal.client, kind, cursor);
+        let position =
+            position.ok_or_else(|| EventsError::invalid("cursor is none that was given here"))?;
+        let oldest = ask.max_age.map(|age| {
+            let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+            Wall(self.clock.wall().0.saturating_sub(age))
+        });
+        begin(log, position, oldest)
+            .await
+            .map_err(|source| EventsError::Log { source })
+    }
+}
+
+/// Finds out from where a position can be gone on with.
+pub(crate) async fn begin(
+    log: Arc<dyn Log>,
+    position: Position,
+    oldest: Option<Wall>,
+) -> Result<Started, LogError> {
+    let mut started = Started {
+        place: position.place,
+        truncated: false,
+    };
+    if position.epoch != log.epoch() {
+        // All there is came later.
+        started = Started {
+            place: 0,
+            truncated: true,
+        };
+    } else if position.place > log.end() {
+        started = Started {
+            place: log.end(),
+            truncated: true,
+        };
+    }
+    let Some(oldest) = oldest else {
+        return Ok(started);
+    };
+    let older = blocking(move || log.older_than(oldest)).await?;
+    if older > started.place {
+        started = Started {
+            place: older,
+            truncated: true,
+        };
+    }
+    Ok(started)
+}
+
+/// Reads a log where files may be read.
+pub(crate) async fn read(log: &Arc<dyn Log>, after: u64, most: usize) -> Result<Batch, LogError> {
+    if log.end() <= after {
+        return Ok(Batch {
+            reached: after,
+            ..Batch::default()
+        });
+    }
+    let log = Arc::clone(log);
+    blocking(move || log.read(after, most)).await
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, LogError> + Send + 'static,
+) -> Result<T, LogError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| {
+        Err(LogError {
+            what: error.to_string(),
+        })
+    })
+}
+
+/// A result that is whole.
+pub(crate) fn complete() -> Object {
+    Object::new().with("resultType", Raw::from_static(r#""complete""#))
+}
+
+/// Reads which events a request is about.
+pub(crate) fn permitted(inner: &Inner, who: &Caller, filter: &Filter) -> Result<(), EventsError> {
+    filter.permit(inner.access.as_ref(), who)
+}

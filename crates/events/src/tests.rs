@@ -1,0 +1,1 @@
+//! The extension against logs, rules and receivers of the test's own.
