@@ -4,8 +4,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Milliseconds since 1970-01-01T00:00:00Z; prints as RFC 3339.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Milliseconds since 1970-01-01T00:00:00Z; prints as RFC 3339, and is kept as a number.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(transparent)]
 pub struct Wall(pub i64);
 
 /// Where the time comes from.

@@ -118,6 +118,12 @@ impl Home {
         self.root.join("inbox")
     }
 
+    /// Which sessions of agents run, and who is woken for what.
+    #[must_use]
+    pub fn wake(&self) -> PathBuf {
+        self.root.join("wake")
+    }
+
     /// The chats whose messages come into the inbox.
     #[must_use]
     pub fn watched_chats(&self) -> PathBuf {

@@ -310,6 +310,39 @@ impl Consumers {
     }
 }
 
+/// Whether a consumer has a message, or was handed it by its last call, as the
+/// files of an inbox in `folder` say. `lane` is the message's
+/// ([`crate::Message::lane`]). It needs no inbox that is open, and says "no" where
+/// the files do not know better yet.
+///
+/// # Errors
+/// When a file that is there cannot be read.
+pub fn has_read(
+    folder: &Path,
+    consumer: &ConsumerName,
+    lane: &str,
+    seq: crate::Seq,
+) -> io::Result<bool> {
+    let path = consumer.path(&folder.join("consumers"));
+    let stored = match fs::read(path) {
+        Ok(text) => serde_json::from_slice::<Stored>(&text).ok(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    let Some(stored) = stored else {
+        return Ok(false);
+    };
+    if stored.handed.iter().any(|one| one.seq == seq.0) {
+        return Ok(true);
+    }
+    let Some(read) = stored.read.get(lane) else {
+        return Ok(false);
+    };
+    let number = crate::index::ordinal(&folder.join("index"), lane, seq.0)?;
+    let within = |number: u64| read.iter().any(|(from, to)| (*from..*to).contains(&number));
+    Ok(number.is_some_and(within))
+}
+
 /// Writes a consumer's file.
 pub(crate) fn write(path: &Path, text: &[u8]) -> Result<(), HomeError> {
     write_private(path, text)

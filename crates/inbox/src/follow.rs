@@ -67,7 +67,10 @@ impl Follow {
     pub fn read(&mut self, most: usize) -> io::Result<Vec<Message>> {
         let mut messages = Vec::new();
         let days = known_days(&self.folder)?;
-        let first = self.at.map(|(day, _)| day);
+        let first = match self.at {
+            Some((day, _)) => Some(day),
+            None => self.first_day(&days)?,
+        };
         for day in days.into_iter().filter(|day| Some(*day) >= first) {
             let from = self.at.filter(|(known, _)| *known == day);
             let mut offset = from.map_or(0, |(_, offset)| offset);
@@ -100,6 +103,19 @@ impl Follow {
             }
         }
         Ok(messages)
+    }
+
+    /// The latest day that begins before what is wanted; years may lie before it.
+    fn first_day(&self, days: &[Day]) -> io::Result<Option<Day>> {
+        for day in days.iter().rev() {
+            let first = Scan::open(&self.folder, *day, 0)?.step()?;
+            if let Step::Record(line, _) = first
+                && line.message.seq.0 <= self.last.0 + 1
+            {
+                return Ok(Some(*day));
+            }
+        }
+        Ok(None)
     }
 }
 

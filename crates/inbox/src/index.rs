@@ -360,7 +360,36 @@ fn hash(parts: &[&str]) -> u64 {
 }
 
 fn channel_file(folder: &Path, name: &str) -> io::Result<File> {
-    file(&folder.join(format!("channel-{name}.idx")))
+    file(&channel_path(folder, name))
+}
+
+fn channel_path(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("channel-{name}.idx"))
+}
+
+/// A record's number in its channel, from 0, looked up without an index that is
+/// open; `None` when the file does not have it.
+pub(crate) fn ordinal(folder: &Path, channel: &str, seq: u64) -> io::Result<Option<u64>> {
+    let file = match File::open(channel_path(folder, channel)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let at = |ordinal: u64| {
+        let mut bytes = [0; MEMBER as usize];
+        file.read_exact_at(&mut bytes, ordinal * MEMBER)?;
+        Ok::<_, io::Error>(u64::from_le_bytes(bytes))
+    };
+    let (mut from, mut to) = (0, file.metadata()?.len() / MEMBER);
+    while from < to {
+        let middle = from + (to - from) / 2;
+        match at(middle)?.cmp(&seq) {
+            std::cmp::Ordering::Equal => return Ok(Some(middle)),
+            std::cmp::Ordering::Less => from = middle + 1,
+            std::cmp::Ordering::Greater => to = middle,
+        }
+    }
+    Ok(None)
 }
 
 fn file(path: &Path) -> io::Result<File> {

@@ -29,7 +29,7 @@ mod seal;
 mod writer;
 
 pub use clean::{escape, summary};
-pub use consumer::ConsumerName;
+pub use consumer::{ConsumerName, has_read};
 pub use error::{AppendError, OpenError, ReadError};
 pub use follow::Follow;
 pub use inbox::{Added, Governor, Inbox, Options, Pull, Pulled, Ungoverned, Unread};

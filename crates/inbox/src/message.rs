@@ -134,7 +134,8 @@ impl fmt::Display for Channel {
 impl Message {
     /// The lane it is counted in: its channel, and the entity whose data it is.
     /// Lanes are names of files.
-    pub(crate) fn lane(&self) -> String {
+    #[must_use]
+    pub fn lane(&self) -> String {
         lane(&self.channel, self.entity.as_ref())
     }
 }

@@ -18,6 +18,7 @@ mod descendants;
 mod exit;
 mod find;
 mod guard;
+mod kin;
 mod once;
 mod private;
 
@@ -29,6 +30,7 @@ pub use self::daemon::{DaemonError, DetachSpec, Detached, become_daemon, detach}
 pub use self::exit::Exit;
 pub use self::find::{FindError, find_program};
 pub use self::guard::guard_main;
+pub use self::kin::{Kin, line_above};
 pub use self::once::{OnceSpec, Output, RunError, run_to_end};
 pub use self::private::{
     HANDED_OVER, HandOverError, hand_over, keep_memory_private, take_handed_over,

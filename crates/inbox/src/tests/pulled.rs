@@ -274,3 +274,35 @@ fn calls_of_one_reader_at_once_share_what_there_is() {
     seen.sort_unstable();
     assert_eq!(seen, (1..=400).collect::<Vec<u64>>());
 }
+
+#[test]
+fn the_files_alone_say_what_was_read() {
+    let place = Place::new();
+    let inbox = place.open();
+    for at in 0..3 {
+        put(&inbox, "teams", at..at + 1);
+        put(&inbox, "email", at..at + 1);
+    }
+    let mail = Pull {
+        channel: Some(Channel::parse("email").expect("a channel")),
+        limit: 2,
+        ..pull("a")
+    };
+    inbox.pull(&mail).expect("pulled");
+    inbox.pull(&mail).expect("pulled");
+    drop(inbox);
+    let name = ConsumerName::new("a", None);
+    let read = |lane: &str, seq: u64| {
+        has_read(&place.folder(), &name, lane, Seq(seq)).expect("the files are whole")
+    };
+    // Two were read, the third was handed out.
+    for seq in [2, 4, 6] {
+        assert!(read("email", seq), "{seq}");
+    }
+    for seq in [1, 3, 5] {
+        assert!(!read("teams", seq), "{seq}");
+    }
+    let other = ConsumerName::new("b", None);
+    let other = has_read(&place.folder(), &other, "email", Seq(2));
+    assert!(!other.expect("no file is no failure"));
+}

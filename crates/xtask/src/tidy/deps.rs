@@ -39,6 +39,7 @@ const WALLS: &[(&str, &[&str])] = &[
         &["gate", "filter", "wire", "oauth", "store", "config", "core"],
     ),
     ("inbox", &["core", "keystore", "filter"]),
+    ("wake", &["core"]),
     (
         "servers",
         &[
@@ -51,8 +52,8 @@ const WALLS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "api", "config", "entra", "ledger", "inbox", "policy", "redact", "keystore", "store",
-            "core",
+            "api", "config", "entra", "ledger", "inbox", "wake", "policy", "redact", "keystore",
+            "store", "core",
         ],
     ),
     ("tui", &["api", "core"]),
@@ -83,6 +84,7 @@ const PRODUCT: &[&str] = &[
     "host",
     "inbox",
     "events",
+    "wake",
     "servers",
     "engine",
     "api",
