@@ -13,6 +13,7 @@
 
 mod book;
 mod check;
+mod digest;
 mod effects;
 mod form;
 mod granted;
@@ -26,6 +27,7 @@ use legation_core::{ApprovalId, ClientId, EntityId, SeatId, ServerName};
 use legation_policy::{AskKind, DefinitionHash, GrantScope, Rung, Verb};
 
 pub use book::NotOpen;
+pub use digest::short_digest;
 pub use form::escaped;
 pub(crate) use form::{read as read_answer, request as question};
 pub use shell::{AnswerError, ApprovalEvent, Approvals, ApprovalsParts, Lasting};
@@ -35,6 +37,8 @@ pub use shell::{AnswerError, ApprovalEvent, Approvals, ApprovalsParts, Lasting};
 pub struct Bound {
     /// Whose call.
     pub client: ClientId,
+    /// For whom it is made, where the client acts for another one.
+    pub on_behalf_of: Option<ClientId>,
     /// At which server.
     pub server: ServerName,
     /// What is done.

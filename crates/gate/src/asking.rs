@@ -9,6 +9,7 @@ use legation_store::{Store, StoreError};
 
 use crate::approval::{Approvals, ApprovalsParts};
 use crate::conversation::Conversations;
+use crate::desk::Permissions;
 use crate::journal::Journal;
 use crate::proposal::Proposals;
 use crate::rate::{RateLimits, Rates};
@@ -25,6 +26,8 @@ pub struct Asking {
     pub approvals: Arc<Approvals>,
     /// Changes that wait to be certified.
     pub proposals: Arc<Proposals>,
+    /// What clients ask a person of their own accord.
+    pub permissions: Arc<Permissions>,
     /// Whose data each conversation holds.
     pub conversations: Arc<Conversations>,
     /// How often a client may call.
@@ -59,8 +62,10 @@ impl Asking {
             Arc::clone(clock),
             Arc::clone(&approvals),
         )?;
+        let permissions = Arc::new(Permissions::new(&approvals));
         Ok(Self {
             approvals,
+            permissions,
             proposals: Arc::new(proposals),
             conversations: Arc::new(Conversations::new(Arc::clone(store))),
             rates: Arc::new(Rates::new(limits, Arc::clone(clock))),
@@ -93,6 +98,7 @@ impl Asking {
     pub fn sweep(&self) {
         self.approvals.sweep();
         self.proposals.sweep();
+        self.permissions.sweep();
     }
 
     /// Other rules are in force: what was asked under the old ones is void.

@@ -13,6 +13,7 @@ mod asking;
 pub mod call;
 pub mod code;
 pub mod conversation;
+pub mod desk;
 pub mod event;
 pub mod journal;
 pub mod listing;
@@ -38,6 +39,6 @@ pub use call::{
 pub use event::{Arrival, Audience, HubEvent, Injection};
 pub use listing::{Description, Entry, ListKind, Listing};
 pub use peer::{Ask, Peer};
-pub use pipeline::{Gate, definition_hash};
+pub use pipeline::{Gate, NotAskedFor, definition_hash};
 pub use server::{Resolve, ServerSet, Subscription, TaskVerb, Unresolved};
 pub use stage::Refusal;

@@ -1,5 +1,6 @@
 //! The gate itself: the stages in their order.
 
+mod permissions;
 mod pushes;
 mod roads;
 mod spilled;
@@ -8,6 +9,8 @@ mod upkeep;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+
+pub use permissions::NotAskedFor;
 
 use arc_swap::ArcSwap;
 use legation_core::{Caller, EntityId, OpContext, ServerName, TaskHandle};

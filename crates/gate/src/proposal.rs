@@ -18,7 +18,7 @@ use legation_policy::registry::EventName;
 use legation_store::{ProposalState, Store, StoreError};
 use sha2::{Digest as _, Sha256};
 
-use row::{certified_by, digest, of_proposal, to_proposal};
+use row::{certified_by, of_proposal, to_proposal};
 
 use crate::approval::{Approvals, Bound, CLOCK_SLACK_MS};
 
@@ -159,7 +159,7 @@ impl Proposals {
         }
         let code = crate::code::short().ok_or(ProposalError::NoRandomness)?;
         let id = ProposalId::new(format!("P-{code}"));
-        let digest = digest(&bound, &draft);
+        let digest = bound.digest(&draft.rule, &draft.arguments);
         let key = Sha256::new()
             .chain_update(id.as_str())
             .chain_update(digest)

@@ -62,7 +62,13 @@ pub enum Refusal {
     NotRedacted(NotRedacted),
     /// The intent could not be recorded, so nothing was done.
     #[error("the call could not be recorded and was not sent")]
-    NotRecorded(#[source] LedgerError),
+    NotRecorded {
+        /// What was not done, as `server/item` where the server is known.
+        action: Box<str>,
+        /// Why.
+        #[source]
+        source: LedgerError,
+    },
 }
 
 /// Arguments whose personal data or tokens could not be replaced.
@@ -127,7 +133,7 @@ impl Refusal {
             Self::Withheld(withheld) => withheld.rule,
             Self::NotRedacted(stopped) => stopped.error.rule(),
             Self::NoLabels(_) => "boundary.unknown_labels",
-            Self::NotRecorded(_) => "ledger.unavailable",
+            Self::NotRecorded { .. } => "ledger.unavailable",
         }
     }
 
@@ -161,7 +167,7 @@ impl Refusal {
             Self::NotRedacted(_) => {
                 "Leave personal data out of the arguments; `legation governance check` tells the owner what is wrong with a roster.".to_owned()
             }
-            Self::NoLabels(_) | Self::NotRecorded(_) => {
+            Self::NoLabels(_) | Self::NotRecorded { .. } => {
                 "see that the disk of the data directory has room and can be written".to_owned()
             }
         }
@@ -179,7 +185,7 @@ impl Refusal {
             Self::TooMany(_) => codes::OVERLOADED,
             Self::Unresolved(Unresolved::Unavailable { .. })
             | Self::NoLabels(_)
-            | Self::NotRecorded(_) => codes::SERVER_UNAVAILABLE,
+            | Self::NotRecorded { .. } => codes::SERVER_UNAVAILABLE,
             Self::NotDelegated(_)
             | Self::Unresolved(
                 Unresolved::Unknown { .. }
@@ -203,7 +209,7 @@ impl Refusal {
             Self::Withheld(withheld) => withheld.code,
             Self::NotRedacted(stopped) => stopped.error.code(),
             Self::NoLabels(_) => ReasonCode::MissingEntityOrProvenance,
-            Self::NotRecorded(_) => ReasonCode::LedgerUnavailable,
+            Self::NotRecorded { .. } => ReasonCode::LedgerUnavailable,
         }
     }
 
@@ -220,7 +226,7 @@ impl Refusal {
             | Self::TooMany(_)
             | Self::Withheld(_)
             | Self::NoLabels(_)
-            | Self::NotRecorded(_) => None,
+            | Self::NotRecorded { .. } => None,
         }
     }
 
@@ -240,7 +246,7 @@ impl Refusal {
             | Self::NotDelegated(_)
             | Self::Unresolved(_)
             | Self::NoLabels(_)
-            | Self::NotRecorded(_) => return None,
+            | Self::NotRecorded { .. } => return None,
         }
         let message = legation_core::error::chain(self);
         let text = format!("{message}\n{}", self.hint());
@@ -279,6 +285,7 @@ impl Refusal {
             reason_code: self.reason_code().as_str(),
             blocked_action: match self {
                 Self::Withheld(withheld) => Some(withheld.action.to_string()),
+                Self::NotRecorded { action, .. } => Some(action.to_string()),
                 _ => self
                     .target()
                     .map(|target| format!("{}/{}", target.server, target.item)),

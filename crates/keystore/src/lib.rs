@@ -18,6 +18,7 @@ mod key;
 mod keystore;
 mod pin;
 mod proof;
+mod reply;
 mod secrets;
 mod signer;
 
@@ -27,6 +28,7 @@ pub use key::{Key, Unsealed};
 pub use keystore::Keystore;
 pub use pin::{Pin, PinError};
 pub use proof::HumanProof;
+pub use reply::{NoProof, PutTo, Reply, ReplyCodes};
 pub use secrets::{KeepIn, KeptIn, SecretStore, SecretsError, SystemKeys};
 pub use signer::{Signer, VerifyingKey};
 

@@ -1,8 +1,9 @@
 //! That a person was there.
 
 /// Says that a person, and not a program of theirs, just agreed. Only a PIN
-/// that was right ([`crate::Pin::verify`]) and a consent prompt of the
-/// operating system ([`crate::Consent::ask`]) make one:
+/// that was right ([`crate::Pin::verify`]), a consent prompt of the operating
+/// system ([`crate::Consent::ask`]) and a reply from an account that is the
+/// person's alone ([`crate::ReplyCodes::prove`]) make one:
 ///
 /// ```compile_fail
 /// let forged = legation_keystore::HumanProof { how: "trust me" };

@@ -275,6 +275,7 @@ fn grants() -> GrantIndex {
         Grant {
             id: GrantId::new(format!("grant-{at}")),
             client: ClientId::new(client),
+            on_behalf_of: None,
             server: server(at % SERVERS),
             item: format!("tool_{tool}").into(),
             verb: Verb::CallTool,

@@ -23,6 +23,8 @@ pub struct Grant {
     pub id: GrantId,
     /// For which client.
     pub client: ClientId,
+    /// For calls that it makes on behalf of this client; `None` for its own.
+    pub on_behalf_of: Option<ClientId>,
     /// To which server.
     pub server: ServerName,
     /// For which of its tools, resources or prompts.
@@ -81,6 +83,7 @@ pub struct GrantIndex {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'a> {
     pub(crate) client: &'a ClientId,
+    pub(crate) on_behalf_of: Option<&'a ClientId>,
     pub(crate) server: &'a ServerName,
     pub(crate) item: &'a str,
     pub(crate) verb: Verb,
@@ -216,6 +219,7 @@ impl GrantIndex {
 impl Grant {
     fn covers(&self, wanted: &Wanted<'_>) -> bool {
         self.client == *wanted.client
+            && self.on_behalf_of.as_ref() == wanted.on_behalf_of
             && self.server == *wanted.server
             && *self.item == *wanted.item
             && self.verb == wanted.verb

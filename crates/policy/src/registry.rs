@@ -120,6 +120,17 @@ registry! {
         ApprovalUsed = "APPROVAL_USED",
         /// The call is not the one that was approved.
         ApprovalVoided = "APPROVAL_VOIDED",
+        /// The reply is not of the person who may answer, or cannot be told from
+        /// what the agent writes.
+        ReplyNotFromSponsor = "REPLY_NOT_FROM_SPONSOR",
+        /// The reply has no code of a question that waits there.
+        ReplyWrongCode = "REPLY_WRONG_CODE",
+        /// The reply was edited.
+        ReplyEdited = "REPLY_EDITED",
+        /// The reply says more than yes or no.
+        ReplyUnclear = "REPLY_UNCLEAR",
+        /// Too many wrong codes came before it.
+        ReplyLocked = "REPLY_LOCKED",
         /// A person has to certify the proposal.
         CertificationRequired = "CERTIFICATION_REQUIRED",
         /// The proposal is not as it was certified.
@@ -178,6 +189,10 @@ registry! {
         ApprovalExpired = "APPROVAL_EXPIRED",
         /// What was approved is no longer what would be done.
         ApprovalVoided = "APPROVAL_VOIDED",
+        /// A person was asked elsewhere: the question went out.
+        ApprovalPosted = "APPROVAL_POSTED",
+        /// An answer from elsewhere was not taken.
+        ApprovalReplyRefused = "APPROVAL_REPLY_REFUSED",
         /// A grant was made.
         GrantAdded = "GRANT_ADDED",
         /// A grant was taken back.
@@ -309,6 +324,8 @@ impl EventName {
             | Self::ApprovalDenied
             | Self::ApprovalExpired
             | Self::ApprovalVoided
+            | Self::ApprovalPosted
+            | Self::ApprovalReplyRefused
             | Self::GrantAdded
             | Self::GrantRemoved
             | Self::ProposalMade
@@ -403,6 +420,8 @@ impl EventName {
             | Self::GovernanceBroken
             | Self::LabelsCleared
             | Self::KeyDestroyed
+            | Self::ApprovalPosted
+            | Self::ApprovalReplyRefused
             | Self::MessageReceived => &[EntityContext, GovernanceResult, Timestamp],
         }
     }

@@ -15,6 +15,8 @@ pub struct GrantRow {
     pub id: String,
     /// The client it is for.
     pub client: String,
+    /// The client that it acts for; `None` for itself.
+    pub on_behalf_of: Option<String>,
     /// The server it is about.
     pub server: String,
     /// The tool, resource or prompt.
@@ -57,22 +59,24 @@ pub(crate) const GENERATION: &str = "grants";
 
 const PUT: &str = "INSERT INTO grants (id, client, server, item, verb, entity, definition,
         args_digest, rung, policy_version, scope, seat, workspace, created_ms, expires_ms,
-        uses_left, approval, approver, mac)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
+        uses_left, approval, approver, mac, on_behalf_of)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
+        ?20)
     ON CONFLICT (id) DO UPDATE SET client = excluded.client, server = excluded.server,
         item = excluded.item, verb = excluded.verb, entity = excluded.entity,
         definition = excluded.definition, args_digest = excluded.args_digest,
         rung = excluded.rung, policy_version = excluded.policy_version, scope = excluded.scope,
         seat = excluded.seat, workspace = excluded.workspace, created_ms = excluded.created_ms,
         expires_ms = excluded.expires_ms, uses_left = excluded.uses_left,
-        approval = excluded.approval, approver = excluded.approver, mac = excluded.mac";
+        approval = excluded.approval, approver = excluded.approver, mac = excluded.mac,
+        on_behalf_of = excluded.on_behalf_of";
 const GET: &str = "SELECT id, client, server, item, verb, entity, definition, args_digest, rung,
         policy_version, scope, seat, workspace, created_ms, expires_ms, uses_left, approval,
-        approver, mac
+        approver, mac, on_behalf_of
     FROM grants WHERE id = ?1";
 const LIST: &str = "SELECT id, client, server, item, verb, entity, definition, args_digest, rung,
         policy_version, scope, seat, workspace, created_ms, expires_ms, uses_left, approval,
-        approver, mac
+        approver, mac, on_behalf_of
     FROM grants ORDER BY created_ms, id";
 const REMOVE: &str = "DELETE FROM grants WHERE id = ?1";
 const EXPIRE: &str = "DELETE FROM grants WHERE expires_ms <= ?1 OR uses_left <= 0";
@@ -197,6 +201,7 @@ pub(crate) fn put_in(session: &mut dyn Session, grant: &GrantRow) -> Result<i64,
             Value::from(grant.approval.as_ref()),
             Value::from(&grant.approver),
             Value::from(&grant.mac),
+            Value::from(grant.on_behalf_of.as_ref()),
         ],
     )?;
     advance(session, GENERATION, 1)
@@ -248,5 +253,6 @@ fn from_row(mut row: Row) -> Result<GrantRow, DatabaseError> {
         approval: row.text_or_null()?,
         approver: row.text()?,
         mac: row.hash()?,
+        on_behalf_of: row.text_or_null()?,
     })
 }

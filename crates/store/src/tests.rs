@@ -131,8 +131,8 @@ fn a_newer_schema_is_refused_and_left_alone() {
         matches!(
             error,
             OpenError::NewerSchema {
-                found: 14,
-                known: 13,
+                found: 15,
+                known: 14,
                 ..
             }
         ),

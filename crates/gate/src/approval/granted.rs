@@ -78,6 +78,7 @@ fn of_call(open: &Approval, answered: &Answered) -> Grant {
     Grant {
         id: GrantId::new(open.id.as_str()),
         client: bound.client.clone(),
+        on_behalf_of: bound.on_behalf_of.clone(),
         server: bound.server.clone(),
         item: bound.item.clone(),
         verb: bound.verb,

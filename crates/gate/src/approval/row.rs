@@ -25,6 +25,8 @@ struct Detail {
     rule: Box<str>,
     reason: Box<str>,
     preview: Box<str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    on_behalf_of: Option<Box<str>>,
 }
 
 /// A row that the hub did not write, or not so.
@@ -71,6 +73,7 @@ pub(super) fn of_approval(approval: &Approval, key: &Key) -> Result<ApprovalRow,
         rule: approval.rule.clone(),
         reason: approval.reason.clone(),
         preview: approval.preview.clone(),
+        on_behalf_of: bound.on_behalf_of.as_ref().map(|by| by.as_str().into()),
     };
     let plain = serde_json::to_vec(&detail).unwrap_or_default();
     row.detail = key.seal(&columns(&row), &plain)?;
@@ -102,6 +105,7 @@ pub(super) fn to_approval(row: &ApprovalRow, key: &Key) -> Result<Approval, Forg
         id: ApprovalId::new(row.id.as_str()),
         bound: Bound {
             client: ClientId::new(row.client.as_str()),
+            on_behalf_of: detail.on_behalf_of.map(ClientId::new),
             server: ServerName::parse(&row.server).map_err(|_| unknown())?,
             verb: Verb::parse(&row.verb).ok_or_else(unknown)?,
             item: row.item.as_str().into(),
@@ -233,6 +237,7 @@ pub(super) fn of_grant(grant: &Grant, approval: &Approval, now_ms: i64, key: &Ke
     let mut row = GrantRow {
         id: grant.id.as_str().to_owned(),
         client: grant.client.as_str().to_owned(),
+        on_behalf_of: grant.on_behalf_of.as_ref().map(|by| by.as_str().to_owned()),
         server: grant.server.as_str().to_owned(),
         item: grant.item.to_string(),
         verb: grant.verb.as_str().to_owned(),
@@ -273,6 +278,7 @@ pub(super) fn to_grant(row: &GrantRow, key: &Key) -> Result<Grant, Forged> {
     Ok(Grant {
         id: GrantId::new(row.id.as_str()),
         client: ClientId::new(row.client.as_str()),
+        on_behalf_of: row.on_behalf_of.as_deref().map(ClientId::new),
         server: ServerName::parse(&row.server).map_err(|_| unknown())?,
         item: row.item.as_str().into(),
         verb: Verb::parse(&row.verb).ok_or_else(unknown)?,
@@ -327,5 +333,10 @@ fn members(row: &GrantRow) -> Vec<u8> {
         add(&number.unwrap_or_default().to_le_bytes());
     }
     add(&row.created_ms.to_le_bytes());
+    // Only where there is one: grants from before have none, and stay good.
+    if let Some(by) = &row.on_behalf_of {
+        add(b"on behalf of");
+        add(by.as_bytes());
+    }
     all
 }

@@ -78,6 +78,9 @@ pub enum ApprovalEvent {
     Closed(ApprovalId),
     /// The grants in force are others.
     GrantsChanged,
+    /// Something else waits for a person, or does not any more: a proposal, or
+    /// what a client asks of its own.
+    OthersChanged,
 }
 
 /// An answer that was not taken.
@@ -387,7 +390,7 @@ impl Approvals {
         }
     }
 
-    pub(super) fn tell(&self, event: ApprovalEvent) {
+    pub(crate) fn tell(&self, event: ApprovalEvent) {
         // Nobody may be listening.
         drop(self.events.send(event));
     }

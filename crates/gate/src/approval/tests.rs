@@ -46,6 +46,7 @@ fn bench() -> Bench {
 fn bound(arguments: u8) -> Bound {
     Bound {
         client: ClientId::new("claude"),
+        on_behalf_of: None,
         server: ServerName::parse("mail").expect("a name"),
         verb: Verb::CallTool,
         item: "send".into(),
@@ -109,6 +110,10 @@ fn the_same_call_finds_its_question_and_any_other_asks_anew() {
             ..bound(1)
         },
         Bound {
+            on_behalf_of: Some(ClientId::new("chief")),
+            ..bound(1)
+        },
+        Bound {
             entity: EntityId::new("other"),
             ..bound(1)
         },
@@ -125,7 +130,7 @@ fn the_same_call_finds_its_question_and_any_other_asks_anew() {
         let (asked, new) = bench.ask(other);
         assert!(new && asked.id != first.id);
     }
-    assert_eq!(bench.approvals.list().len(), 6);
+    assert_eq!(bench.approvals.list().len(), 7);
 }
 
 #[test]

@@ -90,7 +90,10 @@ impl Gate {
             },
         };
         let ticket = self.ledger.intent(&intent, Durability::PageCache).await;
-        let ticket = ticket.map_err(Refusal::NotRecorded)?;
+        let ticket = ticket.map_err(|source| Refusal::NotRecorded {
+            action: uri.into(),
+            source,
+        })?;
         let status = match spills.page(uri, &kept, page) {
             Ok(text) => {
                 let result = spill::contents(uri, &text);

@@ -13,9 +13,10 @@ enum Step {
 }
 
 /// Whether what was permitted is what a person certified, to the letter.
-fn is_as_certified(permitted: &Permitted, proposal: &Proposal) -> bool {
+fn is_as_certified(permitted: &Permitted, delegation: &Delegation, proposal: &Proposal) -> bool {
     let (target, bound) = (permitted.target(), &proposal.bound);
     permitted.principal().client == bound.client
+        && delegation.delegator() == bound.on_behalf_of.as_ref()
         && target.server == bound.server
         && target.verb == bound.verb
         && target.item == bound.item
@@ -23,6 +24,18 @@ fn is_as_certified(permitted: &Permitted, proposal: &Proposal) -> bool {
         && *permitted.entity() == bound.entity
         && permitted.args_digest() == Some(&bound.arguments)
         && permitted.policy_version() == bound.policy_version
+}
+
+/// The refusal of what the ledger could not take.
+fn not_recorded(server: Option<&ServerName>, item: &str, source: LedgerError) -> Refusal {
+    let action = match server {
+        Some(server) => format!("{server}/{item}"),
+        None => item.to_owned(),
+    };
+    Refusal::NotRecorded {
+        action: action.into(),
+        source,
+    }
 }
 
 impl Gate {
@@ -117,7 +130,7 @@ impl Gate {
             Decision::Denied(denied) => return Err(denied.into()),
         };
         if let Some(proposal) = certified
-            && !is_as_certified(&permitted, proposal)
+            && !is_as_certified(&permitted, delegation, proposal)
         {
             let unapproved = Unapproved::Voided {
                 rule: permitted.rule().as_str().into(),
@@ -177,6 +190,7 @@ impl Gate {
             peer: asks.peer,
             arguments: asks.arguments.map_or("", Raw::as_text),
             written: asks.written.map_or("", Raw::as_text),
+            delegator: asks.delegation.delegator(),
         };
         if asked.kind == AskKind::Certify {
             return stage::ask::propose(&self.asking.proposals, &question, asked);
@@ -248,7 +262,8 @@ impl Gate {
         if spent {
             return Err(self.spent(context, cleared).await);
         }
-        recorded.map_err(Refusal::NotRecorded)
+        let target = cleared.permitted.target();
+        recorded.map_err(|source| not_recorded(Some(&target.server), &target.item, source))
     }
 
     async fn spent(&self, context: &OpContext, cleared: &Cleared) -> Refusal {
@@ -281,7 +296,7 @@ impl Gate {
             stage::record::refused(ledger, chain, context, subject, known, &refusal).await;
         match recorded {
             Ok(()) => refusal,
-            Err(error) => Refusal::NotRecorded(error),
+            Err(error) => not_recorded(subject.1, subject.2, error),
         }
     }
 
@@ -325,7 +340,7 @@ impl Gate {
             stage::record::refused(ledger, chain, context, subject, known, &refusal).await;
         match recorded {
             Ok(()) => refusal,
-            Err(error) => Refusal::NotRecorded(error),
+            Err(error) => not_recorded(subject.1, subject.2, error),
         }
     }
 }

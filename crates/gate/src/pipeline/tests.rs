@@ -388,6 +388,10 @@ fn a_call_that_cannot_be_recorded_is_not_made() {
             Ok(_) => assert_eq!(bench.servers.calls.load(Ordering::Relaxed), before + 1),
             Err(refusal) => {
                 assert_eq!(refusal.rule(), "ledger.unavailable");
+                let data = refusal.to_error().data.expect("data");
+                let data: serde_json::Value = data.deserialize().expect("JSON");
+                assert_eq!(data["reason_code"], "LEDGER_UNAVAILABLE");
+                assert_eq!(data["blocked_action"], "files/read");
                 assert_eq!(bench.servers.calls.load(Ordering::Relaxed), before);
                 refused = true;
                 break;

@@ -6,6 +6,7 @@ use legation_policy::registry::{EventName, ReasonCode};
 use legation_store::ProposalState;
 
 use super::{Proposal, Proposals};
+use crate::approval::ApprovalEvent;
 use crate::journal::{About, Happened};
 
 /// Events after which a proposal allows nothing.
@@ -68,6 +69,7 @@ impl Proposals {
 
     /// Has it recorded that a proposal moved on.
     pub(super) fn happened(&self, event: EventName, proposal: &Proposal) {
+        self.approvals.tell(ApprovalEvent::OthersChanged);
         let bound = &proposal.bound;
         let text = match (event, &proposal.certified) {
             (EventName::ProposalMade, _) => "it waits for a person's certificate".to_owned(),

@@ -5,9 +5,8 @@ use legation_keystore::{Key, KeystoreError};
 use legation_policy::{DefinitionHash, Verb};
 use legation_store::{ProposalRow, ProposalState};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
-use super::{Draft, Proposal};
+use super::Proposal;
 use crate::approval::Bound;
 
 /// What is sealed in a row's `plan`.
@@ -24,30 +23,8 @@ struct Plan {
     rule: Box<str>,
     reason: Box<str>,
     arguments: Box<str>,
-}
-
-/// SHA-256 over everything that makes the plan, each part with its length.
-pub(super) fn digest(bound: &Bound, draft: &Draft) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    let mut add = |part: &[u8]| {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
-    };
-    for text in [
-        bound.client.as_str(),
-        bound.server.as_str(),
-        bound.verb.as_str(),
-        &bound.item,
-        bound.entity.as_str(),
-        &draft.rule,
-        &draft.arguments,
-    ] {
-        add(text.as_bytes());
-    }
-    add(bound.definition.as_ref().map_or(&[], |hash| &hash.0));
-    add(&bound.arguments);
-    add(&bound.policy_version.to_le_bytes());
-    hash.finalize().into()
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    on_behalf_of: Option<Box<str>>,
 }
 
 pub(super) fn certified_by(
@@ -81,6 +58,7 @@ pub(super) fn of_proposal(proposal: &Proposal, key: &Key) -> Result<ProposalRow,
         rule: proposal.rule.clone(),
         reason: proposal.reason.clone(),
         arguments: proposal.arguments.clone(),
+        on_behalf_of: bound.on_behalf_of.as_ref().map(|by| by.as_str().into()),
     };
     let mut row = ProposalRow {
         id: proposal.id.as_str().to_owned(),
@@ -118,6 +96,7 @@ pub(super) fn to_proposal(row: &ProposalRow, key: &Key) -> Option<Proposal> {
         id: ProposalId::new(row.id.as_str()),
         bound: Bound {
             client: ClientId::new(&*plan.client),
+            on_behalf_of: plan.on_behalf_of.map(ClientId::new),
             server: legation_core::ServerName::parse(&plan.server).ok()?,
             verb: Verb::parse(&plan.verb)?,
             item: plan.item,

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use legation_core::{ApprovalId, OpContext, Via};
+use legation_core::{ApprovalId, ClientId, OpContext, Via};
 use legation_policy::{AskKind, Asked, Scope, Target};
 use legation_store::ApprovalState;
 
@@ -34,6 +34,8 @@ pub(crate) struct Question<'a> {
     pub(crate) arguments: &'a str,
     /// The arguments as the client wrote them.
     pub(crate) written: &'a str,
+    /// For whom the call is made, if for another.
+    pub(crate) delegator: Option<&'a ClientId>,
 }
 
 /// What stands behind a call that may be decided again.
@@ -46,9 +48,10 @@ pub(crate) enum Agreed {
 }
 
 /// What a call and a question of its are bound to.
-pub(crate) fn bound(context: &OpContext, asked: &Asked) -> Bound {
+fn bound(question: &Question<'_>, asked: &Asked) -> Bound {
     Bound {
-        client: context.caller.principal.client.clone(),
+        client: question.context.caller.principal.client.clone(),
+        on_behalf_of: question.delegator.cloned(),
         server: asked.target.server.clone(),
         verb: asked.target.verb,
         item: asked.target.item.clone(),
@@ -65,7 +68,7 @@ pub(crate) fn propose(
     question: &Question<'_>,
     asked: Asked,
 ) -> Result<Agreed, Unapproved> {
-    let bound = bound(question.context, &asked);
+    let bound = bound(question, &asked);
     let rule: Box<str> = asked.rule.as_str().into();
     let draft = Draft {
         rule: rule.clone(),
@@ -96,7 +99,7 @@ pub(crate) async fn ask(
     question: &Question<'_>,
     asked: Asked,
 ) -> Result<Agreed, Unapproved> {
-    let bound = bound(question.context, &asked);
+    let bound = bound(question, &asked);
     let rule: Box<str> = asked.rule.as_str().into();
     let made = approvals.ask(bound, |bound, now_ms| {
         approval_of(question, &asked, bound, now_ms)

@@ -29,6 +29,7 @@ fn grant(id: &str, uses: i64) -> GrantRow {
     GrantRow {
         id: id.to_owned(),
         client: "claude".to_owned(),
+        on_behalf_of: None,
         server: "files".to_owned(),
         item: "write_file".to_owned(),
         verb: "call_tool".to_owned(),

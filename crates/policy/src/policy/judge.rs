@@ -262,8 +262,11 @@ impl Policy {
         }
         let digest = Arguments::digest_of(inquiry.arguments);
         let widest = judged.wants.iter().map(|want| scope_of(want.widest)).min();
+        // A person agreed to the call as it was: by whom, and for whom. So one
+        // agreement covers both halves of a delegated call, and no other call.
         let wanted = Wanted {
-            client: &case.principal.client,
+            client: &inquiry.principal.client,
+            on_behalf_of: inquiry.on_behalf_of.map(|delegator| &delegator.client),
             server: &target.server,
             item: &target.item,
             verb: target.verb,

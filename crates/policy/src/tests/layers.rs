@@ -280,6 +280,7 @@ fn grant(change: impl FnOnce(&mut Grant)) -> GrantIndex {
     let mut grant = Grant {
         id: GrantId::new("g"),
         client: principal("claude").client,
+        on_behalf_of: None,
         server: call().server,
         item: "write".into(),
         verb: Verb::CallTool,
@@ -303,9 +304,14 @@ fn grant(change: impl FnOnce(&mut Grant)) -> GrantIndex {
 fn a_grant_covers_what_it_is_bound_to_and_nothing_else() {
     let policy = super::personal_with(&rules(&["ask files/*"]), &known(&["files/write"]));
     type Change = fn(&mut Grant);
-    let cases: [(&str, Change, bool); 17] = [
+    let cases: [(&str, Change, bool); 18] = [
         ("as it is", |_| {}, true),
         ("client", |g| g.client = principal("other").client, false),
+        (
+            "delegator",
+            |g| g.on_behalf_of = Some(principal("other").client),
+            false,
+        ),
         ("item", |g| g.item = "read".into(), false),
         ("verb", |g| g.verb = Verb::ReadResource, false),
         (

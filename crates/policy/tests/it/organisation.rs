@@ -241,6 +241,7 @@ fn grant(policy: &Policy, change: impl FnOnce(&mut Grant)) -> Grant {
     let mut grant = Grant {
         id: GrantId::new("g"),
         client: ClientId::new("owner"),
+        on_behalf_of: None,
         server: ServerName::parse("files").expect("a name"),
         item: "read_file".into(),
         verb: Verb::CallTool,

@@ -58,6 +58,10 @@ pub(super) const STEPS: &[Step] = &[
         name: "kept",
         sql: include_str!("../schema/postgres/0013_kept.sql"),
     },
+    Step {
+        name: "grants on behalf of",
+        sql: include_str!("../schema/postgres/0014_grants_on_behalf_of.sql"),
+    },
 ];
 
 /// One hub at a time changes the schema: an advisory lock, held by the

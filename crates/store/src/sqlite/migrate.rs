@@ -70,6 +70,10 @@ pub(crate) const STEPS: &[Step] = &[
         name: "kept",
         sql: include_str!("../schema/sqlite/0013_kept.sql"),
     },
+    Step {
+        name: "grants on behalf of",
+        sql: include_str!("../schema/sqlite/0014_grants_on_behalf_of.sql"),
+    },
 ];
 
 /// The schema all steps lead to.

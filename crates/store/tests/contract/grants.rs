@@ -16,6 +16,7 @@ pub(crate) fn grant(id: &str, uses_left: Option<i64>) -> GrantRow {
     GrantRow {
         id: id.to_owned(),
         client: "claude".to_owned(),
+        on_behalf_of: None,
         server: "mail".to_owned(),
         item: "send".to_owned(),
         verb: "call".to_owned(),
@@ -39,6 +40,7 @@ pub(crate) fn grant(id: &str, uses_left: Option<i64>) -> GrantRow {
 fn every_column_comes_back(bench: &Bench<'_>) {
     let store = bench.open();
     let full = GrantRow {
+        on_behalf_of: Some("chief".to_owned()),
         definition: Some([1; 32]),
         args_digest: Some([2; 32]),
         policy_version: Some(u64::from(u32::MAX)),

@@ -357,6 +357,7 @@ fn grant_row(id: &str, size: usize) -> GrantRow {
     GrantRow {
         id: id.to_owned(),
         client: "claude".to_owned(),
+        on_behalf_of: None,
         server: "mail".to_owned(),
         item: "x".repeat(size),
         verb: "call".to_owned(),

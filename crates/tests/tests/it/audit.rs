@@ -134,3 +134,25 @@ async fn a_hub_signs_for_its_records_when_told_and_when_it_ends() -> anyhow::Res
     audit(&hub, &["checkpoint"], 4).await?;
     Ok(())
 }
+
+#[tokio::test]
+async fn keys_that_were_destroyed_are_on_record() -> anyhow::Result<()> {
+    let hub = hub().await?;
+    // A month of which the hub kept commitments long ago.
+    let old = hub.home().join("keys/ledger.personal.2020-01.key");
+    std::fs::write(&old, format!("{}\n", "7a".repeat(32)))?;
+    std::fs::set_permissions(&old, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    let shred = [
+        "shred", "--entity", "personal", "--before", "2021-01", "--yes",
+    ];
+    let done = json_of(&hub, &shred).await?;
+    assert_eq!(done, json!({"months": ["2020-01"], "destroyed": true}));
+    assert!(!old.exists());
+    let wanted = ["query", "--topic", "KEY_DESTROYED"];
+    let found = json_of(&hub, &wanted).await?;
+    let record = &found["records"][0]["record"];
+    assert_eq!(record["event"], "KEY_DESTROYED", "{found}");
+    assert_eq!(record["governance_result"], "allowed", "{found}");
+    assert!(record.to_string().contains("2020-01"), "{found}");
+    Ok(())
+}

@@ -201,3 +201,27 @@ fn a_proposal_takes_a_pin_and_is_applied_exactly_so_and_once() {
     assert_eq!(bench.called(), 1);
     assert!(proposals.get(&ProposalId::new(plan.id.as_str())).is_none());
 }
+
+#[test]
+fn an_approval_for_another_is_nobody_elses() {
+    let bench = bench(asking());
+    let on = |delegator: Option<&str>| {
+        let mut request = send("a");
+        if let Some(client) = delegator {
+            let meta = Object::new().with(crate::stage::delegate::ON_BEHALF_OF, Raw::str(client));
+            request.params.set("_meta", meta.to_raw());
+        }
+        run(bench.gate.call(&context("claude"), request))
+    };
+    assert_eq!(code(&on(Some("chief"))), "APPROVAL_PENDING");
+    bench.say(Answer::Once);
+    // The same words for itself, or for a third, are another call.
+    for other in [None, Some("codex")] {
+        assert_eq!(code(&on(other)), "APPROVAL_PENDING", "{other:?}");
+        bench.say(Answer::Deny);
+    }
+    assert_eq!(bench.called(), 0);
+    assert_eq!(code(&on(Some("chief"))), "done");
+    assert_eq!(code(&on(Some("chief"))), "APPROVAL_PENDING", "once is once");
+    assert_eq!(bench.called(), 1);
+}

@@ -80,7 +80,7 @@ CREATE TABLE grants (
     approval TEXT,
     approver TEXT NOT NULL,
     mac BLOB NOT NULL
-) STRICT;
+, on_behalf_of TEXT) STRICT;
 CREATE TABLE proposals (
     id TEXT PRIMARY KEY,
     state TEXT NOT NULL,

@@ -1,0 +1,118 @@
+//! What a text says to a question: without IO.
+//!
+//! Only the two words alone are an answer. Whoever writes more means more, and a
+//! condition that is read over is a yes that nobody gave.
+
+/// What a text says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Words {
+    /// `approve CODE` or `deny CODE`, and nothing else.
+    Answer {
+        /// Which of the two.
+        approve: bool,
+        /// The code as it was typed.
+        code: String,
+    },
+    /// It begins like an answer and says more, or says two things.
+    Unclear {
+        /// The code as it was typed first.
+        code: String,
+    },
+}
+
+/// Letters of a code at least and at most; what is shorter or longer is none.
+const CODE: std::ops::RangeInclusive<usize> = 4..=8;
+/// What Teams puts where a quoted message stood.
+const QUOTATION: &str = "[quotation]";
+
+/// Reads a message; `None` where it is no answer and does not begin like one.
+#[must_use]
+pub fn read(text: &str) -> Option<Words> {
+    let mut found: Option<Words> = None;
+    let mut more = false;
+    for line in text.lines() {
+        let line = line.trim().trim_start_matches(QUOTATION).trim();
+        // What is quoted is not said.
+        if line.is_empty() || line.starts_with('>') {
+            continue;
+        }
+        match (said(line), &found) {
+            (Some(words), None) => found = Some(words),
+            (Some(words), Some(before)) if words == *before => {}
+            _ => more = true,
+        }
+    }
+    match found? {
+        Words::Answer { code, .. } if more => Some(Words::Unclear { code }),
+        words => Some(words),
+    }
+}
+
+fn said(line: &str) -> Option<Words> {
+    let mut words = line.split_whitespace();
+    let plain = |word: &'_ str| {
+        word.trim_matches(|c: char| ".,:;!`*\"'".contains(c))
+            .to_owned()
+    };
+    let verb = plain(words.next()?).to_lowercase();
+    let approve = match verb.as_str() {
+        "approve" => true,
+        "deny" => false,
+        _ => return None,
+    };
+    let code = plain(words.next()?);
+    let is_code = CODE.contains(&code.len()) && code.bytes().all(|b| b.is_ascii_alphanumeric());
+    if !is_code {
+        return None;
+    }
+    // A word like another is no code: codes are written in capitals and digits,
+    // and whoever types one in small letters writes nothing else.
+    match words.next() {
+        None => Some(Words::Answer { approve, code }),
+        Some(_) if code.bytes().any(|b| b.is_ascii_digit()) || code == code.to_uppercase() => {
+            Some(Words::Unclear { code })
+        }
+        Some(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_two_words_alone_are_an_answer() {
+        let answer = |approve, code: &str| {
+            Some(Words::Answer {
+                approve,
+                code: code.to_owned(),
+            })
+        };
+        let unclear = |code: &str| {
+            Some(Words::Unclear {
+                code: code.to_owned(),
+            })
+        };
+        for (text, wanted) in [
+            ("approve 7K2QXM", answer(true, "7K2QXM")),
+            ("  Deny 7k2qxm. ", answer(false, "7k2qxm")),
+            ("`approve 7K2QXM`", answer(true, "7K2QXM")),
+            ("[quotation]\napprove 7K2QXM", answer(true, "7K2QXM")),
+            ("[quotation] deny 7K2QXM", answer(false, "7K2QXM")),
+            ("> deny AAAAAA\napprove 7K2QXM\n\n", answer(true, "7K2QXM")),
+            ("approve 7K2QXM\napprove 7K2QXM", answer(true, "7K2QXM")),
+            ("approve 7K2QXM\ndeny 7K2QXM", unclear("7K2QXM")),
+            ("approve 7K2QXM if the tests pass", unclear("7K2QXM")),
+            ("approve 7K2QXM\nbut only tomorrow", unclear("7K2QXM")),
+            ("wait\napprove 7K2QXM", unclear("7K2QXM")),
+            ("do not approve 7K2QXM", None),
+            ("approve", None),
+            ("approve that please", None),
+            ("approved 7K2QXM", None),
+            ("approve 7K2Q-XM1", None),
+            ("", None),
+        ] {
+            assert_eq!(read(text), wanted, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+ALTER TABLE grants ADD COLUMN on_behalf_of TEXT COLLATE "C";
