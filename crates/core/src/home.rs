@@ -205,7 +205,8 @@ fn open_lock(path: &Path) -> Result<File, HomeError> {
         })
 }
 
-/// Makes a folder that is closed to everyone else, or closes the one there is.
+/// Makes a folder that is closed to everyone else, or closes the one there is. One
+/// that is new is on disk when this returns.
 ///
 /// # Errors
 /// When it cannot be made or closed.
@@ -214,11 +215,16 @@ pub fn create_private_dir(path: &Path) -> Result<(), HomeError> {
         let path = path.to_owned();
         move |source| HomeError { what, path, source }
     };
+    let is_new = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+    let new: Vec<&Path> = path.ancestors().take_while(is_new).collect();
     fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(path)
         .map_err(fail("creating"))?;
+    for path in new {
+        sync_name(path).map_err(fail("syncing the name of"))?;
+    }
     let mode = fs::metadata(path)
         .map_err(fail("reading"))?
         .permissions()
@@ -228,6 +234,15 @@ pub fn create_private_dir(path: &Path) -> Result<(), HomeError> {
             .map_err(fail("closing to other users"))?;
     }
     Ok(())
+}
+
+/// Puts the name of a file or folder on disk, which its own sync does not do.
+///
+/// # Errors
+/// When the folder that it is in cannot be synced.
+pub fn sync_name(path: &Path) -> io::Result<()> {
+    let parent = path.parent().filter(|path| !path.as_os_str().is_empty());
+    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 /// Writes a file that only its owner can read: whole or not at all, and on disk

@@ -62,7 +62,7 @@ pub fn explore<F: Facts>(
     let receive = Mutex::new(receive);
     let failed: Mutex<Option<String>> = Mutex::new(None);
     let disks = AtomicUsize::new(0);
-    let place = folder()?;
+    let place = memory_folder()?;
     std::thread::scope(|scope| {
         for number in 0..THREADS {
             let own = place.path().join(number.to_string());
@@ -92,7 +92,7 @@ pub fn explore<F: Facts>(
 }
 
 /// Where files cost no disk, if there is such a place.
-fn folder() -> Result<tempfile::TempDir, String> {
+pub(crate) fn memory_folder() -> Result<tempfile::TempDir, String> {
     tempfile::tempdir_in("/dev/shm")
         .or_else(|_| tempfile::tempdir())
         .map_err(|error| error.to_string())

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
+use crate::explore::memory_folder;
 use crate::random::Random;
 use crate::trace::strace;
 
@@ -95,7 +96,7 @@ impl<L: Fn(&Path) -> Result<(), String>> Faults<'_, L> {
         } = kind;
         let point = format!("seed {seed}, {call} {nth} fails with {error}");
         let fail = |told: String| format!("{point}: {told}");
-        let folder = tempfile::tempdir().map_err(|error| fail(error.to_string()))?;
+        let folder = memory_folder().map_err(fail)?;
         let log = folder.path().join("trace");
         let place = folder.path().join("data");
         fs::create_dir(&place).map_err(|error| fail(error.to_string()))?;

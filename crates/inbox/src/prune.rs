@@ -169,8 +169,13 @@ impl Writer {
         for (channel, end) in &ends {
             self.shared.consumers().forget(channel, *end);
         }
+        let days = self.mark.days.clone();
         self.mark.days.retain(|known| known.day != day.0);
-        self.sync_index();
+        if let Err(error) = self.try_sync_index() {
+            // A mark on disk that has a day without a file would look like damage.
+            self.mark.days = days;
+            return Err(fail(&error));
+        }
         self.shared.index.reopen();
         let removed =
             fs::remove_file(day.path(&folder)).and_then(|()| File::open(&folder)?.sync_all());

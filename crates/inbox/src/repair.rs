@@ -17,6 +17,7 @@ use crate::index::Gone;
 use crate::lock;
 use crate::prune::{all_gone, write_gone};
 use crate::scan::{Scan, Step};
+use crate::writer::recorded;
 
 /// What was mended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -119,6 +120,15 @@ impl Mending<'_> {
             self.damage();
             return false;
         }
+        self.miss(seq);
+        self.last = seq;
+        *self.channels.entry(channel.to_owned()).or_default() += 1;
+        self.done.records += 1;
+        true
+    }
+
+    /// What should stand before a record, and behind the last that does.
+    fn miss(&mut self, seq: u64) {
         for missing in self.last + 1..seq {
             match self.gone.get(&missing) {
                 Some(gone) if !gone.channel.is_empty() => {
@@ -135,10 +145,6 @@ impl Mending<'_> {
                 }
             }
         }
-        self.last = seq;
-        *self.channels.entry(channel.to_owned()).or_default() += 1;
-        self.done.records += 1;
-        true
     }
 
     fn damage(&mut self) {
@@ -149,6 +155,8 @@ impl Mending<'_> {
 
     fn finish(mut self) -> Result<Repaired, OpenError> {
         let folder = self.folder;
+        let announced = recorded(folder).map_err(OpenError::io("reading", folder))?;
+        self.miss(announced.unwrap_or_default() + 1);
         if !self.lost.is_empty() {
             let name = format!("lost-{}.jsonl", self.lost[0].seq);
             let path = folder.join("forgotten").join(name);

@@ -12,7 +12,6 @@ use legation_keystore::Keystore;
 
 use crate::*;
 
-mod crash;
 mod damage;
 mod kept;
 mod pruned;

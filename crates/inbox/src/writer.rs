@@ -28,6 +28,8 @@ mod file;
 mod plan;
 mod state;
 
+pub(crate) use state::recorded;
+
 use plan::Plan;
 
 /// Requests that are written together, in bytes of text; more wait for the next write.
@@ -254,16 +256,25 @@ impl Writer {
 
     /// Puts the index on disk, so that a start need not read that far back.
     pub(super) fn sync_index(&mut self) {
-        if !self.unindexed.is_empty() || self.tail.seq == 0 {
-            return;
+        // Nothing depends on it but the time of the next start.
+        if let Err(error) = self.try_sync_index() {
+            tracing::warn!(%error, "the index of the inbox is not on disk");
+        }
+    }
+
+    /// The same for those on whom something depends.
+    pub(crate) fn try_sync_index(&mut self) -> io::Result<()> {
+        if !self.unindexed.is_empty() {
+            return Err(io::Error::other("earlier messages are not in it yet"));
+        }
+        if self.tail.seq == 0 {
+            return Ok(());
         }
         self.mark.seq = self.tail.seq;
         self.mark.channels.clone_from(&self.tail.channels);
-        match self.shared.index.sync(&mut self.mark) {
-            Ok(()) => (self.since, self.since_bytes) = (0, 0),
-            // Nothing depends on it but the time of the next start.
-            Err(error) => tracing::warn!(%error, "the index of the inbox is not on disk"),
-        }
+        self.shared.index.sync(&mut self.mark)?;
+        (self.since, self.since_bytes) = (0, 0);
+        Ok(())
     }
 
     /// Writes what readers outside want to know, and what consumers have read.

@@ -1,9 +1,10 @@
 //! `cargo xtask soak`: campaigns too long for `test`.
 //!
-//! Three of them: the hub killed and started again under load, random input against its faces, and
-//! the store on disks that lost power, are full or fail. All print their seed; the first two end
-//! after so many cycles or minutes, whichever comes first, the third after so many crash points.
-//! `cargo xtask test` runs short forms of the first and the last.
+//! Four of them: the hub killed and started again under load, random input against its faces, and
+//! the store and the inbox on disks that lost power, are full or fail, the inbox's writer killed
+//! besides. All print their seed; the first two end after so many cycles or minutes, whichever comes
+//! first, the others after so many crash points and kills. `cargo xtask test` runs short forms of all
+//! but the second.
 
 mod crash;
 mod crash_points;
@@ -22,10 +23,10 @@ use crate::sys;
 /// Options of `cargo xtask soak`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How often the hub is killed.
+    /// How often the hub is killed, and the inbox's writer.
     #[arg(long, default_value_t = 1_000)]
     cycles: usize,
-    /// How many disks that lost power the store is opened on.
+    /// How many disks that lost power the store is opened on; the inbox on a tenth of them.
     #[arg(long, default_value_t = 100_000)]
     points: usize,
     /// How long each of the others may take, in minutes.
@@ -51,6 +52,8 @@ enum Campaign {
     Fuzz,
     /// Open the store on what a power failure may leave, at every moment of a run.
     CrashPoints,
+    /// The same for the inbox, and its writer killed in a burst, again and again.
+    Inbox,
 }
 
 /// Runs the campaigns.
@@ -60,9 +63,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     sys::say(&format!("seed {seed}; repeat with --seed {seed}"));
     let wanted = |campaign| args.only.is_none_or(|only| only == campaign);
     if wanted(Campaign::CrashPoints) {
-        crash_points::run(seed, args.points)?;
+        crash_points::store(seed, args.points)?;
     }
-    if args.only == Some(Campaign::CrashPoints) {
+    if wanted(Campaign::Inbox) {
+        crash_points::inbox(seed, args.points / 10, args.cycles)?;
+    }
+    if matches!(args.only, Some(Campaign::CrashPoints | Campaign::Inbox)) {
         return Ok(ExitCode::SUCCESS);
     }
     let programs = match &args.programs {

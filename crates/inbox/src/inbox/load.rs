@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-use legation_core::home::create_private_dir;
+use legation_core::home::{create_private_dir, sync_name};
 
 use crate::consumer::Consumers;
 use crate::day::{Day, days};
@@ -16,6 +16,7 @@ use crate::line::Line;
 use crate::lock::{self, Lock};
 use crate::prune;
 use crate::scan::{Scan, Step};
+use crate::writer::recorded;
 
 /// An inbox that was read.
 #[derive(Debug)]
@@ -44,6 +45,8 @@ pub(super) fn load(options: &Options) -> Result<Loaded, OpenError> {
         folder.join("forgotten"),
     ] {
         create_private_dir(&path).map_err(OpenError::Home)?;
+        // Who made it may have been killed before its name was on disk.
+        sync_name(&path).map_err(OpenError::io("syncing the name of", &path))?;
     }
     let lock = lock::take(folder)
         .map_err(OpenError::io("locking", folder))?
@@ -55,6 +58,7 @@ pub(super) fn load(options: &Options) -> Result<Loaded, OpenError> {
         None => Reading::anew(folder)?,
     };
     problems.extend(reading.read()?);
+    reading.all_there()?;
     let (mut consumers, broken) = Consumers::load(folder.join("consumers"))
         .map_err(OpenError::io("reading the consumers of", folder))?;
     problems.extend(broken);
@@ -175,6 +179,25 @@ impl<'a> Reading<'a> {
         }
         self.skip_gone()?;
         Ok(cut)
+    }
+
+    /// What was announced is there, or somebody took it away.
+    fn all_there(&self) -> Result<(), OpenError> {
+        let folder = self.folder;
+        let announced = recorded(folder).map_err(OpenError::io("reading", folder))?;
+        let last = self.end.tail.seq;
+        if announced.is_none_or(|announced| announced <= last) {
+            return Ok(());
+        }
+        let day = self.end.mark.days.last();
+        Err(OpenError::Damaged {
+            path: day.map_or_else(|| folder.to_owned(), |day| Day(day.day).path(folder)),
+            offset: day.map_or(0, |day| day.bytes),
+            what: format!(
+                "record {} was announced, and the last there is is {last}",
+                announced.unwrap_or_default()
+            ),
+        })
     }
 
     fn day(&mut self, day: Day, from: u64, last: bool) -> Result<Option<String>, OpenError> {

@@ -28,8 +28,10 @@ fn try_damage(name: &str, damage: Damage, then: &Then) {
         inbox.pull(&pull("a")).expect("pulled");
     }
     drop(inbox);
-    // As if nothing had been put in the index since the start.
+    // As if nothing had been put in the index since the start, nor the last write been
+    // recorded when the crash came.
     fs::remove_dir_all(place.folder().join("index")).expect("removed");
+    note_recorded(&place, 4);
     let mut bytes = fs::read(place.day_file()).expect("a day file");
     let starts = line_starts(&bytes);
     damage(&mut bytes, &starts);
@@ -50,6 +52,8 @@ fn try_damage(name: &str, damage: Damage, then: &Then) {
         }
     };
     let inbox = place.open();
+    // What was left is recorded and announced with the first turn of the writer.
+    put(&inbox, "teams", 0..0);
     assert_eq!(everything(&inbox).len(), records, "{name}");
     if let Then::Cut(_) = then {
         assert!(
@@ -138,6 +142,63 @@ fn a_torn_end_is_cut_and_other_damage_waits_for_a_person() {
     ];
     for (name, damage, then) in &cases {
         try_damage(name, *damage, then);
+    }
+}
+
+fn note_recorded(place: &Place, seq: u64) {
+    fs::write(place.folder().join("recorded"), seq.to_le_bytes()).expect("noted");
+}
+
+#[test]
+fn what_was_announced_and_is_gone_is_said_at_the_start() {
+    type Change = fn(&Place);
+    let changes: [(&str, u64, Change); 3] = [
+        ("the only day", 6, |place| {
+            fs::remove_file(place.day_file()).expect("removed");
+        }),
+        ("the last line", 1, |place| {
+            let bytes = fs::read(place.day_file()).expect("read");
+            let starts = line_starts(&bytes);
+            fs::write(place.day_file(), &bytes[..starts[5]]).expect("cut");
+        }),
+        ("half the last line", 1, |place| {
+            let bytes = fs::read(place.day_file()).expect("read");
+            fs::write(place.day_file(), &bytes[..bytes.len() - 30]).expect("cut");
+        }),
+    ];
+    for (name, lost, change) in changes {
+        let place = Place::new();
+        let inbox = place.open();
+        put(&inbox, "teams", 0..6);
+        inbox.pull(&pull("a")).expect("pulled");
+        drop(inbox);
+        // The hub was killed before it put its index on disk.
+        fs::remove_dir_all(place.folder().join("index")).expect("removed");
+        change(&place);
+        let error = place.try_open().expect_err(name);
+        let OpenError::Damaged { what, .. } = &error else {
+            panic!("{name}: {error}");
+        };
+        assert!(what.contains("record 6 was announced"), "{name}: {what}");
+        let repaired = repair(&place.folder()).expect("mended");
+        assert_eq!(
+            (repaired.lost, repaired.records),
+            (lost, 6 - lost),
+            "{name}"
+        );
+        let inbox = place.open();
+        // A new record has a number of its own, and the source may bring the lost again.
+        let added = put(&inbox, "teams", 0..7);
+        let new = added.iter().filter(|one| !one.duplicate).count() as u64;
+        assert_eq!(new, lost + 1, "{name}");
+        assert!(
+            added
+                .iter()
+                .filter(|one| !one.duplicate)
+                .all(|one| one.seq > Seq(6)),
+            "{name}"
+        );
+        assert_eq!(inbox.unread(&ConsumerName::new("b", None)), 7, "{name}");
     }
 }
 

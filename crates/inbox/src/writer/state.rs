@@ -4,7 +4,7 @@
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use legation_core::home::write_private;
@@ -23,6 +23,23 @@ struct State {
     unread: u64,
     last_id: String,
     last_seen_consumer: BTreeMap<String, String>,
+}
+
+/// Up to which record was announced at least: noted once records are on disk and in
+/// the ledger, so that no crash can make it more than there is.
+pub(crate) fn recorded(folder: &Path) -> io::Result<Option<u64>> {
+    match fs::read(recorded_path(folder)) {
+        Ok(bytes) => {
+            let number = <[u8; 8]>::try_from(bytes.as_slice());
+            Ok(number.ok().map(u64::from_le_bytes))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn recorded_path(folder: &Path) -> PathBuf {
+    folder.join("recorded")
 }
 
 impl Writer {
@@ -73,27 +90,21 @@ impl Writer {
         self.shared.tail().seq
     }
 
-    fn recorded_path(&self) -> PathBuf {
-        self.shared.folder.join("recorded")
-    }
-
     /// Up to which record the ledger is known to be. Where nothing says so
     /// everything is: a second record of old messages would be a lie about when
     /// they came.
     fn recorded_before(&self) -> io::Result<u64> {
-        let bytes = match fs::read(self.recorded_path()) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+        let folder = &self.shared.folder;
+        let last = self.tail.seq;
+        match recorded(folder)? {
+            Some(seq) => Ok(seq.min(last)),
+            None => {
                 // On disk as a whole: an empty file would say that everything is recorded.
-                let seq = self.tail.seq;
-                write_private(&self.recorded_path(), &seq.to_le_bytes())
+                write_private(&recorded_path(folder), &last.to_le_bytes())
                     .map_err(|error| error.source)?;
-                return Ok(seq);
+                Ok(last)
             }
-            Err(error) => return Err(error),
-        };
-        let number = <[u8; 8]>::try_from(bytes.as_slice()).map(u64::from_le_bytes);
-        Ok(number.map_or(self.tail.seq, |number| number.min(self.tail.seq)))
+        }
     }
 
     /// Notes how much is recorded. Not synced: after a power failure a few
@@ -104,7 +115,7 @@ impl Writer {
             .truncate(false)
             .write(true)
             .mode(0o600)
-            .open(self.recorded_path())
+            .open(recorded_path(&self.shared.folder))
             .and_then(|file| file.write_all_at(&self.recorded.to_le_bytes(), 0));
         if let Err(error) = noted {
             tracing::warn!(%error, "how far the inbox is recorded could not be noted");
