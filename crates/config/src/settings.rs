@@ -24,7 +24,7 @@ use crate::file;
 use crate::servers::EnvMode;
 
 pub(crate) use accounts::is_secret_variable;
-pub use accounts::{AccountSettings, BrokerChoice, Hidden};
+pub use accounts::{AccountSettings, BrokerChoice, Hidden, InboxSources};
 pub use error::SettingsError;
 pub use place::{Layer, Place};
 pub use store_url::StoreUrl;

@@ -12,6 +12,7 @@ mod news;
 mod presence;
 mod send;
 mod turns;
+mod window;
 mod wire;
 
 use legation_core::{OpContext, Wall};
@@ -28,6 +29,7 @@ pub use listing::Listed;
 pub use news::{Change, News, OVERLAP_MS, Seen};
 pub use presence::Presence;
 pub use send::Sent;
+pub use window::{Width, Window};
 
 pub(crate) use turns::ChatTurns;
 
@@ -141,7 +143,8 @@ impl Chats {
 
     /// The messages that were written or changed after `since`, oldest first.
     /// Ask with some overlap ([`OVERLAP_MS`]) and sort out what was seen with
-    /// [`Seen`]: Teams' clocks are several.
+    /// [`Seen`]: Teams' clocks are several. Where more than a few hours may
+    /// have passed, ask for a [`Chats::window`].
     ///
     /// # Errors
     /// See [`ChatError`].
@@ -172,9 +175,7 @@ impl Chats {
                 .map(|page: List| page.value),
         };
         let list = list.map_err(|source| ChatError::Graph { source })?;
-        let mut messages: Vec<Message> = list.into_iter().filter_map(Message::from_wire).collect();
-        messages.sort_by(|a, b| a.modified.cmp(&b.modified).then_with(|| a.id.cmp(&b.id)));
-        Ok(messages)
+        Ok(window::sorted(list))
     }
 
     /// The id of the user who acts.

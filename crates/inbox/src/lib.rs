@@ -26,6 +26,7 @@ mod ranges;
 mod repair;
 mod scan;
 mod seal;
+mod watched;
 mod writer;
 
 pub use clean::{escape, summary};
@@ -36,6 +37,7 @@ pub use inbox::{Added, Governor, Inbox, Options, Pull, Pulled, Ungoverned, Unrea
 pub use message::{BODY_MAX, Channel, Incoming, Kind, Message, Seq};
 pub use prune::Pruned;
 pub use repair::{Repaired, repair};
+pub use watched::{Stamp, WatchedChat, WatchedChats, WatchedError};
 
 #[cfg(test)]
 mod tests;

@@ -17,6 +17,7 @@ mod kept;
 mod pruned;
 mod pulled;
 mod sets;
+mod watched;
 
 /// 2026-11-21T23:59:00Z
 const EVENING: &str = "2026-11-21T23:59:00Z";

@@ -16,8 +16,10 @@ mod catalogue;
 pub mod hub;
 pub mod identity;
 pub mod inbox;
+mod kept;
 mod native;
 mod natives;
+pub mod sources;
 pub mod teams;
 
 pub use catalogue::known_tools;

@@ -8,7 +8,6 @@ mod arguments;
 mod ask;
 mod asked;
 mod incoming;
-mod kept;
 mod pace;
 mod poll;
 mod presence;
@@ -17,7 +16,6 @@ mod send;
 mod source;
 mod talk;
 mod tools;
-mod watched;
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,9 +28,9 @@ use legation_store::Store;
 use legation_wire::json::Object;
 
 use crate::accounts;
+use crate::kept::Kept;
 use crate::{Native, Resource, Tool};
 
-use kept::Kept;
 use presence::{Shown, Waiting};
 use talk::Talks;
 

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use legation_core::{EntityId, Secret};
 
@@ -53,12 +54,25 @@ pub struct AccountSettings {
     pub ca_file: Option<PathBuf>,
     /// An HTTP proxy for all its requests.
     pub proxy: Option<Box<str>>,
-    /// Whether what is written in its chats comes into the inbox.
-    pub watches_chats: bool,
+    /// What of it comes into the inbox.
+    pub inbox: InboxSources,
     /// The middle tier's secret, from the environment.
     pub client_secret: Option<Hidden>,
     /// The blueprint's secret, from the environment.
     pub blueprint_secret: Option<Hidden>,
+}
+
+/// What of an account comes into the inbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InboxSources {
+    /// What is written in its chats.
+    pub chats: bool,
+    /// What comes into its mailbox.
+    pub mail: bool,
+    /// How often the mailbox is looked into.
+    pub mail_every: Duration,
+    /// Which kinds of mail stay out, as the settings name them.
+    pub mail_leave_out: Vec<String>,
 }
 
 /// Who proves that we are the middle tier or the blueprint.
@@ -85,7 +99,10 @@ pub(super) struct AccountKey {
 }
 
 const CLOUDS: &[&str] = &["global", "us-gov", "us-gov-dod", "china"];
-const INBOX: &[&str] = &["off", "chats"];
+const INBOX: &[&str] = &["all", "chats", "mail", "off"];
+/// Kinds of mail that no person wrote to be read.
+const NOISE: &[&str] = &["auto-replies", "calendar", "bulk", "no-reply"];
+const MAIL_SECONDS: i64 = 60;
 const BROKERS: &[&str] = &["keystore", "command", "https"];
 
 const fn key(name: &'static str, kind: Kind, makes: bool, about: &'static str) -> AccountKey {
@@ -96,7 +113,7 @@ const fn key(name: &'static str, kind: Kind, makes: bool, about: &'static str) -
     }
 }
 
-pub(super) const ACCOUNT_KEYS: [AccountKey; 21] = [
+pub(super) const ACCOUNT_KEYS: [AccountKey; 23] = [
     key(
         "entity",
         Kind::Name,
@@ -204,7 +221,19 @@ pub(super) const ACCOUNT_KEYS: [AccountKey; 21] = [
         "inbox",
         Kind::Word(INBOX),
         false,
-        "What of this account comes into the inbox: nothing, or what is written in its chats.",
+        "What of this account comes into the inbox: its chats and its mail, one of them, or nothing.",
+    ),
+    key(
+        "mail_seconds",
+        Kind::Number { min: 10, max: 3600 },
+        false,
+        "How often the mailbox is looked into for the inbox, in seconds.",
+    ),
+    key(
+        "mail_leave_out",
+        Kind::Words(NOISE),
+        false,
+        "Which mail stays out of the inbox, a list: automatic replies, what calendars send, lists and bulk, senders nobody can answer.",
     ),
     key(
         "client_secret",
@@ -256,13 +285,17 @@ pub(super) fn variable(account: &str, key: &str) -> String {
 
 /// Makes the account, with the keys that have a value even when nobody set it.
 pub(super) fn begin(values: &mut Values, name: &str, place: &Place) {
+    let text = |text: &str| Value::Text(text.to_owned());
+    let noise = NOISE.iter().map(|kind| (*kind).to_owned());
     for (key, value) in [
-        ("cloud", "global"),
-        ("broker", "keystore"),
-        ("inbox", "off"),
+        ("cloud", text("global")),
+        ("broker", text("keystore")),
+        ("inbox", text("all")),
+        ("mail_seconds", Value::Number(MAIL_SECONDS)),
+        ("mail_leave_out", Value::Texts(noise.collect())),
     ] {
         let placed = Placed {
-            value: Value::Text(value.to_owned()),
+            value,
             place: place.clone(),
         };
         values.entry(full(name, key)).or_insert(placed);
@@ -378,10 +411,28 @@ impl Reader<'_> {
             certificate: path("certificate"),
             ca_file: path("ca_file"),
             proxy: self.text("proxy"),
-            watches_chats: self.text("inbox").as_deref() == Some("chats"),
+            inbox: self.inbox(),
             client_secret: self.hidden("client_secret"),
             blueprint_secret: self.hidden("blueprint_secret"),
         })
+    }
+
+    fn inbox(&self) -> InboxSources {
+        let what = self.text("inbox");
+        let has = |word: &str| matches!(what.as_deref(), Some(set) if set == "all" || set == word);
+        let seconds = match self.value("mail_seconds") {
+            Some(Value::Number(seconds)) => *seconds,
+            _ => MAIL_SECONDS,
+        };
+        InboxSources {
+            chats: has("chats"),
+            mail: has("mail"),
+            mail_every: Duration::from_secs(seconds.unsigned_abs()),
+            mail_leave_out: match self.value("mail_leave_out") {
+                Some(Value::Texts(kinds)) => kinds.clone(),
+                _ => Vec::new(),
+            },
+        }
     }
 
     fn broker(&self) -> Result<BrokerChoice, SettingsError> {

@@ -7,6 +7,8 @@ pub(super) enum Kind {
     Number { min: i64, max: i64 },
     /// One of these words.
     Word(&'static [&'static str]),
+    /// A list of some of these words.
+    Words(&'static [&'static str]),
     /// An IP address and a port.
     Address,
     /// Where a database is; may hold a password.

@@ -115,7 +115,9 @@ pub(super) fn add_text(
             Ok(number) => Value::Number(number),
             Err(_) => Value::Text(text.to_owned()),
         },
-        Kind::Command => Value::Texts(text.split_whitespace().map(str::to_owned).collect()),
+        Kind::Command | Kind::Words(_) => {
+            Value::Texts(text.split_whitespace().map(str::to_owned).collect())
+        }
         Kind::Secret => Value::Hidden(Hidden(Secret::new(text.trim()))),
         Kind::Word(_)
         | Kind::Address
@@ -148,6 +150,9 @@ fn add_checked(
         (Kind::Folder, Value::Text(text)) => text.is_empty() || Path::new(text).is_absolute(),
         (Kind::Remote, Value::Text(text)) => !text.starts_with('-') && !has_password(text),
         (Kind::Command, Value::Texts(_)) => true,
+        (Kind::Words(words), Value::Texts(texts)) => {
+            texts.iter().all(|text| words.contains(&text.as_str()))
+        }
         (Kind::Name, Value::Text(text)) => {
             !text.contains(|c: char| c.is_whitespace() || c.is_control())
         }
@@ -440,6 +445,7 @@ impl Kind {
         match self {
             Self::Number { min, max } => format!("a whole number from {min} to {max}"),
             Self::Word(words) => format!("one of {}", words.join(", ")),
+            Self::Words(words) => format!("a list of any of {}", words.join(", ")),
             Self::Address => "an address and a port, like 127.0.0.1:48080".to_owned(),
             Self::Folder => "an absolute path, or nothing".to_owned(),
             Self::Remote => {

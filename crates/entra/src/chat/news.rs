@@ -18,6 +18,11 @@ pub struct Seen {
     pub until: Option<Wall>,
     /// Version and time of the messages in the overlap, by id.
     pub recent: BTreeMap<String, (String, Wall)>,
+    /// While more waits than is read at once: what changed before this time
+    /// was read, `until` stands where it stood, and `recent` has everything
+    /// read since. So a message that is reacted to meanwhile is told from one
+    /// that was seen, and from one that is old.
+    pub read_to: Option<Wall>,
 }
 
 /// A message that was not seen before, or not in this version.
@@ -43,19 +48,42 @@ pub enum Change {
 // === impl Seen ===
 
 impl Seen {
+    /// Nothing seen, and nothing before this time is news.
+    #[must_use]
+    pub fn begin(at: Wall) -> Self {
+        Self {
+            until: Some(at),
+            ..Self::default()
+        }
+    }
+
     /// From when to read.
     #[must_use]
     pub fn since(&self) -> Option<Wall> {
+        // The end of a window is not in it.
+        let next = self.read_to.map(|read_to| Wall(read_to.0 - 1));
+        next.or(self.old_before())
+    }
+
+    /// What was written before and never seen is no news.
+    fn old_before(&self) -> Option<Wall> {
         self.until.map(|until| Wall(until.0 - OVERLAP_MS))
     }
 
     /// What of it is new; it is seen then. Reactions are no news, and neither
     /// is what was taken back before anybody saw it.
     pub fn take(&mut self, messages: Vec<Message>) -> Vec<News> {
-        let before = self.since();
+        self.take_window(messages, None)
+    }
+
+    /// The same for a window ([`super::Window`]) that ends at `end`, behind
+    /// which more waits.
+    pub fn take_window(&mut self, messages: Vec<Message>, end: Option<Wall>) -> Vec<News> {
+        let before = self.old_before();
+        let mut until = self.until;
         let mut news = Vec::new();
         for message in messages {
-            self.until = self.until.max(Some(message.modified));
+            until = until.max(Some(message.modified));
             let version = (message.etag.clone(), message.modified);
             let known = self.recent.insert(message.id.clone(), version.clone());
             if known.as_ref() == Some(&version) {
@@ -70,7 +98,14 @@ impl Seen {
                 news.push(News { message, change });
             }
         }
-        if let Some(since) = self.since() {
+        self.read_to = end;
+        if end.is_some() {
+            return news;
+        }
+        // What was read in windows may have ended with an empty one.
+        let recent = self.recent.values().map(|(_, modified)| *modified);
+        self.until = until.max(recent.max());
+        if let Some(since) = self.old_before() {
             self.recent.retain(|_, (_, modified)| *modified >= since);
         }
         news

@@ -1,3 +1,5 @@
+mod window;
+
 use std::sync::{Arc, Mutex};
 
 use legation_core::Wall;

@@ -33,6 +33,22 @@ impl Graph {
         path: &str,
         pages_max: usize,
     ) -> Result<Vec<T>, GraphError> {
+        match self.list_some(ctx, path, pages_max).await? {
+            (all, true) => Ok(all),
+            (_, false) => Err(GraphError::TooManyPages {
+                operation: format!("GET {}", super::operation::masked(path)).into(),
+                pages: pages_max,
+            }),
+        }
+    }
+
+    /// The first pages of a list, and whether these are all of it.
+    pub(crate) async fn list_some<T: DeserializeOwned>(
+        &self,
+        ctx: &OpContext,
+        path: &str,
+        pages_max: usize,
+    ) -> Result<(Vec<T>, bool), GraphError> {
         let mut all = Vec::new();
         let mut call = GraphCall::new(Method::GET, path);
         for _ in 0..pages_max {
@@ -40,12 +56,9 @@ impl Graph {
             all.extend(page.value);
             match page.next {
                 Some(next) => call.path = next,
-                None => return Ok(all),
+                None => return Ok((all, true)),
             }
         }
-        Err(GraphError::TooManyPages {
-            operation: format!("GET {}", super::operation::masked(path)).into(),
-            pages: pages_max,
-        })
+        Ok((all, false))
     }
 }

@@ -115,11 +115,12 @@ pub(super) fn run(tasks: &TaskSet, inner: &Arc<Inner>) {
 /// Reads the chats of the accounts whose owner wants that.
 pub(super) fn watch_chats(tasks: &TaskSet, inner: &Arc<Inner>, settings: &Settings) {
     let accounts = settings.accounts.values();
-    let watched = accounts.filter(|account| account.watches_chats);
+    let watched = accounts.filter(|account| account.inbox.chats);
     let destination = Destination {
         inbox: Arc::clone(&inner.inbox),
-        watched: inner.home.watched_chats(),
+        watched: inner.watched.clone(),
         accounts: watched.map(|account| account.name.clone()).collect(),
+        reports: Arc::clone(&inner.reports),
     };
     let Some(teams) = inner
         .teams

@@ -12,10 +12,10 @@ use serde::Serialize;
 use super::Shared;
 use super::arguments::{bad, number, text};
 use super::asked::Asked;
-use super::kept::{self, Kind};
 use super::question::{self, Question};
 use super::talk::Line;
 use crate::accounts::Failure;
+use crate::kept::{self, Kind};
 
 /// Questions: an answer is found for a week after it was asked at most, and
 /// then forgotten.

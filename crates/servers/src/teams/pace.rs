@@ -47,6 +47,12 @@ impl Pace {
         self.due = now + wait;
     }
 
+    /// More of it waits; others come first.
+    pub(super) fn go_on(&mut self, now: Instant) {
+        self.quiet_since = now;
+        self.due = now;
+    }
+
     /// It could not be read.
     pub(super) fn failed(&mut self, wait: Duration, now: Instant) {
         self.due = now + wait.max(TALKING);

@@ -8,16 +8,16 @@ use std::collections::BTreeMap;
 
 use legation_core::{OpContext, Wall};
 use legation_entra::Account;
-use legation_entra::chat::{Kind as MessageKind, Message, News, Seen};
+use legation_entra::chat::{Kind as MessageKind, Message, News, Seen, Width, Window};
 use legation_wire::json::Object;
 use serde::{Deserialize, Serialize};
 
 use super::Shared;
 use super::arguments::{bad, number, text};
 use super::ask::{self, Standing};
-use super::kept::{self, Kind};
 use super::talk::Line;
 use crate::accounts::Failure;
+use crate::kept::{self, Kind};
 
 /// How far clients have read. Who reads nothing for so long begins anew.
 const CURSORS: Kind = Kind {
@@ -46,6 +46,8 @@ struct Cursor {
 pub(super) struct Place {
     until_ms: Option<i64>,
     recent: BTreeMap<String, (String, i64)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    read_to_ms: Option<i64>,
 }
 
 /// What is new.
@@ -103,15 +105,31 @@ pub(super) async fn poll(
     let known = known.unwrap_or_default();
     let base = known.base(wanted.as_deref())?;
     let mut seen = base.seen();
-    let read = line
-        .chats
-        .messages(context, &line.chat.id, seen.since())
-        .await;
-    let mut messages = read.map_err(|error| line.failure(&error))?;
+    let window = match seen.since() {
+        None => {
+            let newest = line.chats.messages(context, &line.chat.id, None).await;
+            newest.map(|messages| Window {
+                messages,
+                until: None,
+            })
+        }
+        Some(since) => {
+            let mut width = Width::default();
+            let (chats, chat) = (&line.chats, &line.chat.id);
+            chats.window(context, chat, since, &mut width).await
+        }
+    };
+    let Window {
+        mut messages,
+        until,
+    } = window.map_err(|error| line.failure(&error))?;
     let rest = messages.split_off(prefix(&messages, &seen, &line.chat.me, limit));
     let is_again = *base != known.after;
     let answers = ask::answered(shared, context, account, &line, &messages, is_again).await?;
-    let news = take(&mut seen, messages, !rest.is_empty());
+    let news = match rest.is_empty() {
+        true => seen.take_window(messages, until),
+        false => take(&mut seen, messages),
+    };
     let after = Place::of(&seen);
     let mut number = known.number;
     if after != *base || is_again {
@@ -138,7 +156,7 @@ pub(super) async fn poll(
             .collect(),
         answers,
         cursor: number.to_string(),
-        more: !rest.is_empty(),
+        more: !rest.is_empty() || until.is_some(),
         note: NOTE,
         chat_id: line.chat.id,
     })
@@ -150,21 +168,23 @@ pub(super) fn is_for(message: &Message, me: &str) -> bool {
     message.kind != MessageKind::System && message.from.is_some() && !message.is_from(me)
 }
 
-/// Takes a page of messages. While more of them wait, the time up to which was
-/// read stays: a message that waits may be older than it, for it was changed
-/// since, and would be taken for one that was read.
-pub(super) fn take(seen: &mut Seen, page: Vec<Message>, more: bool) -> Vec<News> {
-    if !more {
-        return seen.take(page);
-    }
+/// Takes a page of messages while more of them wait: the time up to which was
+/// read stays, for a message that waits may be older than it, having been
+/// changed since, and would be taken for one that was read.
+pub(super) fn take(seen: &mut Seen, page: Vec<Message>) -> Vec<News> {
     let until = seen.until.or(page.first().map(|first| first.modified));
+    let read_to = seen.read_to;
     let mut recent = seen.recent.clone();
     for message in &page {
         let version = (message.etag.clone(), message.modified);
         recent.insert(message.id.clone(), version);
     }
     let news = seen.take(page);
-    *seen = Seen { until, recent };
+    *seen = Seen {
+        until,
+        recent,
+        read_to,
+    };
     news
 }
 
@@ -209,6 +229,7 @@ impl Place {
         let recent = seen.recent.iter();
         Self {
             until_ms: seen.until.map(|until| until.0),
+            read_to_ms: seen.read_to.map(|read_to| read_to.0),
             recent: recent
                 .map(|(id, (etag, at))| (id.clone(), (etag.clone(), at.0)))
                 .collect(),
@@ -219,6 +240,7 @@ impl Place {
         let recent = self.recent.iter();
         Seen {
             until: self.until_ms.map(Wall),
+            read_to: self.read_to_ms.map(Wall),
             recent: recent
                 .map(|(id, (etag, at))| (id.clone(), (etag.clone(), Wall(*at))))
                 .collect(),

@@ -9,9 +9,9 @@ use sha2::{Digest as _, Sha256};
 
 use super::Shared;
 use super::arguments::{bad, key, outgoing, text};
-use super::kept::{self, Kind};
 use super::talk::Line;
 use crate::accounts::Failure;
+use crate::kept::{self, Kind};
 
 /// What was sent under a key. A key is remembered for a month; agents repeat
 /// themselves after minutes.

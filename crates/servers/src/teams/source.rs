@@ -5,34 +5,36 @@
 //! It shares nothing with `poll`: what an agent has read there is in the inbox
 //! all the same, and the other way round.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use legation_core::error::chain;
-use legation_core::{Caller, Cancel, ClientId, OpContext, Principal, SeatId, Via};
-use legation_entra::Account;
-use legation_entra::chat::{Chats, Listed, Message, News, Seen};
-use legation_inbox::Inbox;
+use legation_core::{Cancel, OpContext, Wall};
+use legation_entra::chat::{Chats, Listed, Message, News, Seen, Width, Window};
+use legation_entra::{Account, Class};
+use legation_inbox::{Inbox, Stamp, WatchedChat, WatchedChats};
+use serde::{Deserialize, Serialize};
 
-use super::kept::{self, Kind};
 use super::pace::Pace;
 use super::poll::{Place, is_for};
-use super::watched::Watched;
 use super::{Shared, incoming};
-use crate::accounts::{self, Failure};
+use crate::accounts::Failure;
+use crate::kept::{self, Kind};
+use crate::sources::{self, Reports, Source};
 
 /// Where the messages of Teams go.
 #[derive(Debug)]
 pub struct Destination {
     /// The inbox.
     pub inbox: Arc<Inbox>,
-    /// `watched_chats.json`.
-    pub watched: PathBuf,
-    /// The accounts whose chats are watched.
+    /// Which chats are watched.
+    pub watched: WatchedChats,
+    /// The accounts whose chats are read.
     pub accounts: Vec<Box<str>>,
+    /// Is told what keeps them from being read.
+    pub reports: Arc<Reports>,
 }
 
 /// How far a chat was read for the inbox.
@@ -41,95 +43,95 @@ const PLACES: Kind = Kind {
     days: 3650,
     most: 10_000,
 };
+/// When an account's chats were last looked for.
+const LOOKS: Kind = Kind {
+    word: "teams chats",
+    days: 3650,
+    most: 1_000,
+};
 
 const DISCOVER: Duration = Duration::from_secs(120);
-/// After a failure; an account that nobody signed in with among them.
-const RETRY: Duration = Duration::from_secs(30);
-/// The name under which the hub reads for itself.
-const READER: &str = "inbox";
+
+/// When an account's chats were last looked for, by the services' clock.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Look {
+    at_ms: i64,
+}
 
 /// One account's chats.
 struct Reader<'a> {
     shared: &'a Shared,
     destination: &'a Destination,
+    source: &'a Source<'a>,
     account: Account,
     chats: Chats,
-    context: OpContext,
+    context: &'a OpContext,
 }
 
+/// A chat that is read.
 struct Watch {
     listed: Listed,
+    /// Nothing before it is brought in.
+    since: Option<Wall>,
     pace: Pace,
+    width: Width,
+}
+
+/// What became of reading a chat.
+enum Read {
+    /// Nothing waits; whether something was said.
+    All { said: bool },
+    /// There was more than is read at once.
+    Some,
+}
+
+/// The chats that are read, and the file as it was when they were chosen.
+#[derive(Default)]
+struct Watches {
+    by_id: HashMap<String, Watch>,
+    listed: Vec<Listed>,
+    stamp: Stamp,
+}
+
+/// Chats, as they are read.
+struct ReadChats<'a> {
+    shared: &'a Shared,
+    destination: &'a Destination,
 }
 
 /// Reads until it is called off.
 pub(super) async fn run(shared: &Shared, destination: &Destination, cancel: &Cancel) {
-    let context = context(cancel);
-    let all = destination.accounts.iter().map(|name| {
-        let context = &context;
-        async move {
-            // Said once, not with every try.
-            let mut said = "";
-            loop {
-                let failure = match shared.accounts.pick(Some(name)).await {
-                    Err(error) => Failure::from(&error),
-                    Ok(account) => match accounts::ready(context, &account).await {
-                        Err(failure) => failure,
-                        Ok(()) => {
-                            let reader = Reader {
-                                shared,
-                                destination,
-                                chats: account.chats(),
-                                account,
-                                context: context.clone(),
-                            };
-                            let begun = reader.account.instant();
-                            let failure = reader.run().await;
-                            let worked = reader.account.instant() - begun;
-                            if worked > DISCOVER {
-                                said = "";
-                            }
-                            failure
-                        }
-                    },
-                };
-                if context.cancel.reason().is_some() {
-                    return;
-                }
-                if failure.error != said {
-                    let error = &failure.message;
-                    tracing::warn!(account = &**name, error, "chats are not watched for now");
-                    said = failure.error;
-                }
-                let wait = failure.retry_after_s.map_or(RETRY, Duration::from_secs);
-                if is_over(context, wait.max(RETRY)).await {
-                    return;
-                }
-            }
-        }
+    let context = &sources::context(cancel);
+    let how = &ReadChats {
+        shared,
+        destination,
+    };
+    let all = destination.accounts.iter().map(|name| async move {
+        let source = Source {
+            accounts: &shared.accounts,
+            account: name,
+            what: "chats",
+            reports: &destination.reports,
+            context,
+        };
+        source.keep_reading(how).await;
     });
     join_all(all).await;
 }
 
-fn context(cancel: &Cancel) -> OpContext {
-    let principal = Principal {
-        client: ClientId::new(READER),
-        via: Via::Admin,
-    };
-    let caller = Caller {
-        principal,
-        seat: SeatId::new(READER),
-        workspace: None,
-    };
-    OpContext::new(caller, cancel.clone())
-}
+// === impl ReadChats ===
 
-/// Waits; whether it was called off meanwhile.
-async fn is_over(context: &OpContext, wait: Duration) -> bool {
-    tokio::select! {
-        biased;
-        _ = context.cancel.cancelled() => true,
-        () = tokio::time::sleep(wait) => false,
+impl sources::Read for ReadChats<'_> {
+    async fn read(&self, source: &Source<'_>, account: Account) -> Failure {
+        let reader = Reader {
+            shared: self.shared,
+            destination: self.destination,
+            source,
+            chats: account.chats(),
+            account,
+            context: source.context,
+        };
+        reader.run().await
     }
 }
 
@@ -138,30 +140,37 @@ async fn is_over(context: &OpContext, wait: Duration) -> bool {
 impl Reader<'_> {
     /// Reads until something fails that is not one chat's alone.
     async fn run(&self) -> Failure {
-        let mut all: HashMap<String, Watch> = HashMap::new();
+        let mut all = Watches::default();
+        let mut changes = self.destination.watched.changes();
         let mut discover = self.account.instant();
         loop {
             let now = self.account.instant();
-            if now >= discover {
-                if let Err(failure) = self.discover(&mut all, now).await {
-                    return failure;
-                }
+            let looked = if now >= discover {
                 discover = now + DISCOVER;
+                self.discover(&mut all, now).await
+            } else if self.destination.watched.stamp() != all.stamp {
+                self.choose(&mut all, now).await
+            } else {
+                Ok(())
+            };
+            if let Err(failure) = looked {
+                return failure;
             }
-            for watch in all.values_mut() {
+            for watch in all.by_id.values_mut() {
                 self.read_if_due(watch).await;
             }
-            let next = all.values().map(|watch| watch.pace.due()).min();
+            let next = all.by_id.values().map(|watch| watch.pace.due()).min();
             let until = next.unwrap_or(discover).min(discover);
             let wait = until.saturating_duration_since(self.account.instant());
             tokio::select! {
                 biased;
                 reason = self.context.cancel.cancelled() => {
                     let message = reason.as_str().to_owned();
-                    return Failure::said(legation_entra::Class::Cancelled, message, "");
+                    return Failure::said(Class::Cancelled, message, "");
                 }
+                Ok(()) = changes.changed() => {}
                 chat = self.shared.talks.talking(self.account.name()) => {
-                    if let Some(watch) = chat.and_then(|chat| all.get_mut(&chat)) {
+                    if let Some(watch) = chat.and_then(|chat| all.by_id.get_mut(&chat)) {
                         watch.pace.talk(self.account.instant());
                     }
                 }
@@ -170,33 +179,83 @@ impl Reader<'_> {
         }
     }
 
-    /// Finds chats, and leaves those that are watched no more.
-    async fn discover(
-        &self,
-        all: &mut HashMap<String, Watch>,
-        now: Instant,
-    ) -> Result<(), Failure> {
-        let found = self.chats.all(&self.context).await;
+    /// Finds chats, and says from where on each that is new will be read.
+    async fn discover(&self, all: &mut Watches, now: Instant) -> Result<(), Failure> {
+        let at = self.chats.services_time();
+        let found = self.chats.all(self.context).await;
         let found = found.map_err(|error| Failure::from(&error))?;
-        let path = self.destination.watched.clone();
-        let (name, wall) = (self.account.name().to_owned(), self.account.now());
-        let sorted =
-            tokio::task::spawn_blocking(move || Watched::found(&path, &name, found, wall)).await;
-        let watched = match sorted {
-            Ok(Ok(watched)) => watched,
+        self.source.worked();
+        let (file, name) = (self.destination.watched.clone(), self.account.name());
+        let (name, wall) = (name.to_owned(), self.account.now());
+        let sorted = tokio::task::spawn_blocking(move || {
+            let chats = found.iter().map(|one| (&*one.chat.id, &*one.title));
+            file.found(&name, chats, wall).map(|_| found)
+        });
+        match sorted.await {
+            Ok(Ok(found)) => all.listed = found,
             Ok(Err(error)) => {
-                tracing::error!(error = %error, "no new chat is watched");
-                return Ok(());
+                let hint = error.hint();
+                return Err(Failure::said(Class::Local, chain(&error), hint));
             }
             Err(_) => return Ok(()),
+        }
+        let client = &self.context.caller.principal.client;
+        let look = kept::name(client, self.account.name(), &["chats"]);
+        let before: Option<Look> = self.shared.kept.get(LOOKS, &look).await?;
+        // Of chats that are there at the first look only the newest message
+        // comes in; of one that appears later, everything since the look before.
+        let begin = match before {
+            Some(before) => Place::of(&Seen::begin(Wall(before.at_ms))),
+            None => Place::default(),
         };
-        let mut before = std::mem::take(all);
-        for listed in watched {
-            let pace = match before.remove(&listed.chat.id) {
-                Some(watch) => watch.pace,
-                None => Pace::new(now),
+        for listed in &all.listed {
+            let name = self.place_name(&listed.chat.id);
+            let kept = &self.shared.kept;
+            let is_new = !all.by_id.contains_key(&listed.chat.id);
+            if is_new && kept.get::<Place>(PLACES, &name).await?.is_none() {
+                kept.add(PLACES, &name, &begin).await?;
+            }
+        }
+        // Only now: whoever starts after a crash finds those that are missing.
+        let kept = &self.shared.kept;
+        kept.put(LOOKS, &look, &Look { at_ms: at.0 }).await?;
+        self.choose(all, now).await
+    }
+
+    /// Takes up the chats that are watched, and leaves those that are not.
+    async fn choose(&self, all: &mut Watches, now: Instant) -> Result<(), Failure> {
+        let file = self.destination.watched.clone();
+        let read = tokio::task::spawn_blocking(move || (file.stamp(), file.list()));
+        let Ok((stamp, listed)) = read.await else {
+            return Ok(());
+        };
+        all.stamp = stamp;
+        let known: BTreeMap<String, WatchedChat> = match listed {
+            Ok(chats) => chats.into_iter().map(|one| (one.id.clone(), one)).collect(),
+            Err(error) => {
+                let error = chain(&error);
+                tracing::error!(error, "which chats are watched is not known anew");
+                return Ok(());
+            }
+        };
+        let mut before = std::mem::take(&mut all.by_id);
+        for listed in &all.listed {
+            let Some(wanted) = known.get(&listed.chat.id).filter(|one| one.is_watched) else {
+                continue;
             };
-            all.insert(listed.chat.id.clone(), Watch { listed, pace });
+            let watch = match before.remove(&listed.chat.id) {
+                Some(watch) if watch.since == wanted.since => Watch {
+                    listed: listed.clone(),
+                    ..watch
+                },
+                _ => Watch {
+                    listed: listed.clone(),
+                    since: wanted.since,
+                    pace: Pace::new(now),
+                    width: Width::default(),
+                },
+            };
+            all.by_id.insert(listed.chat.id.clone(), watch);
         }
         Ok(())
     }
@@ -205,40 +264,73 @@ impl Reader<'_> {
         if self.account.instant() < watch.pace.due() {
             return;
         }
-        let result = self.read(&watch.listed).await;
+        let result = self.read(watch).await;
         let now = self.account.instant();
         match result {
-            Ok(news) => watch.pace.was_read(news, now),
+            Ok(Read::All { said }) => watch.pace.was_read(said, now),
+            Ok(Read::Some) => watch.pace.go_on(now),
             Err(failure) => {
-                let error = failure.message;
+                let error = &failure.message;
                 tracing::warn!(account = self.account.name(), error, "a chat was not read");
-                let wait = failure.retry_after_s.map_or(RETRY, Duration::from_secs);
-                watch.pace.failed(wait, now);
+                watch.pace.failed(sources::wait_after(&failure), now);
             }
         }
     }
 
-    /// Brings what is new in a chat into the inbox; whether there was any.
-    async fn read(&self, listed: &Listed) -> Result<bool, Failure> {
-        let chat = &listed.chat;
-        let client = &self.context.caller.principal.client;
-        let name = kept::name(client, self.account.name(), &[&chat.id, "inbox"]);
+    /// Brings what is new in a chat into the inbox.
+    async fn read(&self, watch: &mut Watch) -> Result<Read, Failure> {
+        let name = self.place_name(&watch.listed.chat.id);
         let place: Option<Place> = self.shared.kept.get(PLACES, &name).await?;
         let mut seen = place.as_ref().map(Place::seen).unwrap_or_default();
-        let read = self
-            .chats
-            .messages(&self.context, &chat.id, seen.since())
-            .await;
-        let messages = read.map_err(|error| Failure::from(&error))?;
-        let said = !messages.is_empty();
-        let news = match &place {
-            Some(_) => seen.take(messages),
-            None => newest(&mut seen, messages, &chat.me),
-        };
-        let after = Place::of(&seen);
-        if place.as_ref() == Some(&after) {
-            return Ok(false);
+        if seen.until < watch.since {
+            seen = watch.since.map(Seen::begin).unwrap_or_default();
         }
+        let at = self.chats.services_time();
+        let window = self.window(watch, &seen).await?;
+        let read = match window.until {
+            Some(_) => Read::Some,
+            None => Read::All {
+                said: !window.messages.is_empty(),
+            },
+        };
+        let news = match seen.until {
+            Some(_) => seen.take_window(window.messages, window.until),
+            None => newest(&mut seen, window.messages, &watch.listed.chat.me),
+        };
+        if seen.until.is_none() {
+            // Nothing was ever written in it: whatever will be is new.
+            seen = Seen::begin(at);
+        }
+        let after = Place::of(&seen);
+        if place.as_ref() != Some(&after) {
+            self.keep(watch, news).await?;
+            // Only what is on disk has been read.
+            self.shared.kept.put(PLACES, &name, &after).await?;
+        }
+        Ok(read)
+    }
+
+    /// The next messages of a chat; of one that was never read the newest.
+    async fn window(&self, watch: &mut Watch, seen: &Seen) -> Result<Window, Failure> {
+        let chat = &watch.listed.chat.id;
+        let read = match seen.since() {
+            Some(since) => {
+                let width = &mut watch.width;
+                self.chats.window(self.context, chat, since, width).await
+            }
+            None => {
+                let newest = self.chats.messages(self.context, chat, None).await;
+                newest.map(|messages| Window {
+                    messages,
+                    until: None,
+                })
+            }
+        };
+        read.map_err(|error| Failure::from(&error))
+    }
+
+    async fn keep(&self, watch: &Watch, news: Vec<News>) -> Result<(), Failure> {
+        let chat = &watch.listed.chat;
         let (channel, entity) = (incoming::channel(), self.account.entity());
         let of = (self.account.name(), entity);
         let others = news
@@ -247,16 +339,19 @@ impl Reader<'_> {
         let all: Vec<_> = others
             .map(|one| incoming::incoming(one, &channel, of, chat))
             .collect();
-        if !all.is_empty() {
-            let kept = self.destination.inbox.append(all).await;
-            kept.map_err(|error| {
-                let message = format!("{}; the chat is read again", chain(&error));
-                Failure::said(legation_entra::Class::Local, message, error.hint())
-            })?;
+        if all.is_empty() {
+            return Ok(());
         }
-        // Only what is on disk has been read.
-        self.shared.kept.put(PLACES, &name, &after).await?;
-        Ok(said)
+        let kept = self.destination.inbox.append(all).await;
+        kept.map(drop).map_err(|error| {
+            let message = format!("{}; the chat is read again", chain(&error));
+            Failure::said(Class::Local, message, error.hint())
+        })
+    }
+
+    fn place_name(&self, chat: &str) -> String {
+        let client = &self.context.caller.principal.client;
+        kept::name(client, self.account.name(), &[chat, "inbox"])
     }
 }
 

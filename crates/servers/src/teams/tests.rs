@@ -164,14 +164,18 @@ fn a_message_that_waits_and_is_reacted_to_is_new_all_the_same() {
         let to = prefix(&all, &seen, "agent", 2);
         let more = to < all.len();
         assert_eq!(more, page < 2);
-        let news = take(&mut seen, all[..to].to_vec(), more);
+        let page = all[..to].to_vec();
+        let news = match more {
+            true => take(&mut seen, page),
+            false => seen.take(page),
+        };
         assert!(news.iter().all(|one| one.change == Change::New));
         ids.extend(news.into_iter().map(|one| one.message.id));
         assert_eq!(seen.until == before.until, more);
     }
     assert_eq!(ids, ["0", "2", "3", "4", "5", "1"]);
     assert_eq!(seen.recent.len(), 1, "the rest is past");
-    assert!(take(&mut seen, all, false).is_empty());
+    assert!(seen.take(all).is_empty());
 }
 
 #[test]

@@ -65,10 +65,47 @@ fn every_key_says_who_set_it_and_no_secret_is_shown() {
         accounts.work.client_secret = **** ($LEGATION_WORK_CLIENT_SECRET; LEGATION_WORK_CLIENT_SECRET)
         accounts.work.cloud = "global" (legation.toml:1; LEGATION_WORK_CLOUD)
         accounts.work.entity = "acme" (legation.toml:2; LEGATION_WORK_ENTITY)
-        accounts.work.inbox = "off" (legation.toml:1; LEGATION_WORK_INBOX)
+        accounts.work.inbox = "all" (legation.toml:1; LEGATION_WORK_INBOX)
+        accounts.work.mail_leave_out = ["auto-replies", "calendar", "bulk", "no-reply"] (legation.toml:1; LEGATION_WORK_MAIL_LEAVE_OUT)
+        accounts.work.mail_seconds = 60 (legation.toml:1; LEGATION_WORK_MAIL_SECONDS)
         accounts.work.tenant_id = "acme.example.com" (legation.toml:3; LEGATION_WORK_TENANT_ID)
     "#]]
     .assert_eq(&shown);
+}
+
+#[test]
+fn chats_and_mail_come_into_the_inbox_unless_the_owner_says_otherwise() {
+    for (lines, variables, chats, mail) in [
+        ("", &[][..], true, true),
+        ("inbox = \"all\"", &[], true, true),
+        ("inbox = \"chats\"", &[], true, false),
+        ("inbox = \"mail\"", &[], false, true),
+        ("inbox = \"off\"", &[], false, false),
+        (
+            "inbox = \"all\"",
+            &[("LEGATION_WORK_INBOX", "off")],
+            false,
+            false,
+        ),
+    ] {
+        let settings = load(&format!("{WORK}{lines}"), variables).expect(lines);
+        let inbox = &settings.accounts["work"].inbox;
+        assert_eq!((inbox.chats, inbox.mail), (chats, mail), "{lines}");
+        assert_eq!(inbox.mail_every.as_secs(), 60);
+        assert_eq!(inbox.mail_leave_out.len(), 4);
+    }
+    let lines = "mail_seconds = 300\nmail_leave_out = [\"bulk\"]";
+    let settings = load(&format!("{WORK}{lines}"), &[]).expect("both");
+    let inbox = &settings.accounts["work"].inbox;
+    assert_eq!(inbox.mail_every.as_secs(), 300);
+    assert_eq!(inbox.mail_leave_out, ["bulk"]);
+    for wrong in [
+        "mail_seconds = 1",
+        "mail_leave_out = [\"spam\"]",
+        "inbox = \"calls\"",
+    ] {
+        load(&format!("{WORK}{wrong}"), &[]).expect_err(wrong);
+    }
 }
 
 #[test]

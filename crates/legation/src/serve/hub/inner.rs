@@ -17,10 +17,11 @@ use legation_gate::redaction::Redaction;
 use legation_gate::spill::Spills;
 use legation_gate::{Asking, Gate};
 use legation_host::{Host, HostParts};
-use legation_inbox::Inbox;
+use legation_inbox::{Inbox, WatchedChats};
 use legation_keystore::Keystore;
 use legation_ledger::Ledger;
 use legation_policy::{KnownTool, Policy};
+use legation_servers::sources::Reports;
 use legation_servers::teams::Teams;
 use legation_store::Store;
 use tokio::sync::{Notify, watch as latest};
@@ -43,6 +44,10 @@ pub(crate) struct Inner {
     pub(crate) gate: Arc<Gate>,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) inbox: Arc<Inbox>,
+    /// Which chats are read into it.
+    pub(crate) watched: WatchedChats,
+    /// What keeps accounts from being read into it.
+    pub(crate) reports: Arc<Reports>,
     pub(crate) keystore: Arc<Keystore>,
     pub(crate) keys: Arc<Keys>,
     pub(crate) accounts: Arc<Accounts>,
@@ -91,6 +96,7 @@ impl Inner {
         let accounts = Arc::new(accounts);
         let windows = Windows::default();
         let inbox = inbox::open(options, &keystore, &ledger, &windows)?;
+        let watched = WatchedChats::at(options.home.watched_chats());
         let Beside { servers, teams } = natives::beside(
             &host,
             &ledger,
@@ -130,6 +136,8 @@ impl Inner {
             gate,
             ledger,
             inbox,
+            watched,
+            reports: Arc::default(),
             keystore,
             keys,
             accounts,
@@ -172,6 +180,7 @@ impl Inner {
         let mut problems = problems.unwrap_or_else(PoisonError::into_inner).clone();
         problems.extend(self.ledger.problems());
         problems.extend(self.inbox.problems());
+        problems.extend(self.reports.problems());
         problems.extend(self.gate.asking().approvals.reported());
         problems
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use legation_core::{ClientId, SystemClock};
 use legation_store::{Store, StoreOptions};
 
-use crate::teams::kept::{Kept, Kind, name};
+use crate::kept::{Kept, Kind, name};
 
 const FEW: Kind = Kind {
     word: "few",

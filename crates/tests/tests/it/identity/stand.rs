@@ -70,7 +70,8 @@ impl Stand {
                 ("human", self.value("HUMAN_ID")),
             ]),
         }
-        let mut text = format!("\n[accounts.{name}]\n");
+        // Requests are counted here: nothing is read in the background.
+        let mut text = format!("\n[accounts.{name}]\ninbox = \"off\"\n");
         for (key, value) in keys {
             // Writing to a String cannot fail.
             let _ = writeln!(text, "{key} = {}", json!(value));

@@ -57,7 +57,7 @@ impl Stand {
         let of = |name: &str| &self.env[name];
         let settings = format!(
             "[secrets]\nkeep_in = \"file\"\n\
-             [accounts.work]\nentity = \"personal\"\ntenant_id = {:?}\nauthority = {:?}\n\
+             [accounts.work]\ninbox = \"off\"\nentity = \"personal\"\ntenant_id = {:?}\nauthority = {:?}\n\
              graph = {:?}\nca_file = {:?}\nblueprint_id = {:?}\nagent_id = {:?}\n\
              agent_user = {:?}\nhuman = {:?}\n",
             of("TENANT_ID"),

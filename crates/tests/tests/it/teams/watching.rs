@@ -58,7 +58,7 @@ async fn what_the_human_writes_is_kept_once_and_in_order() -> anyhow::Result<()>
     let mut options = stand.options();
     options.settings = options
         .settings
-        .replace("[accounts.work]\n", "[accounts.work]\ninbox = \"chats\"\n");
+        .replace("inbox = \"off\"", "inbox = \"chats\"");
     let hub = Hub::start(options).await?;
     has(&hub, "history 2.").await?;
     let peer = client(&hub, ERAS[0]).await?;

@@ -17,23 +17,23 @@ use crate::accounts::Failure;
 /// A kind of row: its word in the store, how long a row stays after its last
 /// change, and how many there may be.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Kind {
-    pub(super) word: &'static str,
-    pub(super) days: i64,
-    pub(super) most: u32,
+pub(crate) struct Kind {
+    pub(crate) word: &'static str,
+    pub(crate) days: i64,
+    pub(crate) most: u32,
 }
 
 /// Rows of the hub's store, read and written off the runtime's threads.
 #[derive(Debug, Clone)]
-pub(super) struct Kept {
+pub(crate) struct Kept {
     store: Arc<Store>,
-    pub(super) clock: SharedClock,
+    pub(crate) clock: SharedClock,
 }
 
 const DAY_MS: i64 = 24 * 3600 * 1000;
 
 /// The name of a row: the same for the same parts, and telling nothing of them.
-pub(super) fn name(client: &ClientId, account: &str, parts: &[&str]) -> String {
+pub(crate) fn name(client: &ClientId, account: &str, parts: &[&str]) -> String {
     let mut digest = Sha256::new();
     for part in [client.as_str(), account].iter().chain(parts) {
         digest.update(part.len().to_le_bytes());
@@ -45,17 +45,17 @@ pub(super) fn name(client: &ClientId, account: &str, parts: &[&str]) -> String {
 // === impl Kept ===
 
 impl Kept {
-    pub(super) fn new(store: Arc<Store>, clock: SharedClock) -> Self {
+    pub(crate) fn new(store: Arc<Store>, clock: SharedClock) -> Self {
         Self { store, clock }
     }
 
-    pub(super) fn now_ms(&self) -> i64 {
+    pub(crate) fn now_ms(&self) -> i64 {
         self.clock.wall().0
     }
 
     /// The row of that name. One that cannot be read counts as a failure, not
     /// as missing: what was sent would be sent again.
-    pub(super) async fn get<T: DeserializeOwned>(
+    pub(crate) async fn get<T: DeserializeOwned>(
         &self,
         kind: Kind,
         name: &str,
@@ -68,7 +68,7 @@ impl Kept {
     }
 
     /// Everything of a kind, with its names, oldest first.
-    pub(super) async fn list<T: DeserializeOwned>(
+    pub(crate) async fn list<T: DeserializeOwned>(
         &self,
         kind: Kind,
     ) -> Result<Vec<(String, T)>, Failure> {
@@ -79,7 +79,7 @@ impl Kept {
     }
 
     /// Stores a row in place of the one of its name; on disk on return.
-    pub(super) async fn put<T: Serialize>(
+    pub(crate) async fn put<T: Serialize>(
         &self,
         kind: Kind,
         name: &str,
@@ -90,7 +90,7 @@ impl Kept {
     }
 
     /// Forgets the row of that name.
-    pub(super) async fn remove(&self, kind: Kind, name: &str) -> Result<(), Failure> {
+    pub(crate) async fn remove(&self, kind: Kind, name: &str) -> Result<(), Failure> {
         let name = name.to_owned();
         self.run(move |store| store.kept_remove(kind.word, &name).map(drop))
             .await
@@ -98,7 +98,7 @@ impl Kept {
 
     /// Stores a row unless there is one of its name, which is given back then.
     /// Makes room first.
-    pub(super) async fn add<T: Serialize + DeserializeOwned>(
+    pub(crate) async fn add<T: Serialize + DeserializeOwned>(
         &self,
         kind: Kind,
         name: &str,
