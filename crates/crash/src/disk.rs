@@ -13,8 +13,9 @@ use std::path::Path;
 use crate::random::Random;
 use crate::trace::Operation;
 
-/// The sizes at which writes tear: a sector, and a page of the page cache.
-const SECTORS: [usize; 2] = [512, 4_096];
+mod luck;
+
+use luck::Luck;
 
 /// The folder that is recorded.
 const ROOT: usize = 0;
@@ -209,13 +210,7 @@ impl Disk {
 
     /// The files after the power has failed.
     pub fn image(&self, fate: Fate, random: &mut Random) -> Image {
-        let mut luck = Luck {
-            fate,
-            kept: random.below(self.pending() + 1),
-            odds: [20, 50, 80][random.below(3)],
-            asked: 0,
-            random,
-        };
+        let mut luck = Luck::new(fate, self.pending(), random);
         let mut image = Image::default();
         self.gather(ROOT, "", &mut luck, &mut image);
         image
@@ -352,55 +347,4 @@ fn put(bytes: &mut Vec<u8>, offset: usize, more: &[u8]) {
         bytes.resize(end, 0);
     }
     bytes[offset..end].copy_from_slice(more);
-}
-
-struct Luck<'a> {
-    fate: Fate,
-    /// For [`Fate::First`] how many are there, for [`Fate::AllButOne`] which is not.
-    kept: usize,
-    odds: usize,
-    asked: usize,
-    random: &'a mut Random,
-}
-
-// === impl Luck ===
-
-impl Luck<'_> {
-    /// Whether the next change is there.
-    fn keeps(&mut self) -> bool {
-        self.asked += 1;
-        match self.fate {
-            Fate::None => false,
-            Fate::All => true,
-            Fate::First => self.asked <= self.kept,
-            Fate::AllButOne => self.asked != self.kept,
-            Fate::Any | Fate::Torn => self.random.chance(self.odds),
-        }
-    }
-
-    fn let_happen(&mut self, bytes: &mut Vec<u8>, change: &Change) {
-        match change {
-            Change::Write {
-                offset,
-                bytes: more,
-            } if self.fate == Fate::Torn => {
-                let sector = SECTORS[self.random.below(SECTORS.len())];
-                let mut from = 0;
-                while from < more.len() {
-                    // Sectors lie where they lie on the disk.
-                    let end = (offset + from + 1).next_multiple_of(sector) - offset;
-                    let end = end.min(more.len());
-                    if self.keeps() {
-                        put(bytes, offset + from, &more[from..end]);
-                    }
-                    from = end;
-                }
-            }
-            change => {
-                if self.keeps() {
-                    change.happen(bytes);
-                }
-            }
-        }
-    }
 }

@@ -102,7 +102,7 @@ impl Driver {
                 Err(error) => {
                     *self.errors.lock().expect("whole") += 1;
                     last = Some(error);
-                    // What failed is tried again by the writer within a second.
+                    // tidy: what failed is tried again by the writer within a second
                     std::thread::sleep(Duration::from_millis(5));
                 }
             }

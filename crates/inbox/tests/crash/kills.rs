@@ -78,6 +78,7 @@ fn kill_one(place: &Path, random: &mut Random) -> Result<(), String> {
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| error.to_string())?;
+    // tidy: the moment of the kill is what is drawn
     std::thread::sleep(Duration::from_micros(
         1_000 * random.below(WITHIN_MS) as u64,
     ));

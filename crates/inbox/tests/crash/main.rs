@@ -29,7 +29,7 @@ type Test = fn(u64) -> Result<String, String>;
 const TESTS: [(&str, Test); 4] = [
     (
         "every_crash_point_of_a_short_run_keeps_what_was_acknowledged",
-        |seed| points(300, seed, 60),
+        |seed| points(200, seed, 60),
     ),
     (
         "a_call_of_the_system_that_fails_loses_nothing_that_was_acknowledged",
