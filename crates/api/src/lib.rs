@@ -8,6 +8,7 @@
 pub mod approvals;
 pub mod audit;
 pub mod client;
+pub mod events;
 pub mod hub;
 pub mod inbox;
 pub mod mcp;

@@ -69,6 +69,9 @@ pub enum Command {
     /// What people wrote to agents.
     #[command(subcommand)]
     Inbox(commands::inbox::InboxCommand),
+    /// Where clients have events sent to.
+    #[command(subcommand)]
+    Events(commands::events::EventsCommand),
     /// Show messages as they come in, in the terminal and on the desktop.
     Watch(commands::watch::WatchArgs),
     /// The record of every call.

@@ -6,6 +6,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod connect;
 pub(crate) mod doctor;
+pub(crate) mod events;
 pub(crate) mod governance;
 pub(crate) mod hub;
 pub(crate) mod identity;
@@ -48,6 +49,7 @@ pub(crate) fn run(
         Command::Deny(args) => approvals::cmd_deny(context, &args),
         Command::Pin(args) => pin::cmd_pin(context, &args),
         Command::Inbox(command) => inbox::cmd_inbox(context, command),
+        Command::Events(command) => events::cmd_events(context, command),
         Command::Watch(args) => watch::cmd_watch(context, &args),
         Command::Audit(command) => audit::cmd_audit(context, &command),
         Command::Governance(command) => governance::cmd_governance(context, &command),

@@ -63,6 +63,8 @@ pub struct Settings {
     pub limits: Limits,
     /// `[rate]`.
     pub rate: Rate,
+    /// `[events]`.
+    pub events: EventSettings,
     /// `[accounts.NAME]`, by name.
     pub accounts: BTreeMap<Box<str>, AccountSettings>,
     /// `[views.NAME]`, by name.
@@ -124,6 +126,21 @@ pub struct Rate {
     pub poll_per_minute: u32,
     /// `burst_s`.
     pub burst_s: u32,
+}
+
+/// How events are told, and where webhooks may go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventSettings {
+    /// `error_numbers`: `sep` or `draft`.
+    pub error_numbers: Box<str>,
+    /// `heartbeat_ms`.
+    pub heartbeat: Duration,
+    /// `webhook_allow`: hosts, or hosts with ports.
+    pub webhook_allow: Vec<Box<str>>,
+    /// `webhook_ca_file`.
+    pub webhook_ca_file: Option<PathBuf>,
+    /// `webhook_retry_ms`.
+    pub webhook_retry: Duration,
 }
 
 /// A subset of the catalogue. Names may use `*` and `?`.
@@ -277,6 +294,18 @@ impl Settings {
                 tool_per_minute: small(&values, "rate.tool_per_minute"),
                 poll_per_minute: small(&values, "rate.poll_per_minute"),
                 burst_s: small(&values, "rate.burst_s"),
+            },
+            events: EventSettings {
+                error_numbers: text("events.error_numbers").into(),
+                heartbeat: millis(&values, "events.heartbeat_ms"),
+                webhook_allow: match &values["events.webhook_allow"].value {
+                    Value::Texts(hosts) => hosts.iter().map(|host| host.as_str().into()).collect(),
+                    _ => Vec::new(),
+                },
+                webhook_ca_file: Some(text("events.webhook_ca_file"))
+                    .filter(|path| !path.is_empty())
+                    .map(PathBuf::from),
+                webhook_retry: millis(&values, "events.webhook_retry_ms"),
             },
             accounts: accounts::read(&values)?,
             views: views(&values),

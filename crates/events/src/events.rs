@@ -1,13 +1,15 @@
 //! Everything there is of the extension, for one hub.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use legation_core::{Caller, SharedClock, TaskSet, Wall};
+use legation_core::{Caller, ClientId, SharedClock, TaskSet, Wall};
 use legation_keystore::{Keystore, KeystoreError};
 use legation_store::Store;
 use legation_wire::json::{Object, Raw};
 use legation_wire::message::ErrorObject;
+use tokio::sync::watch;
 
 use crate::ask::{Ask, Filter};
 use crate::cursor::{Cursors, Position};
@@ -16,6 +18,9 @@ use crate::{
     Access, Batch, EventsError, EventsSettings, Journal, Kind, Listed, Log, LogError, Lookup,
     Stream, Unsettled,
 };
+
+/// Most streams of one client at once.
+const STREAMS_MAX: usize = 256;
 
 /// What it is made of.
 #[derive(Debug)]
@@ -56,15 +61,24 @@ pub(crate) struct Inner {
     pub(crate) clock: SharedClock,
     pub(crate) webhooks: Webhooks,
     pub(crate) counted: Counters,
+    rules: watch::Sender<u64>,
 }
 
 /// What has been told so far.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    pub(crate) streams: AtomicU64,
+    /// Open streams, by client.
+    streams: Arc<Mutex<HashMap<ClientId, usize>>>,
     pub(crate) told: AtomicU64,
     pub(crate) delivered: AtomicU64,
     pub(crate) given_up: AtomicU64,
+}
+
+/// One of a client's streams, for as long as it lives.
+#[derive(Debug)]
+pub(crate) struct OpenStream {
+    streams: Arc<Mutex<HashMap<ClientId, usize>>>,
+    client: ClientId,
 }
 
 /// See [`Events::counts`].
@@ -114,22 +128,28 @@ impl Events {
                 clock: parts.clock,
                 webhooks,
                 counted: Counters::default(),
+                rules: watch::Sender::new(0),
             }),
         };
         events.inner.load_kept()?;
         Ok(events)
     }
 
-    /// `events/list`.
-    #[must_use]
-    pub fn list(&self, who: &Caller) -> Object {
+    /// `events/list`. There is one page.
+    ///
+    /// # Errors
+    /// [`EventsError::Invalid`] for a cursor, since none is ever given.
+    pub fn list(&self, who: &Caller, params: &Object) -> Result<Object, EventsError> {
+        if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
+            return Err(EventsError::invalid("cursor is none that was given here"));
+        }
         let access = &self.inner.access;
         let kinds = Kind::ALL.into_iter();
         let offered: Vec<Raw> = kinds
             .filter(|kind| access.offers(who, kind.family()))
             .map(Kind::definition)
             .collect();
-        complete().with("events", Raw::array(&offered))
+        Ok(complete().with("events", Raw::array(&offered)))
     }
 
     /// `events/poll`.
@@ -147,8 +167,14 @@ impl Events {
     pub async fn stream(&self, who: &Caller, params: &Object) -> Result<Stream, EventsError> {
         let ask = Ask::read(params)?;
         ask.filter.permit(self.inner.access.as_ref(), who)?;
+        let open = self.inner.counted.open(who)?;
         let started = self.inner.start(who, &ask).await?;
-        Ok(Stream::new(&self.inner, who.clone(), ask.filter, started))
+        Ok(Stream::new(
+            &self.inner,
+            who.clone(),
+            ask.filter,
+            (started, open),
+        ))
     }
 
     /// `events/subscribe`.
@@ -190,6 +216,17 @@ impl Events {
         self.inner.remove(id).await
     }
 
+    /// Changes whenever the list may read differently for somebody.
+    #[must_use]
+    pub fn list_changed(&self) -> watch::Receiver<u64> {
+        self.inner.rules.subscribe()
+    }
+
+    /// Other rules are in force.
+    pub fn rules_changed(&self) {
+        self.inner.rules.send_modify(|version| *version += 1);
+    }
+
     /// An error as it is answered.
     #[must_use]
     pub fn error(&self, error: &EventsError) -> ErrorObject {
@@ -202,11 +239,56 @@ impl Events {
         let counted = &self.inner.counted;
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Counts {
-            streams: load(&counted.streams),
+            streams: counted.streams(),
             subscriptions: self.inner.webhooks.len() as u64,
             told: load(&counted.told),
             delivered: load(&counted.delivered),
             given_up: load(&counted.given_up),
+        }
+    }
+}
+
+// === impl Counters ===
+
+impl Counters {
+    fn streams(&self) -> u64 {
+        lock(&self.streams).values().map(|open| *open as u64).sum()
+    }
+
+    /// Room for one more stream of a client's.
+    fn open(&self, who: &Caller) -> Result<OpenStream, EventsError> {
+        let client = who.principal.client.clone();
+        let mut streams = lock(&self.streams);
+        let open = streams.entry(client.clone()).or_default();
+        if *open >= STREAMS_MAX {
+            return Err(EventsError::Exhausted {
+                limit: "streams",
+                max: STREAMS_MAX,
+            });
+        }
+        *open += 1;
+        drop(streams);
+        Ok(OpenStream {
+            streams: Arc::clone(&self.streams),
+            client,
+        })
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+// === impl OpenStream ===
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        let mut streams = lock(&self.streams);
+        if let Some(open) = streams.get_mut(&self.client) {
+            *open -= 1;
+            if *open == 0 {
+                streams.remove(&self.client);
+            }
         }
     }
 }

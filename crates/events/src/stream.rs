@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::ask::Filter;
-use crate::events::{Inner, Started, read};
+use crate::events::{Inner, OpenStream, Started, read};
 use crate::{Batch, EventsError, Log};
 
 /// Places that are looked at together.
@@ -38,6 +38,7 @@ pub struct Stream {
     /// When the log is tried again that could not be read.
     again: Option<Instant>,
     over: bool,
+    _open: OpenStream,
 }
 
 /// What a stream says; the params of a `notifications/events/*` but for the
@@ -87,8 +88,12 @@ impl Frame {
 // === impl Stream ===
 
 impl Stream {
-    pub(crate) fn new(inner: &Arc<Inner>, who: Caller, filter: Filter, started: Started) -> Self {
-        inner.counted.streams.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn new(
+        inner: &Arc<Inner>,
+        who: Caller,
+        filter: Filter,
+        (started, open): (Started, OpenStream),
+    ) -> Self {
         let log = inner.log(filter.kind);
         let mut stream = Self {
             inner: Arc::clone(inner),
@@ -101,6 +106,7 @@ impl Stream {
             beat: Instant::now(),
             again: None,
             over: false,
+            _open: open,
         };
         stream.active(started.truncated);
         stream
@@ -202,12 +208,6 @@ impl Stream {
 
     fn cursor(&self) -> Raw {
         self.inner.cursor(&self.who, self.filter.kind, self.place)
-    }
-}
-
-impl Drop for Stream {
-    fn drop(&mut self) {
-        self.inner.counted.streams.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use legation_core::{BootId, Cancel, CancelReason, SharedClock, TaskSet};
+use legation_events::Events;
 use legation_gate::Gate;
 
 use crate::access::{AdminHandler, Authenticator};
@@ -27,6 +28,8 @@ pub struct FrontParts {
     pub gate: Arc<Gate>,
     /// Who a credential belongs to.
     pub authenticator: Arc<dyn Authenticator>,
+    /// What there is to be told of; without it the extension is not offered.
+    pub events: Option<Events>,
     /// What answers the owner's commands.
     pub admin: Arc<dyn AdminHandler>,
     /// Limits and times.
@@ -60,6 +63,7 @@ impl Front {
             server_info: Shared::server_info(&parts.version),
             gate: parts.gate,
             authenticator: parts.authenticator,
+            events: parts.events,
             admin: parts.admin,
             settings: parts.settings,
             clock: parts.clock,

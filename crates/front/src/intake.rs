@@ -170,7 +170,7 @@ fn requested(
         }
     }
     let cancel = session.calls_cancel(shared).child();
-    session.begin(&request.id, &cancel)?;
+    session.begin(&request.id, &cancel, method.is_held())?;
     let inquiry = Inquiry {
         shared: Arc::clone(shared),
         context: OpContext::new(session.caller.clone(), cancel),

@@ -23,6 +23,17 @@ pub(crate) enum Method {
     TaskList,
     TaskUpdate,
     TaskCancel,
+    Events(Act),
+}
+
+/// What is asked of the events extension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Act {
+    List,
+    Poll,
+    Stream,
+    Subscribe,
+    Unsubscribe,
 }
 
 // === impl Method ===
@@ -56,6 +67,11 @@ impl Method {
             "tasks/list" => Self::TaskList,
             "tasks/update" => Self::TaskUpdate,
             "tasks/cancel" => Self::TaskCancel,
+            "events/list" => Self::Events(Act::List),
+            "events/poll" => Self::Events(Act::Poll),
+            "events/stream" => Self::Events(Act::Stream),
+            "events/subscribe" => Self::Events(Act::Subscribe),
+            "events/unsubscribe" => Self::Events(Act::Unsubscribe),
             _ => return None,
         })
     }
@@ -67,7 +83,9 @@ impl Method {
             | Self::SetLevel
             | Self::Subscribe
             | Self::Unsubscribe => !revision.is_modern(),
-            Self::Discover | Self::Listen | Self::TaskUpdate => revision.is_modern(),
+            Self::Discover | Self::Listen | Self::TaskUpdate | Self::Events(_) => {
+                revision.is_modern()
+            }
             Self::TaskResult | Self::TaskList => revision == Revision::V2025_11_25,
             Self::TaskGet | Self::TaskCancel => revision >= Revision::V2025_11_25,
             Self::List(_)
@@ -76,6 +94,11 @@ impl Method {
             | Self::GetPrompt
             | Self::Complete => true,
         }
+    }
+
+    /// Whether its answer comes only when somebody ends it.
+    pub(crate) fn is_held(self) -> bool {
+        matches!(self, Self::Listen | Self::Events(Act::Stream))
     }
 
     /// Whether it may be asked before the handshake is over.
@@ -110,6 +133,11 @@ mod tests {
             None
         );
         assert_eq!(Method::find("tasks/get", Revision::V2025_06_18), None);
+        assert_eq!(
+            Method::find("events/list", modern),
+            Some(Method::Events(Act::List))
+        );
+        assert_eq!(Method::find("events/list", Revision::LATEST_LEGACY), None);
         assert_eq!(
             Method::find("tasks/list", Revision::V2025_11_25),
             Some(Method::TaskList)

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use legation_core::{BootId, Cancel, SharedClock, TaskSet};
+use legation_events::Events;
 use legation_gate::{Gate, ServerSet};
 use legation_wire::json::{Object, Raw};
 
@@ -21,6 +22,7 @@ use crate::watch::Watchers;
 pub(crate) struct Shared {
     pub(crate) gate: Arc<Gate>,
     pub(crate) authenticator: Arc<dyn Authenticator>,
+    pub(crate) events: Option<Events>,
     pub(crate) admin: Arc<dyn AdminHandler>,
     pub(crate) settings: FrontSettings,
     pub(crate) clock: SharedClock,

@@ -5,6 +5,7 @@ mod pushes;
 mod roads;
 mod spilled;
 mod steps;
+mod told;
 mod upkeep;
 
 use std::collections::HashMap;

@@ -11,6 +11,7 @@ mod inbox;
 mod log;
 mod natives;
 mod reload;
+mod told;
 
 use legation_cli::{CliError, Context, Exit, ServeArgs};
 use legation_config::Settings;

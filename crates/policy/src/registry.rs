@@ -227,6 +227,14 @@ registry! {
         KeyDestroyed = "KEY_DESTROYED",
         /// A message came in and was kept.
         MessageReceived = "MESSAGE_RECEIVED",
+        /// A client named an address that events are sent to.
+        EventSubscribed = "EVENT_SUBSCRIBED",
+        /// Events are sent to an address no longer.
+        EventSubscriptionEnded = "EVENT_SUBSCRIPTION_ENDED",
+        /// An event is on its way to an address.
+        EventSent = "EVENT_SENT",
+        /// An event could not be delivered and is not tried again.
+        EventGivenUp = "EVENT_GIVEN_UP",
     }
 }
 
@@ -342,7 +350,11 @@ impl EventName {
             | Self::GovernanceBroken
             | Self::LabelsCleared
             | Self::KeyDestroyed
-            | Self::MessageReceived => Producer::Hub,
+            | Self::MessageReceived
+            | Self::EventSubscribed
+            | Self::EventSubscriptionEnded
+            | Self::EventSent
+            | Self::EventGivenUp => Producer::Hub,
             Self::LlmProviderSelected
             | Self::LlmProviderBlocked
             | Self::CopilotTokenMissing
@@ -422,7 +434,11 @@ impl EventName {
             | Self::KeyDestroyed
             | Self::ApprovalPosted
             | Self::ApprovalReplyRefused
-            | Self::MessageReceived => &[EntityContext, GovernanceResult, Timestamp],
+            | Self::MessageReceived
+            | Self::EventSubscribed
+            | Self::EventSubscriptionEnded
+            | Self::EventSent
+            | Self::EventGivenUp => &[EntityContext, GovernanceResult, Timestamp],
         }
     }
 }

@@ -19,6 +19,8 @@ pub(super) enum Kind {
     Remote,
     /// A program and its arguments.
     Command,
+    /// Hosts, with or without ports.
+    Hosts,
     /// An id, a domain, a sign-in name: one word.
     Name,
     /// An https address without user name and password.
@@ -47,7 +49,7 @@ const fn number(name: &'static str, min: i64, max: i64) -> Key {
 pub(super) const LOG_LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 
 /// All keys but those of accounts and views, whose names are the owner's.
-pub(super) const KEYS: [Key; 24] = [
+pub(super) const KEYS: [Key; 29] = [
     Key {
         name: "listen",
         kind: Kind::Address,
@@ -96,6 +98,20 @@ pub(super) const KEYS: [Key; 24] = [
     number("rate.tool_per_minute", 0, 1_000_000_000),
     number("rate.poll_per_minute", 0, 1_000_000_000),
     number("rate.burst_s", 1, 3600),
+    Key {
+        name: "events.error_numbers",
+        kind: Kind::Word(&["sep", "draft"]),
+    },
+    number("events.heartbeat_ms", 100, 30_000),
+    Key {
+        name: "events.webhook_allow",
+        kind: Kind::Hosts,
+    },
+    Key {
+        name: "events.webhook_ca_file",
+        kind: Kind::Folder,
+    },
+    number("events.webhook_retry_ms", 10, 60_000),
 ];
 
 /// The keys of one view.

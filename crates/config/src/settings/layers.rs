@@ -115,7 +115,7 @@ pub(super) fn add_text(
             Ok(number) => Value::Number(number),
             Err(_) => Value::Text(text.to_owned()),
         },
-        Kind::Command | Kind::Words(_) => {
+        Kind::Command | Kind::Hosts | Kind::Words(_) => {
             Value::Texts(text.split_whitespace().map(str::to_owned).collect())
         }
         Kind::Secret => Value::Hidden(Hidden(Secret::new(text.trim()))),
@@ -149,7 +149,7 @@ fn add_checked(
         (Kind::Address, Value::Text(text)) => text.parse::<std::net::SocketAddr>().is_ok(),
         (Kind::Folder, Value::Text(text)) => text.is_empty() || Path::new(text).is_absolute(),
         (Kind::Remote, Value::Text(text)) => !text.starts_with('-') && !has_password(text),
-        (Kind::Command, Value::Texts(_)) => true,
+        (Kind::Command | Kind::Hosts, Value::Texts(_)) => true,
         (Kind::Words(words), Value::Texts(texts)) => {
             texts.iter().all(|text| words.contains(&text.as_str()))
         }
@@ -452,6 +452,7 @@ impl Kind {
                 "a Git remote without a password in it: use a key or a credential helper".to_owned()
             }
             Self::Command => "a list: a program and its arguments".to_owned(),
+            Self::Hosts => "a list of hosts, each with its port or without".to_owned(),
             Self::Name => "one word".to_owned(),
             Self::Https => {
                 "an https address of a host, without user name, password and query".to_owned()

@@ -8,7 +8,7 @@ use legation_wire::json::{Object, Raw};
 use legation_wire::meta;
 use legation_wire::revision::Revision;
 
-use super::{Inquiry, refused};
+use super::{Inquiry, events, refused};
 use crate::parking::Body;
 use crate::shared::Shared;
 use crate::speaker::supported_versions;
@@ -36,7 +36,11 @@ pub(crate) fn initialize_result(
 
 /// `server/discover`.
 pub(super) fn discover(inquiry: &Inquiry) -> Body {
-    let description = describe(&inquiry.shared, &inquiry.context, &inquiry.endpoint)?;
+    let mut description = describe(&inquiry.shared, &inquiry.context, &inquiry.endpoint)?;
+    let caller = &inquiry.context.caller;
+    if events::offered(&inquiry.shared, caller, &inquiry.endpoint).is_some() {
+        description.capabilities.set_events(true);
+    }
     let mut result = Object::new()
         .with("resultType", Raw::from_static(r#""complete""#))
         .with("supportedVersions", supported_versions())
@@ -62,8 +66,9 @@ fn describe(
     context: &OpContext,
     endpoint: &Endpoint,
 ) -> Result<Description, legation_wire::message::ErrorObject> {
-    shared
-        .gate
-        .describe(context, endpoint)
-        .map_err(|refusal| refused(&refusal))
+    let described = shared.gate.describe(context, endpoint);
+    let mut description = described.map_err(|refusal| refused(&refusal))?;
+    // A server's own events are not passed on: who reads of them here would ask for them here.
+    description.capabilities.set_events(false);
+    Ok(description)
 }

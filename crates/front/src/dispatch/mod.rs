@@ -4,6 +4,7 @@
 mod call;
 mod describe;
 mod errors;
+mod events;
 mod finish;
 mod lists;
 mod page;
@@ -29,6 +30,7 @@ use crate::watch::{listen, resource_owner};
 pub(crate) use self::call::check_task_support;
 pub(crate) use self::describe::initialize_result;
 pub(crate) use self::errors::{method_not_found, refused};
+pub(crate) use self::events::offered as events_offered;
 
 /// One request, with everything around it.
 #[derive(Debug)]
@@ -76,6 +78,7 @@ pub(crate) async fn answer(inquiry: &Inquiry, taken: Option<Taken>) -> Body {
         Method::TaskList => Box::pin(tasks::list(inquiry)).await,
         Method::TaskUpdate => Box::pin(tasks::update(inquiry)).await,
         Method::TaskCancel => Box::pin(tasks::cancel(inquiry)).await,
+        Method::Events(act) => Box::pin(events::answer(inquiry, act)).await,
     }
 }
 

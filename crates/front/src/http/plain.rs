@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
 
 use http::StatusCode;
+use legation_events::Events;
 use legation_wire::json::{Object, Raw};
 
 use super::reply::{self, Reply};
@@ -78,7 +79,7 @@ pub(super) fn metrics(shared: &Shared) -> Reply {
         ),
     ];
     let mut body = String::new();
-    for (name, kind, help, value) in rows {
+    for (name, kind, help, value) in rows.into_iter().chain(events(shared)) {
         // Writing to a string cannot fail.
         let _: std::fmt::Result = writeln!(
             body,
@@ -86,4 +87,43 @@ pub(super) fn metrics(shared: &Shared) -> Reply {
         );
     }
     reply::text(body, "text/plain; version=0.0.4")
+}
+
+/// What there is to say of the events extension, where it is offered.
+fn events(shared: &Shared) -> Vec<(&'static str, &'static str, &'static str, u64)> {
+    let Some(counts) = shared.events.as_ref().map(Events::counts) else {
+        return Vec::new();
+    };
+    vec![
+        (
+            "legation_event_streams",
+            "gauge",
+            "Open streams of events.",
+            counts.streams,
+        ),
+        (
+            "legation_event_subscriptions",
+            "gauge",
+            "Subscriptions of webhooks.",
+            counts.subscriptions,
+        ),
+        (
+            "legation_events_told_total",
+            "counter",
+            "Events told by polls and streams.",
+            counts.told,
+        ),
+        (
+            "legation_events_delivered_total",
+            "counter",
+            "Events that a webhook took.",
+            counts.delivered,
+        ),
+        (
+            "legation_events_given_up_total",
+            "counter",
+            "Events that no webhook took in time.",
+            counts.given_up,
+        ),
+    ]
 }

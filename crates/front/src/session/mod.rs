@@ -228,12 +228,13 @@ impl Session {
         self.lock().level = Some(level);
     }
 
-    /// Notes a request, which `cancel` calls off.
+    /// Notes a request, which `cancel` calls off; `held` is one that is answered only
+    /// when it is ended.
     ///
     /// # Errors
     /// The id is in use, or too much is under way.
-    pub(crate) fn begin(&self, id: &Id, cancel: &Cancel) -> Result<(), ErrorObject> {
-        self.lock().flights.begin(id, cancel)
+    pub(crate) fn begin(&self, id: &Id, cancel: &Cancel, held: bool) -> Result<(), ErrorObject> {
+        self.lock().flights.begin(id, cancel, held)
     }
 
     /// Forgets a request; whether it was to be answered still.

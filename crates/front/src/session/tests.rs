@@ -81,17 +81,17 @@ fn an_id_in_flight_is_not_given_twice_and_can_be_used_again_afterwards() {
     let session = session();
     let cancel = Cancel::new();
     let id = Id::Int(7);
-    session.begin(&id, &cancel).expect("begun");
+    session.begin(&id, &cancel, false).expect("begun");
     assert_eq!(
-        session.begin(&id, &cancel).expect_err("in use").code,
+        session.begin(&id, &cancel, false).expect_err("in use").code,
         -32600
     );
     assert!(
-        session.begin(&Id::from("7"), &cancel).is_ok(),
+        session.begin(&Id::from("7"), &cancel, false).is_ok(),
         "a string is another id"
     );
     assert!(session.end(&id));
-    session.begin(&id, &cancel).expect("free again");
+    session.begin(&id, &cancel, false).expect("free again");
     session.cancel(&id);
     assert_eq!(cancel.reason(), Some(CancelReason::ClientCancelled));
     assert!(!session.end(&id), "what was cancelled is not answered");
@@ -134,7 +134,7 @@ fn a_question_given_up_tells_the_client() {
 fn closing_calls_off_what_is_under_way() {
     let session = session();
     let cancel = Cancel::new();
-    session.begin(&Id::Int(1), &cancel).expect("begun");
+    session.begin(&Id::Int(1), &cancel, false).expect("begun");
     assert!(session.idle_since().is_none());
     assert!(session.close(CancelReason::Disconnected));
     assert!(!session.close(CancelReason::Disconnected));

@@ -21,8 +21,9 @@ use crate::session::{Carrier, Session};
 use crate::sessions;
 use crate::shared::Shared;
 
-/// Past this many requests under way, no more are read.
-const RUNNING_MAX: usize = 1024;
+/// Past this many requests under way, no more are read; streams that are held open
+/// (at most 256) leave as many as ever to the others.
+const RUNNING_MAX: usize = 1024 + 256;
 /// How long requests may go on after their client has stopped writing.
 const LINGER: Duration = Duration::from_secs(60);
 /// How often a client that has stopped writing is looked at for being gone.

@@ -111,6 +111,7 @@ impl Rig {
         let gate = Gate::new(servers, Arc::new(ledger), rules, clients, asking);
         let front = Front::new(FrontParts {
             gate: Arc::new(gate),
+            events: None,
             authenticator: Arc::new(Tokens),
             admin: Arc::new(Admin),
             settings,

@@ -11,7 +11,7 @@ use legation_wire::message::{ErrorObject, Message};
 use legation_wire::meta;
 
 use super::{Interest, Watcher};
-use crate::dispatch::Inquiry;
+use crate::dispatch::{Inquiry, events_offered};
 use crate::outbox::Weight;
 use crate::parking::Body;
 use crate::shared::Shared;
@@ -27,6 +27,7 @@ pub(crate) struct Listen {
     tools: bool,
     prompts: bool,
     resources: bool,
+    events: bool,
     uris: HashMap<Box<str>, Watched>,
     tasks: HashSet<Box<str>>,
 }
@@ -47,6 +48,10 @@ impl Listen {
             ListKind::Resources | ListKind::Templates => self.resources,
             ListKind::Prompts => self.prompts,
         }
+    }
+
+    pub(super) fn wants_events(&self) -> bool {
+        self.events
     }
 
     pub(super) fn wants_resource(&self, uri: &str, server: &ServerName) -> bool {
@@ -72,6 +77,7 @@ impl Listen {
             ("toolsListChanged", self.tools),
             ("promptsListChanged", self.prompts),
             ("resourcesListChanged", self.resources),
+            ("eventsListChanged", self.events),
         ] {
             if on {
                 accepted.set(name, Raw::bool(true));
@@ -98,6 +104,7 @@ impl Listen {
             tools: on("toolsListChanged"),
             prompts: on("promptsListChanged"),
             resources: on("resourcesListChanged"),
+            events: on("eventsListChanged") && has_events(inquiry),
             uris: HashMap::new(),
             tasks: HashSet::new(),
         };
@@ -130,6 +137,12 @@ impl Listen {
         }
         Ok(listen)
     }
+}
+
+/// Whether the listener's endpoint offers events at all.
+fn has_events(inquiry: &Inquiry) -> bool {
+    let caller = &inquiry.context.caller;
+    events_offered(&inquiry.shared, caller, &inquiry.endpoint).is_some()
 }
 
 /// The server behind a URI, so that another's resource of the same URI is not

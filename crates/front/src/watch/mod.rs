@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use legation_core::{Caller, ServerName};
+use legation_events::Events;
 use legation_gate::{Audience, Endpoint, HubEvent, ListKind};
 use legation_wire::json::{Object, Raw};
 use legation_wire::message::Message;
@@ -117,6 +118,7 @@ pub(crate) async fn run(shared: Arc<Shared>) {
     // Bounded by the number of servers, lists and seats: equal changes are one.
     let mut changes: Vec<Change> = Vec::new();
     let mut due: Option<tokio::time::Instant> = None;
+    let mut event_types = shared.events.as_ref().map(Events::list_changed);
     loop {
         let gathered = async {
             match due {
@@ -124,8 +126,21 @@ pub(crate) async fn run(shared: Arc<Shared>) {
                 None => std::future::pending().await,
             }
         };
+        let rules = async {
+            if let Some(types) = &mut event_types
+                && types.changed().await.is_ok()
+            {
+                return;
+            }
+            std::future::pending().await
+        };
         tokio::select! {
             _ = shared.cancel.cancelled() => return,
+            () = rules => {
+                for (_, watcher) in shared.watchers.all() {
+                    watcher.event_types_changed();
+                }
+            }
             () = gathered => {
                 due = None;
                 tell_changes(&shared, &std::mem::take(&mut changes));
@@ -260,6 +275,16 @@ impl Watcher {
             Interest::Session(session) if session.is_ready() => self.send(method, None),
             Interest::Listen(listen) if listen.wants_list(kind) => {
                 self.send(method, Some(listen.tag(Object::new())));
+            }
+            Interest::Session(_) | Interest::Listen(_) => {}
+        }
+    }
+
+    fn event_types_changed(&self) {
+        const METHOD: &str = "notifications/events/list_changed";
+        match &self.interest {
+            Interest::Listen(listen) if listen.wants_events() => {
+                self.send(METHOD, Some(listen.tag(Object::new())));
             }
             Interest::Session(_) | Interest::Listen(_) => {}
         }

@@ -4,8 +4,8 @@
 //! and behind the restoring of tokens, so that rules see the real values; and
 //! before the record, so that the record can name the rule.
 
-use legation_core::OpContext;
-use legation_policy::{Decision, Inquiry, PinState, Policy, Question, Target};
+use legation_core::{OpContext, Principal};
+use legation_policy::{Decision, Inquiry, PinState, Policy, Question, Target, Verb};
 
 use crate::{Entry, Listing};
 
@@ -19,26 +19,10 @@ pub(crate) fn decide(rules: &Policy, inquiry: &Inquiry<'_>, target: Target) -> D
 pub(crate) fn visible(
     rules: &Policy,
     context: &OpContext,
-    verb: legation_policy::Verb,
+    verb: Verb,
     listing: &Listing,
 ) -> Option<Vec<Entry>> {
-    let may = |entry: &Entry| {
-        rules.may_ever(
-            &context.caller.principal,
-            &Question {
-                server: &entry.server,
-                verb,
-                item: &entry.item,
-                read_only_hint: entry.read_only_hint,
-                trusted: entry.trusted,
-                origin: &entry.origin,
-                entity: entry.entity.as_ref(),
-                pin: PinState::Approved,
-                native: entry.native,
-                fingerprint: entry.fingerprint,
-            },
-        )
-    };
+    let may = |entry: &Entry| may_ever(rules, &context.caller.principal, verb, entry);
     let refused = listing.entries.iter().position(|entry| !may(entry))?;
     let mut entries = listing.entries[..refused].to_vec();
     entries.extend(
@@ -48,4 +32,23 @@ pub(crate) fn visible(
             .cloned(),
     );
     Some(entries)
+}
+
+/// Whether somebody may ever use an entry of a list.
+pub(crate) fn may_ever(rules: &Policy, principal: &Principal, verb: Verb, entry: &Entry) -> bool {
+    rules.may_ever(
+        principal,
+        &Question {
+            server: &entry.server,
+            verb,
+            item: &entry.item,
+            read_only_hint: entry.read_only_hint,
+            trusted: entry.trusted,
+            origin: &entry.origin,
+            entity: entry.entity.as_ref(),
+            pin: PinState::Approved,
+            native: entry.native,
+            fingerprint: entry.fingerprint,
+        },
+    )
 }

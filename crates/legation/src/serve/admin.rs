@@ -2,6 +2,7 @@
 
 mod approvals;
 mod audit;
+mod events;
 mod inbox;
 mod review;
 mod servers;
@@ -117,6 +118,7 @@ fn dispatch(hub: Arc<Inner>, method: &str, params: Raw) -> BoxFuture<'static, An
             tools::call(&hub, request).await
         }),
         method if method.starts_with("audit.") => audit::dispatch(&hub, method, &params),
+        method if method.starts_with("events.") => events::dispatch(&hub, method, &params),
         method if method.starts_with("inbox.") => inbox::dispatch(&hub, method, &params),
         _ => unknown(method),
     }

@@ -15,7 +15,7 @@ use legation_ledger::{Ledger, LedgerKeys};
 use legation_store::Store;
 
 use super::admin::Admin;
-use super::{accounts, checkpoints, events as records, identities, inbox, reload};
+use super::{accounts, checkpoints, events as records, identities, inbox, reload, told};
 
 mod inner;
 mod parts;
@@ -88,9 +88,13 @@ impl Hub {
             .transpose()
             .map_err(|error| failed(&error))?;
         let (inner, settings) = Inner::new(&options, (&store, keystore), ledger, listen, asking)?;
+        let tasks = TaskSet::new();
+        let events = told::open(&inner, &settings, (&store, &tasks))?;
+        inner.events.get_or_init(|| events.clone());
         let front = Front::new(FrontParts {
             gate: Arc::clone(&inner.gate),
             authenticator: Arc::clone(&inner.keys) as _,
+            events: Some(events),
             admin: Arc::new(Admin::new(&inner)),
             settings: parts::front_settings(&settings, options.no_auth),
             clock: options.clock.clone(),
@@ -105,7 +109,6 @@ impl Hub {
         parts::check_socket_path(&options.home)?;
         let socket = legation_front::bind(&options.home.socket(), &lock)
             .map_err(|error| failed(&error).with_hint(error.hint()))?;
-        let tasks = TaskSet::new();
         if let Some(listener) = listener {
             tasks::run_http(&tasks, &front, listener, &workers);
         }

@@ -163,7 +163,7 @@ fn tell(hub: &Inner, server: &ServerName, (told, last): (u64, u64)) {
         });
         // An edit is another version of a resource there was.
         if message.kind != legation_inbox::Kind::New {
-            uris.push(format!("{INBOX_URI}/{}", encoded(&message.id)));
+            uris.push(uri_of(&message.id));
         }
     }
     for uri in uris {
@@ -234,6 +234,11 @@ fn logged(message: &Message, unread: u64) -> Raw {
         .with("logger", Raw::from_static(r#""legation.inbox""#))
         .with("data", Raw::from_serialize(&data))
         .to_raw()
+}
+
+/// Where a message is read.
+pub(super) fn uri_of(id: &str) -> String {
+    format!("{INBOX_URI}/{}", encoded(id))
 }
 
 /// An id as it stands in a URI (RFC 3986, 2.3: what need not be escaped).

@@ -62,6 +62,9 @@ pub(crate) async fn everything(hub: &Arc<Inner>) {
     problems.extend(wrong);
     events::governed(hub, &rules);
     hub.gate.set_rules(rules);
+    if let Some(events) = hub.events.get() {
+        events.rules_changed();
+    }
     let (cleaning, wrong) = cleaning(hub, &loaded.servers, env_mode);
     hub.gate.set_cleaning(cleaning);
     problems.extend(wrong);

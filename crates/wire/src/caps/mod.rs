@@ -16,6 +16,10 @@ use crate::json::{Kind, Object, Raw};
 
 /// Identifier of the tasks extension (2026-07-28).
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+/// Identifier of the events extension (2026-07-28, SEP-3415).
+pub const EVENTS_EXTENSION: &str = "io.modelcontextprotocol/events";
+/// How the events extension was spelled in its draft; some clients read no other.
+const EVENTS: &str = "events";
 
 /// Whether a capability's member is `true`.
 fn flag(capability: Option<&Raw>, member: &str) -> bool {
@@ -62,17 +66,28 @@ fn has_extension(object: &Object, name: &str) -> bool {
 
 /// Declares the tasks extension, or not; other extensions stay.
 fn put_tasks_extension(object: &mut Object, on: bool) {
-    if on == has_extension(object, TASKS_EXTENSION) {
-        return;
+    if on != has_extension(object, TASKS_EXTENSION) {
+        put_extension(object, TASKS_EXTENSION, on.then(Raw::empty_object));
     }
-    let mut map = object
-        .get("extensions")
-        .and_then(Raw::to_object)
-        .unwrap_or_default();
-    if on {
-        map.set(TASKS_EXTENSION, Raw::empty_object());
-    } else {
-        map.remove(TASKS_EXTENSION);
+}
+
+/// Declares the events extension in both spellings, or in none.
+fn put_events(object: &mut Object, declared: Option<Raw>) {
+    match &declared {
+        Some(declared) => object.set(EVENTS, declared.clone()),
+        None => drop(object.remove(EVENTS)),
+    }
+    if declared.is_some() || has_extension(object, EVENTS_EXTENSION) {
+        put_extension(object, EVENTS_EXTENSION, declared);
+    }
+}
+
+fn put_extension(object: &mut Object, name: &str, declared: Option<Raw>) {
+    let map = object.get("extensions").and_then(Raw::to_object);
+    let mut map = map.unwrap_or_default();
+    match declared {
+        Some(declared) => map.set(name, declared),
+        None => drop(map.remove(name)),
     }
     if map.is_empty() {
         object.remove("extensions");

@@ -1,6 +1,9 @@
 //! What a server offers.
 
-use super::{TASKS_EXTENSION, flag, has_extension, put, put_tasks_extension, put_tasks_legacy};
+use super::{
+    EVENTS, EVENTS_EXTENSION, TASKS_EXTENSION, flag, has_extension, put, put_events,
+    put_tasks_extension, put_tasks_legacy,
+};
 use crate::json::{Object, Raw};
 use crate::revision::Revision;
 
@@ -105,6 +108,17 @@ impl ServerCapabilities {
         put_tasks_legacy(&mut object, tasks);
         put_tasks_extension(&mut object, self.tasks_ext && revision.is_modern());
         object.to_raw()
+    }
+
+    /// Whether it offers events (2026-07-28, events extension), in either spelling.
+    pub fn events(&self) -> bool {
+        has_extension(&self.raw, EVENTS_EXTENSION) || self.raw.contains(EVENTS)
+    }
+
+    /// Declares events in both spellings, or in none whatever was declared before.
+    pub fn set_events(&mut self, on: bool) {
+        let declared = on.then(|| Object::new().with("listChanged", Raw::bool(true)).to_raw());
+        put_events(&mut self.raw, declared);
     }
 
     /// Whether tools of this server can be called as tasks of 2025-11-25.

@@ -12,6 +12,7 @@ use legation_core::error::chain;
 use legation_core::process::GuardPath;
 use legation_core::{BootId, Home, SharedClock};
 use legation_entra::Accounts;
+use legation_events::Events;
 use legation_front::Front;
 use legation_gate::redaction::Redaction;
 use legation_gate::spill::Spills;
@@ -58,6 +59,8 @@ pub(crate) struct Inner {
     pub(crate) listen: Option<SocketAddr>,
     pub(super) flags: Vec<(String, String)>,
     pub(super) front: std::sync::OnceLock<Arc<Front>>,
+    /// Made after the gate, whose rules it asks.
+    pub(crate) events: std::sync::OnceLock<Events>,
     pub(super) windows: Windows,
     pub(crate) teams: Option<Teams>,
     problems: Mutex<Vec<String>>,
@@ -148,6 +151,7 @@ impl Inner {
             listen,
             flags: options.flags.clone(),
             front: std::sync::OnceLock::new(),
+            events: std::sync::OnceLock::new(),
             windows,
             teams,
             problems: Mutex::new(Vec::new()),

@@ -1,0 +1,142 @@
+//! Approvals and tasks, as they move on.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use legation_core::{ApprovalId, ClientId, EntityId, TaskSet, Wall};
+use legation_events::{Journal, Kind, Noted};
+use legation_gate::HubEvent;
+use legation_gate::approval::{Answer, ApprovalEvent};
+use legation_wire::json::{Object, Raw};
+use tokio::sync::broadcast::error::RecvError;
+
+use crate::serve::hub::Inner;
+
+/// Open approvals that are remembered, as many as there can be.
+const OPEN_MAX: usize = 1024;
+/// States a task does not leave.
+const OVER: [&str; 3] = ["completed", "failed", "cancelled"];
+
+/// Whose approval it is, and for what: what is closed has left the book.
+struct Open {
+    client: ClientId,
+    entity: EntityId,
+    tool: String,
+}
+
+/// Notes what happens, for as long as the hub runs.
+pub(super) fn run(tasks: &TaskSet, inner: &Arc<Inner>, journal: &Arc<Journal>) {
+    let mut approvals = inner.gate.asking().approvals.events();
+    let mut servers = inner.gate.servers().events();
+    let (inner, journal) = (Arc::clone(inner), Arc::clone(journal));
+    tasks.spawn("journal of events", async move {
+        // Bounded by what the book holds.
+        let mut open = HashMap::new();
+        remember(&inner, &mut open);
+        loop {
+            tokio::select! {
+                event = approvals.recv() => match event {
+                    Ok(event) => approval(&inner, &journal, &mut open, &event),
+                    Err(RecvError::Lagged(missed)) => {
+                        tracing::warn!(missed, "approvals moved on faster than they were told");
+                        remember(&inner, &mut open);
+                    }
+                    Err(RecvError::Closed) => return,
+                },
+                event = servers.recv() => match event {
+                    Ok(HubEvent::TaskChanged { client, task: changed }) => {
+                        task(&inner, &journal, client, &changed);
+                    }
+                    Ok(_) => {}
+                    Err(RecvError::Lagged(missed)) => {
+                        tracing::warn!(missed, "tasks moved on faster than they were told");
+                    }
+                    Err(RecvError::Closed) => return,
+                },
+            }
+        }
+    });
+}
+
+fn remember(hub: &Inner, open: &mut HashMap<ApprovalId, Open>) {
+    open.clear();
+    for approval in hub.gate.asking().approvals.list() {
+        open.insert(approval.id.clone(), of(&approval));
+    }
+}
+
+fn of(approval: &legation_gate::approval::Approval) -> Open {
+    let bound = &approval.bound;
+    Open {
+        client: bound.client.clone(),
+        entity: bound.entity.clone(),
+        tool: format!("{}/{}", bound.server, bound.item),
+    }
+}
+
+fn approval(
+    hub: &Inner,
+    journal: &Journal,
+    open: &mut HashMap<ApprovalId, Open>,
+    event: &ApprovalEvent,
+) {
+    let approvals = &hub.gate.asking().approvals;
+    let (kind, id, state) = match event {
+        ApprovalEvent::Asked(id) => (Kind::ApprovalRequested, id, "pending"),
+        ApprovalEvent::Answered(id, Answer::Deny) => (Kind::ApprovalAnswered, id, "denied"),
+        ApprovalEvent::Answered(id, _) => (Kind::ApprovalAnswered, id, "granted"),
+        ApprovalEvent::Closed(id) => (Kind::ApprovalAnswered, id, "closed"),
+        ApprovalEvent::GrantsChanged => return,
+    };
+    let mut data = Object::new()
+        .with("id", Raw::str(id.as_str()))
+        .with("state", Raw::str(state));
+    if let Some(approval) = approvals.get(id) {
+        data.set("expires", Raw::str(&Wall(approval.expires_ms).to_string()));
+        if open.len() < OPEN_MAX {
+            open.insert(id.clone(), of(&approval));
+        }
+    }
+    let known = match event {
+        ApprovalEvent::Closed(_) => open.remove(id),
+        _ => open.get(id).map(|known| Open {
+            client: known.client.clone(),
+            entity: known.entity.clone(),
+            tool: known.tool.clone(),
+        }),
+    };
+    let Some(known) = known else { return };
+    data.set("tool", Raw::str(&known.tool));
+    journal.note(Noted {
+        kind,
+        of: format!("{id} {state}"),
+        at: hub.clock.wall(),
+        entity: Some(known.entity).filter(|entity| *entity != EntityId::personal()),
+        client: known.client,
+        data,
+    });
+}
+
+fn task(hub: &Inner, journal: &Journal, client: ClientId, task: &Object) {
+    let text = |member: &str| {
+        task.get(member)
+            .and_then(|raw| raw.to_str().map(String::from))
+    };
+    let (Some(id), Some(status)) = (text("taskId"), text("status")) else {
+        return;
+    };
+    if !OVER.contains(&&*status) {
+        return;
+    }
+    journal.note(Noted {
+        kind: Kind::TaskCompleted,
+        // The handle is unique.
+        of: id.clone(),
+        at: hub.clock.wall(),
+        entity: None,
+        client,
+        data: Object::new()
+            .with("taskId", Raw::str(&id))
+            .with("status", Raw::str(&status)),
+    });
+}
