@@ -69,8 +69,7 @@ async fn a_stream_ends_when_the_rules_say_so() {
         let more = tokio::time::timeout(std::time::Duration::from_millis(400), stream.next());
         assert!(more.await.is_err(), "nothing follows");
     }
-    let refused = kit
-        .events
-        .stream(&who("codex"), &object(r#"{"name":"message.received"}"#));
-    assert!(refused.await.is_err(), "an error, and no stream");
+    let (who, params) = (who("codex"), object(r#"{"name":"message.received"}"#));
+    let refused = kit.events.stream(&who, &params).await;
+    assert!(refused.is_err(), "an error, and no stream");
 }

@@ -301,7 +301,7 @@ async fn what_fails_is_tried_again_stamped_anew_until_it_is_given_up() {
     assert!(
         got[1..]
             .iter()
-            .all(|got| got.is_signed_with(SECRET) && got.id == got[1].id)
+            .all(|one| one.is_signed_with(SECRET) && one.id == got[1].id)
     );
     let listed = &kit.events.subscriptions()[0];
     assert_eq!(

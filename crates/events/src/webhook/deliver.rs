@@ -110,8 +110,8 @@ impl Worker {
         self.was_active = active;
         let mut more = false;
         if active {
-            if self.try_gap && self.hook.lock().owes_gap {
-                self.try_gap = false;
+            let try_gap = std::mem::take(&mut self.try_gap);
+            if try_gap && self.hook.lock().owes_gap {
                 self.inner.tell_gap(&self.hook).await;
                 self.dirty();
             }

@@ -56,7 +56,9 @@ fn subscription(listed: Listed) -> Subscription {
 
 fn wrong(error: EventsError) -> ErrorObject {
     let hint = match error {
-        EventsError::UnknownSubscription => "`legation events list` shows the subscriptions there are",
+        EventsError::UnknownSubscription => {
+            "`legation events list` shows the subscriptions there are"
+        }
         ref error => error.hint(),
     };
     failed(&legation_core::error::chain(&error), Some(hint.to_owned()))
