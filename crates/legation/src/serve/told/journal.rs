@@ -86,7 +86,7 @@ fn approval(
         ApprovalEvent::Answered(id, Answer::Deny) => (Kind::ApprovalAnswered, id, "denied"),
         ApprovalEvent::Answered(id, _) => (Kind::ApprovalAnswered, id, "granted"),
         ApprovalEvent::Closed(id) => (Kind::ApprovalAnswered, id, "closed"),
-        ApprovalEvent::GrantsChanged => return,
+        ApprovalEvent::GrantsChanged | ApprovalEvent::OthersChanged => return,
     };
     let mut data = Object::new()
         .with("id", Raw::str(id.as_str()))
