@@ -89,6 +89,23 @@ impl Output {
         drop(write!(out, "{text}{end}").and_then(|()| out.flush()));
     }
 
+    /// A line of data, for a command that has no end; whether somebody still reads it.
+    #[must_use]
+    pub fn line(self, text: &str) -> bool {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{text}").and_then(|()| out.flush()).is_ok()
+    }
+
+    /// How wide the terminal is that a person reads standard output in, if one does.
+    #[must_use]
+    pub fn columns(self) -> Option<usize> {
+        if self.json || !io::stdout().is_terminal() {
+            return None;
+        }
+        let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+        Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    }
+
     /// A line of talk on standard error; nothing under `--json`.
     pub fn say(self, text: &str) {
         if !self.json {

@@ -64,7 +64,7 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
 }
 
 /// Zero-width characters, direction marks, overrides and isolates, and tags.
-fn is_deceptive(character: char) -> bool {
+pub(crate) fn is_deceptive(character: char) -> bool {
     matches!(
         character,
         '\u{ad}'

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,16 +14,33 @@ use crate::message::{Message, Seq};
 use crate::scan::{Scan, Step};
 use crate::seal::Seals;
 
-/// Messages that are stepped over at a time.
-const AT_ONCE: usize = 100;
+/// A place in a day file is looked for down to so many bytes, and read to from there.
+const NEAR: u64 = 64 * 1024;
+/// How much of the end of a file is looked at for its last record, in bytes.
+const ENDS: [u64; 3] = [64 * 1024, 4 * 1024 * 1024, u64::MAX];
 
 /// A reader of the day files with a place of its own.
 #[derive(Debug)]
 pub struct Follow {
     folder: PathBuf,
     seals: Seals,
-    at: Option<(Day, u64)>,
+    at: Option<At>,
     last: Seq,
+}
+
+/// A place in a day file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct At {
+    day: Day,
+    offset: u64,
+    /// Which file it was: another one of the same name was mended, or put back.
+    file: u64,
+}
+
+/// A whole record, and where it ends.
+struct Found {
+    seq: Seq,
+    end: u64,
 }
 
 // === impl Follow ===
@@ -34,11 +52,18 @@ impl Follow {
     /// When a file cannot be read.
     pub fn from_end(folder: &Path, keystore: Arc<Keystore>) -> io::Result<Self> {
         let mut follow = Self::after(folder, keystore, Seq(0));
-        let Some(day) = known_days(folder)?.pop() else {
-            return Ok(follow);
-        };
-        follow.at = Some((day, 0));
-        while !follow.read(AT_ONCE)?.is_empty() {}
+        for day in known_days(folder)?.into_iter().rev() {
+            let (size, file) = size(folder, day)?;
+            if let Some(found) = last_record(folder, day, size)? {
+                follow.last = found.seq;
+                follow.at = Some(At {
+                    day,
+                    offset: found.end,
+                    file,
+                });
+                break;
+            }
+        }
         Ok(follow)
     }
 
@@ -67,18 +92,12 @@ impl Follow {
     pub fn read(&mut self, most: usize) -> io::Result<Vec<Message>> {
         let mut messages = Vec::new();
         let days = known_days(&self.folder)?;
-        let first = match self.at {
-            Some((day, _)) => Some(day),
-            None => self.first_day(&days)?,
-        };
+        let begin = self.begin(&days)?;
+        let first = begin.map(|at| at.day);
         for day in days.into_iter().filter(|day| Some(*day) >= first) {
-            let from = self.at.filter(|(known, _)| *known == day);
-            let mut offset = from.map_or(0, |(_, offset)| offset);
-            let size = fs::metadata(day.path(&self.folder))?.len();
-            // A file that shrank was cut or mended: its numbers say what is new.
-            if size < offset {
-                offset = 0;
-            }
+            let (size, file) = size(&self.folder, day)?;
+            let from = begin.filter(|at| at.day == day);
+            let mut offset = from.map_or(0, |at| at.offset);
             let mut scan = Scan::open(&self.folder, day, offset)?;
             while messages.len() < most {
                 match scan.step()? {
@@ -96,7 +115,7 @@ impl Follow {
                     Step::Bad { .. } => break,
                 }
             }
-            self.at = Some((day, offset));
+            self.at = Some(At { day, offset, file });
             if messages.len() >= most {
                 // The rest of this day comes before the next.
                 break;
@@ -105,18 +124,90 @@ impl Follow {
         Ok(messages)
     }
 
-    /// The latest day that begins before what is wanted; years may lie before it.
-    fn first_day(&self, days: &[Day]) -> io::Result<Option<Day>> {
-        for day in days.iter().rev() {
-            let first = Scan::open(&self.folder, *day, 0)?.step()?;
-            if let Step::Record(line, _) = first
-                && line.message.seq.0 <= self.last.0 + 1
-            {
-                return Ok(Some(*day));
+    /// Where to read on. The place is looked for again where there is none yet, and where the file
+    /// is another or shorter: it was mended, and the numbers say what is new.
+    fn begin(&self, days: &[Day]) -> io::Result<Option<At>> {
+        if let Some(at) = self.at {
+            if !days.contains(&at.day) {
+                return Ok(Some(at));
+            }
+            let (size, file) = size(&self.folder, at.day)?;
+            if file == at.file && size >= at.offset {
+                return Ok(Some(at));
+            }
+        }
+        for day in days.iter().rev().copied() {
+            let (size, file) = size(&self.folder, day)?;
+            let first = record_from(&self.folder, day, 0, size)?;
+            if first.is_some_and(|first| first.seq.0 <= self.last.0 + 1) {
+                let offset = self.place(day, size)?;
+                return Ok(Some(At { day, offset, file }));
             }
         }
         Ok(None)
     }
+
+    /// A place of a day shortly before the first record that is new.
+    fn place(&self, day: Day, size: u64) -> io::Result<u64> {
+        let (mut low, mut high) = (0, size);
+        while high - low > NEAR {
+            let middle = low + (high - low) / 2;
+            match record_from(&self.folder, day, middle, high)? {
+                Some(found) if found.seq <= self.last => low = found.end,
+                _ => high = middle,
+            }
+        }
+        Ok(low)
+    }
+}
+
+/// How long a day file is, and which file it is.
+fn size(folder: &Path, day: Day) -> io::Result<(u64, u64)> {
+    let metadata = fs::metadata(day.path(folder))?;
+    Ok((metadata.len(), metadata.ino()))
+}
+
+/// The first whole record that begins between two places of a day.
+fn record_from(folder: &Path, day: Day, from: u64, to: u64) -> io::Result<Option<Found>> {
+    let mut scan = Scan::open(folder, day, from)?;
+    loop {
+        match scan.step()? {
+            Step::Record(line, place) if place.offset < to => {
+                return Ok(Some(Found {
+                    seq: line.message.seq,
+                    end: place.offset + u64::from(place.len) + 1,
+                }));
+            }
+            // The rest of a line, or one that is damaged.
+            Step::Bad { offset, .. } if offset < to => {}
+            Step::Record(..) | Step::Bad { .. } | Step::End => return Ok(None),
+        }
+    }
+}
+
+/// The last whole record of a day.
+fn last_record(folder: &Path, day: Day, size: u64) -> io::Result<Option<Found>> {
+    for end in ENDS {
+        let mut scan = Scan::open(folder, day, size.saturating_sub(end))?;
+        let mut last = None;
+        loop {
+            match scan.step()? {
+                Step::End => break,
+                Step::Record(line, place) => {
+                    last = Some(Found {
+                        seq: line.message.seq,
+                        end: place.offset + u64::from(place.len) + 1,
+                    });
+                }
+                // The rest of a line, one that is damaged, or one that is being written.
+                Step::Bad { .. } => {}
+            }
+        }
+        if last.is_some() {
+            return Ok(last);
+        }
+    }
+    Ok(None)
 }
 
 fn known_days(folder: &Path) -> io::Result<Vec<Day>> {

@@ -13,6 +13,7 @@ use legation_keystore::Keystore;
 use crate::*;
 
 mod damage;
+mod followed;
 mod kept;
 mod pruned;
 mod pulled;

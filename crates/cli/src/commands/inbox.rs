@@ -14,7 +14,7 @@ use serde::Serialize;
 
 pub use answers::{export, list, post as post_answer, prune as prune_answer, pull, show};
 pub(crate) use follow::Follower;
-pub(crate) use listing::line;
+pub(crate) use listing::{line, unescaped};
 use source::Source;
 
 use crate::{CliError, Context};

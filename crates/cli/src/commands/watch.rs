@@ -4,22 +4,23 @@
 //! token and no connection to the hub, so that it can run wherever there is a
 //! terminal.
 
-use std::ffi::OsString;
-use std::io::{self, IsTerminal as _};
-use std::time::Duration;
+mod desktop;
+mod nudge;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use legation_api::inbox::Message;
 use legation_core::home::write_private;
-use legation_core::process::{OnceSpec, run_to_end};
 use legation_inbox::Seq;
 use serde::Serialize;
 
-use super::inbox::{Follower, line};
+use self::desktop::Desktop;
+use self::nudge::Look;
+use super::inbox::Follower;
 use crate::{CliError, Context};
-
-/// How long a desktop may take to show something.
-const NOTIFY: Duration = Duration::from_secs(5);
 
 /// Arguments of `legation watch`.
 #[derive(Debug, Args)]
@@ -46,28 +47,35 @@ struct Standing {
     latest: Option<String>,
 }
 
+/// Up to where `watch` has shown what came in, kept in a file of its own.
+struct Cursor {
+    path: PathBuf,
+    at: Option<Seq>,
+}
+
 pub(crate) fn cmd_watch(context: &Context, args: &WatchArgs) -> Result<(), CliError> {
-    let cursor = context.home.root().join("watch.cursor");
-    let known = std::fs::read_to_string(&cursor).ok();
-    let after = known.and_then(|text| text.trim().parse().ok()).map(Seq);
-    let mut follower = Follower::begin(context, after, args.channel.clone())?;
+    let mut cursor = Cursor::read(context.home.root());
+    let mut follower = Follower::begin(context, cursor.at, args.channel.clone())?;
     if args.status_line {
-        return status_line(context, &mut follower, after.is_some());
+        return status_line(context, &mut follower, cursor.at.is_some());
     }
     if !args.quiet {
         context.output.say("watching the inbox; Ctrl-C ends it");
     }
+    // A status line counts from here on.
+    cursor.keep(follower.last())?;
+    let desktop = (!args.no_desktop).then(|| Desktop::begin(&context.environment));
+    let desktop = desktop.transpose()?;
     loop {
         let messages = follower.next(None)?;
-        for message in &messages {
-            if !args.quiet {
-                show(context, message)?;
-            }
+        if !args.quiet && !show(context, &messages)? {
+            // Nobody reads what is printed any more.
+            return Ok(());
         }
-        if !args.no_desktop {
-            notify(context, &messages);
+        if let Some(desktop) = &desktop {
+            desktop.tell(&messages);
         }
-        write_private(&cursor, format!("{}\n", follower.last()).as_bytes())?;
+        cursor.keep(follower.last())?;
     }
 }
 
@@ -82,7 +90,7 @@ fn status_line(context: &Context, follower: &mut Follower, known: bool) -> Resul
         let mut messages = follower.now()?;
         while let Some(last) = messages.last() {
             standing.new += messages.len();
-            standing.latest = Some(line(last));
+            standing.latest = Some(Look::plain().line(last));
             messages = follower.now()?;
         }
     }
@@ -94,62 +102,41 @@ fn status_line(context: &Context, follower: &mut Follower, known: bool) -> Resul
         })
 }
 
-fn show(context: &Context, message: &Message) -> Result<(), CliError> {
-    if context.output.is_json() {
-        let text = serde_json::to_string(message).map_err(|error| CliError::failed(&error))?;
-        context.output.data(&text);
-        return Ok(());
+/// Prints messages; whether somebody reads them.
+fn show(context: &Context, messages: &[Message]) -> Result<bool, CliError> {
+    let output = context.output;
+    let look = Look {
+        columns: output.columns(),
+        colours: output.columns().is_some() && context.environment.get("NO_COLOR").is_none(),
+        zone: jiff::tz::TimeZone::system(),
+    };
+    for message in messages {
+        let text = match output.is_json() {
+            true => serde_json::to_string(message).map_err(|error| CliError::failed(&error))?,
+            false => look.nudge(message),
+        };
+        if !output.line(&text) {
+            return Ok(false);
+        }
     }
-    let text = context.output.foreign(&line(message));
-    let hint = "tell your agent: check inbox";
-    context.output.data(&match io::stdout().is_terminal() {
-        // The terminal's own colours, so that it is read on light and dark alike.
-        true => format!("\u{1b}[1;36m{text}\u{1b}[0m\n  \u{1b}[2m\u{2192} {hint}\u{1b}[0m"),
-        false => format!("{text}\n  \u{2192} {hint}"),
-    });
-    Ok(())
+    Ok(true)
 }
 
-/// Shows on the desktop what came, in one notification. A desktop that shows
-/// nothing is no reason to end.
-fn notify(context: &Context, messages: &[Message]) {
-    let Some(last) = messages.last() else { return };
-    let title = match messages.len() {
-        1 => "Message for your agent".to_owned(),
-        count => format!("{count} messages for your agent"),
-    };
-    // Other users of the machine see what programs are started with.
-    let text = match &last.entity {
-        None => line(last),
-        Some(_) => format!("[{}] of an entity; the terminal shows it", last.channel),
-    };
-    let Some((program, args)) = desktop(&title, &text) else {
-        return;
-    };
-    let variables = context.environment.inherited_by_children();
-    let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let spec = OnceSpec {
-        program: program.into(),
-        args,
-        env: variables.collect(),
-        cwd: None,
-        timeout: NOTIFY,
-        keep: 1024,
-    };
-    drop(run_to_end(&spec));
-}
+// === impl Cursor ===
 
-/// The command that shows a notification on this system. Texts are arguments of
-/// their own and never part of a script.
-fn desktop(title: &str, text: &str) -> Option<(&'static str, Vec<OsString>)> {
-    let words = |words: &[&str]| words.iter().map(OsString::from).collect();
-    if cfg!(target_os = "linux") {
-        let args = ["--app-name=legation", "--", title, text];
-        return Some(("notify-send", words(&args)));
+impl Cursor {
+    fn read(root: &Path) -> Self {
+        let path = root.join("watch.cursor");
+        let known = std::fs::read_to_string(&path).ok();
+        let at = known.and_then(|text| text.trim().parse().ok()).map(Seq);
+        Self { path, at }
     }
-    if cfg!(target_os = "macos") {
-        let script = "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run";
-        return Some(("osascript", words(&["-e", script, "--", title, text])));
+
+    fn keep(&mut self, at: Seq) -> Result<(), CliError> {
+        if self.at != Some(at) {
+            write_private(&self.path, format!("{at}\n").as_bytes())?;
+            self.at = Some(at);
+        }
+        Ok(())
     }
-    None
 }

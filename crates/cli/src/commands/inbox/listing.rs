@@ -66,8 +66,8 @@ pub(super) fn cmd_list(context: &Context, args: &ListArgs) -> Result<(), CliErro
                 message.seq.to_string(),
                 message.received_at.clone(),
                 message.channel.clone(),
-                plain(&message.from),
-                summary(&plain(&message.content_text_sanitized), CELL),
+                unescaped(&message.from),
+                summary(&unescaped(&message.content_text_sanitized), CELL),
                 message.id.clone(),
             ]);
         }
@@ -104,8 +104,8 @@ pub(crate) fn line(message: &Message) -> String {
     format!(
         "[{} {time}] {}{mark}: \"{}\"",
         message.channel,
-        plain(&message.from),
-        summary(&plain(&message.content_text_sanitized), SUMMARY)
+        unescaped(&message.from),
+        summary(&unescaped(&message.content_text_sanitized), SUMMARY)
     )
 }
 
@@ -115,7 +115,7 @@ pub(super) fn whole(message: &Message) -> String {
         "{} {} from {} in {}\nid {} version {} record {}\n",
         message.channel,
         message.received_at,
-        plain(&message.from),
+        unescaped(&message.from),
         message.chat_id,
         message.id,
         message.version,
@@ -125,15 +125,15 @@ pub(super) fn whole(message: &Message) -> String {
         text.push_str(&format!("entity {entity}\n"));
     }
     for (key, value) in &message.meta {
-        text.push_str(&format!("{key}: {}\n", plain(value)));
+        text.push_str(&format!("{key}: {}\n", unescaped(value)));
     }
     text.push('\n');
-    text.push_str(&plain(&message.content_text_sanitized));
+    text.push_str(&unescaped(&message.content_text_sanitized));
     text
 }
 
 /// Text for people, who can see that a tag is a piece of text.
-fn plain(text: &str) -> String {
+pub(crate) fn unescaped(text: &str) -> String {
     text.replace("&lt;", "<")
         .replace("&gt;", ">")
         .replace("&amp;", "&")
