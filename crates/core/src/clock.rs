@@ -6,7 +6,17 @@ use std::time::{Duration, Instant};
 
 /// Milliseconds since 1970-01-01T00:00:00Z; prints as RFC 3339, and is kept as a number.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
 )]
 #[serde(transparent)]
 pub struct Wall(pub i64);

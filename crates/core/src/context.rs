@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use crate::{Cancel, ClientId, SeatId};
@@ -41,6 +42,14 @@ pub struct Caller {
     pub workspace: Option<Arc<Path>>,
 }
 
+/// A place in the order of what happens in this process, where it matters what came before what.
+/// A clock would not do: two things of one tick have no order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Moment(u64);
+
+/// Only what is marked moves it on, so that looking at it costs no contention.
+static MOMENTS: AtomicU64 = AtomicU64::new(1);
+
 /// What every operation carries: without one there is no call and no record.
 #[derive(Debug, Clone)]
 pub struct OpContext {
@@ -50,6 +59,27 @@ pub struct OpContext {
     pub cancel: Cancel,
     /// When it must be done, if the caller set a time.
     pub deadline: Option<Instant>,
+    /// When its request was read.
+    pub began: Moment,
+}
+
+// === impl Moment ===
+
+impl Moment {
+    /// Before everything that happens.
+    pub const START: Self = Self(0);
+
+    /// This moment: later than everything that was marked before.
+    #[must_use]
+    pub fn now() -> Self {
+        Self(MOMENTS.load(Ordering::SeqCst))
+    }
+
+    /// Marks a moment: [`Moment::now`] is later from here on, and was not before.
+    #[must_use]
+    pub fn mark() -> Self {
+        Self(MOMENTS.fetch_add(1, Ordering::SeqCst))
+    }
 }
 
 // === impl Via ===
@@ -78,6 +108,19 @@ impl OpContext {
             caller,
             cancel,
             deadline: None,
+            began: Moment::now(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_begins_after_a_mark_is_later_than_it() {
+        let before = Moment::now();
+        let mark = Moment::mark();
+        assert!(before <= mark && Moment::now() > mark && Moment::START < before);
     }
 }

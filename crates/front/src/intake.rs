@@ -18,6 +18,7 @@ use crate::dispatch::{self, Inquiry, check_task_support, initialize_result, meth
 use crate::facts::ToolFact;
 use crate::method::Method;
 use crate::outbox::Outbox;
+use crate::outgoing::{Deliveries, Outgoing};
 use crate::parking::Body;
 use crate::peer::{LegacyPeer, SeatPeer};
 use crate::session::{Carrier, Session};
@@ -35,7 +36,7 @@ pub(crate) enum Intake {
     /// An answer is at hand.
     Reply(Bytes),
     /// An answer will come; `None` when the client has called it off.
-    Run(BoxFuture<'static, Option<Bytes>>),
+    Run(BoxFuture<'static, Option<Outgoing>>),
 }
 
 /// Takes in what one text held.
@@ -90,7 +91,9 @@ fn batch(
         };
         match intake {
             Intake::Nothing => {}
-            Intake::Reply(reply) => running.push(futures_util::future::ready(Some(reply)).boxed()),
+            Intake::Reply(reply) => {
+                running.push(futures_util::future::ready(Some(reply.into())).boxed());
+            }
             Intake::Run(run) => running.push(run),
         }
     }
@@ -99,11 +102,20 @@ fn batch(
     }
     Intake::Run(
         async move {
-            let answers: Vec<Bytes> = join_all(running).await.into_iter().flatten().collect();
-            (!answers.is_empty()).then(|| {
-                [b"[", answers.join(&b","[..]).as_slice(), b"]"]
+            let mut deliveries = Deliveries::default();
+            let answers: Vec<Outgoing> = join_all(running).await.into_iter().flatten().collect();
+            let answers: Vec<Bytes> = answers
+                .into_iter()
+                .map(|answer| {
+                    deliveries.join(answer.deliveries);
+                    answer.bytes
+                })
+                .collect();
+            (!answers.is_empty()).then(|| Outgoing {
+                bytes: [b"[", answers.join(&b","[..]).as_slice(), b"]"]
                     .concat()
-                    .into()
+                    .into(),
+                deliveries,
             })
         }
         .boxed(),
@@ -179,6 +191,7 @@ fn requested(
         outbox: Arc::clone(outbox),
         method,
         request,
+        deliveries: std::sync::Mutex::default(),
     };
     let session = Arc::clone(session);
     Ok(Intake::Run(
@@ -189,7 +202,7 @@ fn requested(
             };
             let body = dispatch::answer(&inquiry, None).await;
             let wanted = flight.end();
-            wanted.then(|| Message::response(inquiry.request.id, body).to_bytes())
+            wanted.then(|| inquiry.answered(body))
         }
         .boxed(),
     ))

@@ -16,6 +16,7 @@ mod intake;
 mod level;
 mod method;
 mod outbox;
+mod outgoing;
 mod parking;
 mod peer;
 mod seats;

@@ -11,6 +11,8 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 
+use crate::outgoing::{Deliveries, Outgoing};
+
 /// Past this many unread messages, or bytes, what may be dropped is dropped.
 const SOFT_MESSAGES: usize = 64;
 const SOFT_BYTES: usize = 256 * 1024;
@@ -54,8 +56,10 @@ pub(crate) struct Outbox {
 struct Inner {
     /// Number of the first message in `items`.
     first: u64,
-    items: VecDeque<Bytes>,
+    items: VecDeque<Outgoing>,
     bytes: usize,
+    /// Of what a reader got last, until it asks.
+    leaving: Deliveries,
     /// Number behind the last one that any reader got.
     delivered: u64,
     finished: bool,
@@ -83,7 +87,8 @@ impl Outbox {
     }
 
     /// Queues a message; `false` when it was dropped.
-    pub(crate) fn push(&self, message: Bytes, weight: Weight) -> bool {
+    pub(crate) fn push(&self, message: impl Into<Outgoing>, weight: Weight) -> bool {
+        let message = message.into();
         let mut inner = self.lock();
         if inner.finished || inner.overrun {
             return false;
@@ -102,7 +107,7 @@ impl Outbox {
             }
             Weight::Droppable | Weight::Needed | Weight::Answer => {}
         }
-        inner.bytes += message.len();
+        inner.bytes += message.bytes.len();
         inner.items.push_back(message);
         if self.keep {
             inner.trim();
@@ -154,7 +159,7 @@ impl Outbox {
         }
         *cursor = (*cursor).max(inner.first);
         let index = usize::try_from(*cursor - inner.first).unwrap_or(usize::MAX);
-        let Some(message) = inner.items.get(index).cloned() else {
+        let Some(item) = inner.items.get_mut(index) else {
             if inner.finished {
                 return Poll::Ready(Next::Finished);
             }
@@ -164,6 +169,9 @@ impl Outbox {
             }
             return Poll::Pending;
         };
+        let message = item.bytes.clone();
+        let deliveries = std::mem::take(&mut item.deliveries);
+        inner.leaving.join(deliveries);
         let number = *cursor;
         *cursor += 1;
         inner.delivered = inner.delivered.max(*cursor);
@@ -173,6 +181,11 @@ impl Outbox {
             inner.bytes -= message.len();
         }
         Poll::Ready(Next::Message(number, message))
+    }
+
+    /// Who wants to know when what was read since the last time is written out.
+    pub(crate) fn take_leaving(&self) -> Deliveries {
+        std::mem::take(&mut self.lock().leaving)
     }
 
     /// Whether something is there for a reader at `cursor`; if not, it is woken
@@ -219,7 +232,7 @@ impl Inner {
         while self.items.len() > 1 && (self.items.len() > KEEP_MESSAGES || self.bytes > KEEP_BYTES)
         {
             if let Some(gone) = self.items.pop_front() {
-                self.bytes -= gone.len();
+                self.bytes -= gone.bytes.len();
                 self.first += 1;
             }
         }

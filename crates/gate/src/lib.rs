@@ -38,7 +38,7 @@ pub use call::{
 };
 pub use event::{Arrival, Audience, HubEvent, Injection};
 pub use listing::{Description, Entry, ListKind, Listing};
-pub use peer::{Ask, Peer};
+pub use peer::{Ask, Delivery, Peer};
 pub use pipeline::{Gate, NotAskedFor, definition_hash};
-pub use server::{Resolve, ServerSet, Subscription, TaskVerb, Unresolved};
+pub use server::{Concern, Resolve, ServerSet, Subscription, TaskVerb, Unresolved};
 pub use stage::Refusal;

@@ -17,6 +17,13 @@ pub struct Ask {
     pub params: Raw,
 }
 
+/// Told when the answer that it came with has been written out to the client, all of
+/// it. Dropped before that where it was not, or where nobody knows.
+pub trait Delivery: Send + fmt::Debug {
+    /// The answer was written out.
+    fn written(self: Box<Self>);
+}
+
 /// The client at the other end of one call. Nothing sent through it can reach
 /// another client. What a client need not have is what it has not, unless its peer says so.
 pub trait Peer: Send + Sync + fmt::Debug {
@@ -56,4 +63,10 @@ pub trait Peer: Send + Sync + fmt::Debug {
 
     /// Asks the client and waits for its answer.
     fn ask(&self, ask: Ask) -> BoxFuture<'static, Result<Raw, ErrorObject>>;
+
+    /// Has somebody told what becomes of the call's answer, if it brings a result. A
+    /// peer that cannot say drops it.
+    fn deliver(&self, delivery: Box<dyn Delivery>) {
+        drop(delivery);
+    }
 }

@@ -69,6 +69,14 @@ pub enum Resolve {
     Wait(BoxFuture<'static, Result<Target, Unresolved>>),
 }
 
+/// Whose data a call concerns: known at hand, or looked up first.
+pub enum Concern {
+    /// Known now.
+    Ready(Result<Option<EntityId>, Unresolved>),
+    /// It stands in a file.
+    Wait(BoxFuture<'static, Result<Option<EntityId>, Unresolved>>),
+}
+
 /// What a client does with a task of its own.
 #[derive(Debug)]
 pub enum TaskVerb {
@@ -160,13 +168,11 @@ pub trait ServerSet: Send + Sync + fmt::Debug {
     fn entity(&self, caller: &Caller, server: &ServerName) -> Option<EntityId>;
 
     /// Whose data a call to a server of the hub's own concerns, as its arguments
-    /// say. Asked of such servers alone, before anything is decided.
-    ///
-    /// # Errors
-    /// When what the arguments name is not there or cannot be used.
-    fn concerns(&self, target: &Target, params: &Object) -> Result<Option<EntityId>, Unresolved> {
+    /// say; an error when what they name is not there or cannot be used. Asked of
+    /// such servers alone, before anything is decided.
+    fn concerns(&self, target: &Target, params: &Object) -> Concern {
         let _nobody = (target, params);
-        Ok(None)
+        Concern::Ready(Ok(None))
     }
 
     /// To whom a server of the hub's own sends what it is called with, where the
@@ -204,6 +210,30 @@ fn listed(owners: &[ServerName]) -> String {
 // === impl Resolve ===
 
 impl fmt::Debug for Resolve {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ready(result) => f.debug_tuple("Ready").field(result).finish(),
+            Self::Wait(_) => f.write_str("Wait"),
+        }
+    }
+}
+
+// === impl Concern ===
+
+impl Concern {
+    /// Waits for it, where it is not known yet.
+    ///
+    /// # Errors
+    /// When what the call names is not there or cannot be used.
+    pub async fn known(self) -> Result<Option<EntityId>, Unresolved> {
+        match self {
+            Self::Ready(entity) => entity,
+            Self::Wait(entity) => entity.await,
+        }
+    }
+}
+
+impl fmt::Debug for Concern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ready(result) => f.debug_tuple("Ready").field(result).finish(),

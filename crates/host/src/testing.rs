@@ -205,11 +205,7 @@ impl Bench {
     }
 
     pub(crate) fn context(caller: &Caller) -> OpContext {
-        OpContext {
-            caller: caller.clone(),
-            cancel: Cancel::new(),
-            deadline: None,
-        }
+        OpContext::new(caller.clone(), Cancel::new())
     }
 
     /// Resolves, permits and calls a tool on `/mcp`.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use legation_core::{Clock as _, SystemClock};
+use legation_core::{Clock as _, Moment, SystemClock};
 use legation_inbox::{Channel, ConsumerName, Inbox, Incoming, Kind, Options, Pull, Ungoverned};
 use legation_keystore::Keystore;
 
@@ -73,11 +73,20 @@ fn measure(folder: &Path, size: u64) {
         mark_consumed: true,
         channel: None,
         entity: None,
+        began: Moment::START,
+        is_persons: false,
     };
     let mut times: Vec<Duration> = (0..PULLS)
         .map(|_| {
             time(|| {
-                assert_eq!(inbox.pull(&pull).expect("pulled").messages.len(), 20);
+                let began = Moment::now();
+                let pull = Pull {
+                    began,
+                    ..pull.clone()
+                };
+                let pulled = inbox.pull(&pull).expect("pulled");
+                assert_eq!(pulled.messages.len(), 20);
+                pulled.handed.expect("handed").written();
             })
         })
         .collect();

@@ -111,6 +111,9 @@ pub enum ReadError {
         /// How many there may be.
         most: usize,
     },
+    /// The hub is stopping.
+    #[error("the inbox was closed; nothing was read")]
+    Closed,
 }
 
 // === impl OpenError ===
@@ -172,6 +175,7 @@ impl ReadError {
             Self::Damaged { .. } => "stop the hub and run `legation inbox repair`",
             Self::Io { .. } => "check the disk and who owns the folder",
             Self::Consumers { .. } => "use a consumer there is, or leave `consumer` out",
+            Self::Closed => "call again once the hub runs",
         }
     }
 }

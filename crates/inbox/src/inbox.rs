@@ -22,7 +22,7 @@ pub(crate) mod load;
 mod pull;
 mod shared;
 
-pub use pull::{Pull, Pulled};
+pub use pull::{HandedOut, Pull, Pulled};
 pub(crate) use shared::{Shared, Tail};
 
 /// Requests that may wait to be written.

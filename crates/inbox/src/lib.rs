@@ -13,6 +13,7 @@
 
 mod clean;
 mod consumer;
+mod consumers;
 mod day;
 mod error;
 mod follow;
@@ -30,10 +31,11 @@ mod watched;
 mod writer;
 
 pub use clean::{escape, summary};
-pub use consumer::{ConsumerName, has_read};
+pub use consumer::ConsumerName;
+pub use consumers::has_read;
 pub use error::{AppendError, OpenError, ReadError};
 pub use follow::Follow;
-pub use inbox::{Added, Governor, Inbox, Options, Pull, Pulled, Ungoverned, Unread};
+pub use inbox::{Added, Governor, HandedOut, Inbox, Options, Pull, Pulled, Ungoverned, Unread};
 pub use message::{BODY_MAX, Channel, Incoming, Kind, Message, Seq};
 pub use prune::Pruned;
 pub use repair::{Repaired, repair};

@@ -7,10 +7,10 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use legation_core::Wall;
 use legation_core::home::create_private_dir;
 
-use crate::consumer::Consumers;
-use crate::consumer::write;
+use crate::consumers::Consumers;
 use crate::day::{Day, days};
 use crate::error::OpenError;
 use crate::index::Gone;
@@ -163,12 +163,12 @@ impl Mending<'_> {
             write_gone(&path, &self.lost).map_err(OpenError::Home)?;
         }
         self.done.lost = self.lost.len() as u64;
-        let (mut consumers, _) = Consumers::load(folder.join("consumers"))
+        let (mut consumers, _) = Consumers::load(folder.join("consumers"), Wall(0))
             .map_err(OpenError::io("reading the consumers of", folder))?;
         consumers.clamp(self.before.as_ref().unwrap_or(&self.channels));
-        for (name, path, text) in consumers.dirty() {
-            write(&path, &text).map_err(OpenError::Home)?;
-            self.done.repeated.push(name.as_str().to_owned());
+        for file in consumers.dirty() {
+            file.write().map_err(OpenError::Home)?;
+            self.done.repeated.push(file.name.as_str().to_owned());
         }
         match fs::remove_dir_all(folder.join("index")) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

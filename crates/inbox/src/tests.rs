@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use legation_core::clock::ManualClock;
-use legation_core::{EntityId, SharedClock, Wall};
+use legation_core::{Clock as _, EntityId, Moment, SharedClock, Wall};
 use legation_keystore::Keystore;
 
 use crate::*;
@@ -99,7 +99,22 @@ fn pull(consumer: &str) -> Pull {
         mark_consumed: true,
         channel: None,
         entity: None,
+        began: Moment::START,
+        is_persons: false,
     }
+}
+
+/// A call that begins now and whose answer is written out.
+fn answered(inbox: &Inbox, call: &Pull) -> Pulled {
+    let call = Pull {
+        began: Moment::now(),
+        ..call.clone()
+    };
+    let mut pulled = inbox.pull(&call).expect("pulled");
+    if let Some(handed) = pulled.handed.take() {
+        handed.written();
+    }
+    pulled
 }
 
 fn ids(messages: &[Message]) -> Vec<&str> {

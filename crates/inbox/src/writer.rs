@@ -15,7 +15,6 @@ use std::time::Duration;
 use legation_core::Wall;
 use tokio::sync::oneshot;
 
-use crate::consumer;
 use crate::day::Day;
 use crate::error::AppendError;
 use crate::inbox::load::End;
@@ -280,10 +279,10 @@ impl Writer {
     /// Writes what readers outside want to know, and what consumers have read.
     fn write_state(&mut self) {
         let files = self.shared.consumers().dirty();
-        for (name, path, text) in &files {
-            if let Err(error) = consumer::write(path, text) {
-                tracing::warn!(error = %legation_core::error::chain(&error), consumer = name.as_str(), "what a consumer has read is not on disk; it is tried again");
-                self.shared.consumers().changed(name);
+        for file in &files {
+            if let Err(error) = file.write() {
+                tracing::warn!(error = %legation_core::error::chain(&error), consumer = file.name.as_str(), "what a consumer has read is not on disk; it is tried again");
+                self.shared.consumers().changed(&file.name);
             }
         }
         self.write_summary(!files.is_empty());

@@ -71,13 +71,10 @@ pub trait Native: Send + Sync + fmt::Debug {
     /// Reads a resource of [`Native::resources`].
     fn read(&self, context: OpContext, uri: &'static str) -> BoxFuture<'static, Outcome>;
 
-    /// Whose data a resource of [`Native::templates`] is; asked before anything
-    /// is decided.
-    ///
-    /// # Errors
-    /// There is no such resource.
-    fn member_entity(&self, uri: &str) -> Result<Option<EntityId>, Unresolved> {
-        Err(no_resource(uri))
+    /// Whose data a resource of [`Native::templates`] is, or that there is none; asked
+    /// before anything is decided.
+    fn member_entity(&self, uri: &str) -> BoxFuture<'static, Result<Option<EntityId>, Unresolved>> {
+        Box::pin(std::future::ready(Err(no_resource(uri))))
     }
 
     /// Reads a resource of [`Native::templates`].

@@ -8,8 +8,8 @@ use futures_util::future::BoxFuture;
 use legation_core::{Caller, EntityId, OpContext, ServerName, TaskHandle};
 use legation_gate::policy::{Origin, Permitted, Target, Verb};
 use legation_gate::{
-    Call, CallFailure, Description, Endpoint, HubEvent, Item, ListKind, Listing, Outcome, Peer,
-    Resolve, ServerSet, Subscription, TaskVerb, Unresolved,
+    Call, CallFailure, Concern, Description, Endpoint, HubEvent, Item, ListKind, Listing, Outcome,
+    Peer, Resolve, ServerSet, Subscription, TaskVerb, Unresolved,
 };
 use legation_wire::caps::ServerCapabilities;
 use legation_wire::json::{Object, Raw};
@@ -155,12 +155,7 @@ impl Natives {
             return self.others.call(context, permitted, call);
         };
         let target = permitted.target();
-        let gone = || {
-            Outcome::Failed(CallFailure::NotConnected {
-                server: target.server.clone(),
-                reason: "it does not offer this".to_owned(),
-            })
-        };
+        let gone = || gone(target);
         if *permitted.principal() != context.caller.principal {
             tracing::error!(server = %target.server, "a permission was used by another than it was given to");
             return Box::pin(std::future::ready(gone()));
@@ -337,17 +332,17 @@ impl ServerSet for Natives {
         self.others.entity(caller, server)
     }
 
-    fn concerns(&self, target: &Target, params: &Object) -> Result<Option<EntityId>, Unresolved> {
+    fn concerns(&self, target: &Target, params: &Object) -> Concern {
         match (self.builtin(target), target.verb) {
             (Some(shelf), Verb::CallTool) => {
                 // Arguments that are none are refused when it is called.
                 let arguments = arguments(params).unwrap_or_default();
-                shelf.native.entity(&target.item, &arguments)
+                Concern::Ready(shelf.native.entity(&target.item, &arguments))
             }
             (Some(shelf), Verb::ReadResource) if shelf.is_member(&target.item) => {
-                shelf.native.member_entity(&target.item)
+                Concern::Wait(shelf.native.member_entity(&target.item))
             }
-            _ => Ok(None),
+            _ => Concern::Ready(Ok(None)),
         }
     }
 
@@ -383,6 +378,13 @@ impl ServerSet for Natives {
     }
 }
 
+fn gone(target: &Target) -> Outcome {
+    Outcome::Failed(CallFailure::NotConnected {
+        server: target.server.clone(),
+        reason: "it does not offer this".to_owned(),
+    })
+}
+
 /// Reads a resource of a native server, if it has it.
 fn read(shelf: &Shelf, context: OpContext, target: &Target) -> Option<BoxFuture<'static, Outcome>> {
     let mut resources = shelf.native.resources().iter();
@@ -392,13 +394,16 @@ fn read(shelf: &Shelf, context: OpContext, target: &Target) -> Option<BoxFuture<
     if !shelf.is_member(&target.item) {
         return None;
     }
-    // What is there may have changed since it was asked whose it is.
-    match shelf.native.member_entity(&target.item) {
-        Ok(entity) if entity == target.entity => {
-            Some(shelf.native.read_member(context, &target.item))
+    let (native, target) = (Arc::clone(&shelf.native), target.clone());
+    Some(Box::pin(async move {
+        // What is there may have changed since it was asked whose it is.
+        match native.member_entity(&target.item).await {
+            Ok(entity) if entity == target.entity => {
+                native.read_member(context, &target.item).await
+            }
+            _ => gone(&target),
         }
-        _ => None,
-    }
+    }))
 }
 
 /// The object of arguments; `None` where there is something else in its place.

@@ -119,16 +119,17 @@ async fn legacy(
         },
         _ => TaskWish::Never,
     };
-    let peer = LegacyPeer::new(session, &inquiry.outbox, aside.token);
+    let peer = Arc::new(LegacyPeer::new(session, &inquiry.outbox, aside.token));
     let request = Request {
         endpoint: inquiry.endpoint.clone(),
         item,
         params,
         retry: None,
         task,
-        peer: Arc::new(peer),
+        peer: Arc::clone(&peer) as Arc<dyn Peer>,
     };
     let end = run(&inquiry.shared, &inquiry.context, request).await;
+    inquiry.delivers(&end, peer.deliveries());
     finish::legacy(inquiry, session, end)
 }
 
@@ -252,7 +253,7 @@ async fn first(
     let mut running = run(&inquiry.shared, &inquiry.context, request);
     tokio::select! {
         biased;
-        end = &mut running => return modern_end(inquiry, end),
+        end = &mut running => return modern_end(inquiry, &peer, end),
         () = peer.queue.asked() => {}
     }
     Box::pin(park(inquiry, peer, running)).await
@@ -263,7 +264,7 @@ async fn park(inquiry: &Inquiry, peer: Arc<ModernPeer>, mut running: Running) ->
     // Servers that ask several things at once send several requests.
     tokio::select! {
         biased;
-        end = &mut running => return modern_end(inquiry, end),
+        end = &mut running => return modern_end(inquiry, &peer, end),
         () = peer.queue.settled() => {}
     }
     let call = Arc::new(Parked {
@@ -292,7 +293,7 @@ async fn go_on(inquiry: &Inquiry, call: &Arc<Parked>) -> Body {
     };
     away.cancel = None;
     match step {
-        Step::Done(end) => modern_end(inquiry, end),
+        Step::Done(end) => modern_end(inquiry, &call.peer, end),
         Step::Asked(questions) => inquiry
             .shared
             .parking
@@ -314,7 +315,8 @@ impl Drop for CallOff {
     }
 }
 
-fn modern_end(inquiry: &Inquiry, end: Result<Outcome, Refusal>) -> Body {
+fn modern_end(inquiry: &Inquiry, peer: &ModernPeer, end: Result<Outcome, Refusal>) -> Body {
+    inquiry.delivers(&end, peer.deliveries());
     let asked = match end {
         Ok(Outcome::InputRequired(asked)) => asked,
         Ok(Outcome::Error(error)) if may_open_urls(inquiry) => {

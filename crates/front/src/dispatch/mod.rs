@@ -10,18 +10,19 @@ mod lists;
 mod page;
 mod tasks;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use legation_core::OpContext;
-use legation_gate::Endpoint;
+use legation_gate::{Endpoint, Outcome, Refusal};
 use legation_wire::codes;
 use legation_wire::json::{Object, Raw};
-use legation_wire::message::{ErrorObject, Request};
+use legation_wire::message::{ErrorObject, Message, Request};
 use legation_wire::translate::LegacyLeftovers;
 
 use crate::level::Level;
 use crate::method::Method;
 use crate::outbox::Outbox;
+use crate::outgoing::{Deliveries, Outgoing};
 use crate::parking::Body;
 use crate::shared::Shared;
 use crate::speaker::Speaker;
@@ -43,6 +44,8 @@ pub(crate) struct Inquiry {
     pub(crate) outbox: Arc<Outbox>,
     pub(crate) method: Method,
     pub(crate) request: Request,
+    /// Who wants to know when the answer was written out.
+    pub(crate) deliveries: Mutex<Deliveries>,
 }
 
 /// The params of a modern request, taken apart.
@@ -54,6 +57,36 @@ pub(crate) struct Taken {
     pub(crate) token: Option<Raw>,
     /// What else is of the client's era; the metadata itself was read.
     pub(crate) left: LegacyLeftovers,
+}
+
+// === impl Inquiry ===
+
+impl Inquiry {
+    /// Has those told who gave something with the answer, if that is a result: what a
+    /// refusal or an error stands for was not given to anybody.
+    fn delivers(&self, end: &Result<Outcome, Refusal>, deliveries: Deliveries) {
+        if matches!(end, Ok(Outcome::Complete(_))) {
+            self.carries(deliveries);
+        }
+    }
+
+    /// Has those told who gave something with the answer.
+    fn carries(&self, deliveries: Deliveries) {
+        let mut all = self
+            .deliveries
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        all.join(deliveries);
+    }
+
+    /// The answer on its way out.
+    pub(crate) fn answered(self, body: Body) -> Outgoing {
+        let deliveries = self.deliveries.into_inner();
+        Outgoing {
+            bytes: Message::response(self.request.id, body).to_bytes(),
+            deliveries: deliveries.unwrap_or_else(PoisonError::into_inner),
+        }
+    }
 }
 
 /// Answers a request, whose params may have been taken apart before. `initialize` is not

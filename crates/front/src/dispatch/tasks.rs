@@ -15,8 +15,9 @@ use legation_wire::meta;
 use legation_wire::translate::{self, CacheHint, InputRequest, Task, TaskOutcome, task_outcome};
 
 use super::{Inquiry, call, errors, finish, invalid, text};
+use crate::outgoing::Deliveries;
 use crate::parking::Body;
-use crate::peer::{LegacyPeer, SeatPeer};
+use crate::peer::{Carrying, LegacyPeer, SeatPeer};
 use crate::speaker::Speaker;
 use crate::watch::require_tasks;
 
@@ -29,9 +30,12 @@ const PAGE: usize = 50;
 /// `tasks/get`.
 pub(super) async fn get(inquiry: &Inquiry) -> Body {
     require_tasks(&inquiry.speaker)?;
-    let task = ask(inquiry, handle(inquiry)?, TaskVerb::Get).await?;
+    let (task, deliveries) = ask_carrying(inquiry, handle(inquiry)?, TaskVerb::Get).await?;
     match &inquiry.speaker {
-        Speaker::Modern(_) => Ok(complete(inquiry, &task)),
+        Speaker::Modern(_) => {
+            inquiry.carries(deliveries);
+            Ok(complete(inquiry, &task))
+        }
         Speaker::Legacy(session) => {
             let (task, _) = read(&task)?;
             session.task_noted(&task.task_id);
@@ -109,9 +113,11 @@ pub(super) async fn list(inquiry: &Inquiry) -> Body {
 pub(super) async fn result(inquiry: &Inquiry) -> Body {
     let handle = handle(inquiry)?;
     loop {
-        let (task, outcome) = read(&ask(inquiry, handle.clone(), TaskVerb::Get).await?)?;
+        let (task, deliveries) = ask_carrying(inquiry, handle.clone(), TaskVerb::Get).await?;
+        let (task, outcome) = read(&task)?;
         match outcome {
             TaskOutcome::Result(result) => {
+                inquiry.carries(deliveries);
                 let result = translate::strip_result_for_legacy("tools/call", &result);
                 return Ok(related(result, &handle));
             }
@@ -176,10 +182,22 @@ async fn wait(inquiry: &Inquiry, interval_ms: Option<i64>) -> Result<(), ErrorOb
 
 /// One act on a task; what came of it.
 async fn ask(inquiry: &Inquiry, handle: TaskHandle, verb: TaskVerb) -> Body {
+    Ok(ask_carrying(inquiry, handle, verb).await?.0)
+}
+
+/// One act on a task; what came of it, and who wants to know when that was written
+/// out, if it is.
+async fn ask_carrying(
+    inquiry: &Inquiry,
+    handle: TaskHandle,
+    verb: TaskVerb,
+) -> Result<(Raw, Deliveries), ErrorObject> {
+    let carrying = Arc::new(Carrying::new(peer(inquiry)));
+    let peer = Arc::clone(&carrying) as Arc<dyn Peer>;
     let acted = inquiry
         .shared
         .gate
-        .task(&inquiry.context, handle, verb, peer(inquiry));
+        .task(&inquiry.context, handle, verb, peer);
     let outcome: Result<Outcome, Refusal> = tokio::select! {
         biased;
         outcome = acted => outcome,
@@ -188,8 +206,8 @@ async fn ask(inquiry: &Inquiry, handle: TaskHandle, verb: TaskVerb) -> Body {
         }
     };
     match outcome {
-        Ok(Outcome::Complete(raw)) => Ok(raw),
-        Ok(Outcome::Task(task)) => Ok(task.to_raw()),
+        Ok(Outcome::Complete(raw)) => Ok((raw, carrying.deliveries())),
+        Ok(Outcome::Task(task)) => Ok((task.to_raw(), Deliveries::default())),
         Ok(Outcome::InputRequired(_)) => Err(finish::broken("a task cannot ask that way")),
         Ok(Outcome::Error(error)) => Err(errors::upstream(inquiry, error)),
         Ok(Outcome::Failed(failure)) => Err(errors::failed(inquiry, &failure)),

@@ -313,6 +313,7 @@ async fn send(
             stream(io, came, out, &mut events, is_chunked).await?;
         }
     }
+    reply.deliveries.written();
     Ok(keep)
 }
 

@@ -57,7 +57,7 @@ pub(super) fn request(asked: Asked<'_>, posted: Posted, request: Request) -> Beg
         let status = status(&body);
         Answer {
             status,
-            message: Some(Message::response(inquiry.request.id, body).to_bytes()),
+            message: Some(inquiry.answered(body)),
         }
     };
     let exchange = Exchange::new(&shared, answer.boxed(), &outbox, lost);
@@ -126,6 +126,7 @@ fn inquiry(
         shared,
         method,
         request,
+        deliveries: std::sync::Mutex::default(),
     }
 }
 

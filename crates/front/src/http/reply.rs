@@ -16,6 +16,7 @@ use super::guard::Rejected;
 use super::head::{BadHead, Head};
 use super::stream::EventStream;
 use crate::intake::bare_error;
+use crate::outgoing::Deliveries;
 
 /// Length of a date as HTTP has it.
 const DATE: usize = 29;
@@ -45,6 +46,8 @@ pub(super) struct Reply {
     pub(super) body: ReplyBody,
     /// The connection ends with it.
     pub(super) closes: bool,
+    /// Who wants to know when a whole body was written.
+    pub(super) deliveries: Deliveries,
 }
 
 // === impl Reply ===
@@ -57,7 +60,14 @@ impl Reply {
             fields: Vec::new(),
             body,
             closes: false,
+            deliveries: Deliveries::default(),
         }
+    }
+
+    /// With those who want to know when it was written.
+    pub(super) fn delivering(mut self, deliveries: Deliveries) -> Self {
+        self.deliveries = deliveries;
+        self
     }
 
     /// With another header, whose value is visible ASCII.

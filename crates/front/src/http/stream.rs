@@ -18,6 +18,7 @@ use legation_wire::sse::{Event, write_comment};
 use tokio::time::Sleep;
 
 use crate::outbox::{Next, Outbox};
+use crate::outgoing::Deliveries;
 use crate::session::Session;
 use crate::shared::Shared;
 
@@ -54,6 +55,8 @@ pub(super) struct EventStream {
     /// Ends with the stream (the pair of 2024-11-05).
     session: Option<Arc<Session>>,
     over: bool,
+    /// Who wants to know when the last piece was written.
+    leaving: Deliveries,
 }
 
 // === impl Resumable ===
@@ -103,6 +106,7 @@ impl EventStream {
             head,
             session: None,
             over: false,
+            leaving: Deliveries::default(),
         }
     }
 
@@ -145,11 +149,12 @@ impl EventStream {
         stream
     }
 
-    /// The next piece of the body.
+    /// The next piece of the body; asked for when the one before was written.
     pub(super) fn poll_chunk(
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, Broken>>> {
+        std::mem::take(&mut self.leaving).written();
         if let Some(head) = self.head.take() {
             return Poll::Ready(Some(Ok(head)));
         }
@@ -187,6 +192,7 @@ impl EventStream {
             }
         }
         if !chunk.is_empty() {
+            self.leaving = self.exchange.outbox.take_leaving();
             let keepalive = self.exchange.shared.settings.keepalive;
             self.keepalive
                 .as_mut()

@@ -49,7 +49,7 @@ fn a_kept_outbox_replays_within_its_bound() {
     let total = KEEP_MESSAGES as u64 + 10;
     let mut cursor = 0;
     for number in 0..total {
-        outbox.push(number.to_string().into(), Weight::Needed);
+        outbox.push(Bytes::from(number.to_string()), Weight::Needed);
         assert!(read(&outbox, &mut cursor).is_some());
     }
     let mut again = total - 2;

@@ -1,11 +1,11 @@
 //! A client that shook hands: it is asked by real requests on the stream of the
 //! call, under ids of the hub's that mean something in its session only.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use legation_gate::{Ask, Peer};
+use legation_gate::{Ask, Delivery, Peer};
 use legation_wire::caps::ClientCapabilities;
 use legation_wire::codes;
 use legation_wire::json::{Object, Raw};
@@ -14,6 +14,7 @@ use legation_wire::revision::Revision;
 use legation_wire::translate::{self, ElicitMode};
 
 use crate::outbox::{Outbox, Weight};
+use crate::outgoing::Deliveries;
 use crate::session::{Question, Session};
 
 /// See the module.
@@ -24,6 +25,7 @@ pub(crate) struct LegacyPeer {
     revision: Revision,
     capabilities: Arc<ClientCapabilities>,
     token: Option<Raw>,
+    deliveries: Mutex<Deliveries>,
 }
 
 // === impl LegacyPeer ===
@@ -37,7 +39,13 @@ impl LegacyPeer {
             revision: session.revision(),
             capabilities: session.capabilities(),
             token,
+            deliveries: Mutex::default(),
         }
+    }
+
+    /// Who wants to know of the call's answer.
+    pub(crate) fn deliveries(&self) -> Deliveries {
+        super::take(&self.deliveries)
     }
 
     /// The request as this client's revision has it.
@@ -82,6 +90,10 @@ impl Peer for LegacyPeer {
 
     fn log(&self, params: Raw) {
         super::send_log(&self.outbox, self.session.level(), params);
+    }
+
+    fn deliver(&self, delivery: Box<dyn Delivery>) {
+        super::put(&self.deliveries, delivery);
     }
 
     fn ask(&self, ask: Ask) -> BoxFuture<'static, Result<Raw, ErrorObject>> {

@@ -1,21 +1,39 @@
 //! The roads back to a client: one per call, and one per seat for what comes
 //! outside every call.
 
+mod carrying;
 mod legacy;
 mod modern;
 mod queue;
 mod seat;
 
+use std::sync::{Mutex, PoisonError};
+
+use legation_gate::Delivery;
 use legation_wire::json::{Object, Raw};
 use legation_wire::message::Message;
 use legation_wire::meta;
 
+pub(crate) use self::carrying::Carrying;
 pub(crate) use self::legacy::LegacyPeer;
 pub(crate) use self::modern::ModernPeer;
 pub(crate) use self::queue::{Pending, Step, is_answer};
 pub(crate) use self::seat::SeatPeer;
 use crate::level::Level;
 use crate::outbox::{Outbox, Weight};
+use crate::outgoing::Deliveries;
+
+/// Keeps who wants to know of an answer.
+fn put(deliveries: &Mutex<Deliveries>, delivery: Box<dyn Delivery>) {
+    let mut all = deliveries.lock().unwrap_or_else(PoisonError::into_inner);
+    all.add(delivery);
+}
+
+/// Takes those out that were kept.
+fn take(deliveries: &Mutex<Deliveries>) -> Deliveries {
+    let mut all = deliveries.lock().unwrap_or_else(PoisonError::into_inner);
+    std::mem::take(&mut *all)
+}
 
 /// Sends progress under the client's own token.
 fn send_progress(outbox: &Outbox, token: &Raw, mut params: Object) {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use legation_gate::{Ask, Peer};
+use legation_gate::{Ask, Delivery, Peer};
 use legation_wire::caps::ClientCapabilities;
 use legation_wire::codes;
 use legation_wire::json::{Object, Raw};
@@ -16,6 +16,7 @@ use legation_wire::translate::{self, ElicitMode};
 
 use super::queue::{Queue, is_answer};
 use crate::outbox::Outbox;
+use crate::outgoing::Deliveries;
 use crate::speaker::Modern;
 
 /// In a question's `_meta`: the key its server would like it to go by.
@@ -29,6 +30,7 @@ pub(crate) struct ModernPeer {
     /// Answers that came before they were asked for.
     given: Object,
     pub(crate) queue: Queue,
+    deliveries: Mutex<Deliveries>,
 }
 
 /// Where to send what belongs to the request that is open now.
@@ -55,7 +57,13 @@ impl ModernPeer {
             }),
             given,
             queue: Queue::default(),
+            deliveries: Mutex::default(),
         }
+    }
+
+    /// Who wants to know of the call's answer.
+    pub(crate) fn deliveries(&self) -> Deliveries {
+        super::take(&self.deliveries)
     }
 
     /// The client has called again: from here on its stream is another one.
@@ -118,6 +126,10 @@ impl Peer for ModernPeer {
     fn log(&self, params: Raw) {
         let road = self.road.lock().unwrap_or_else(PoisonError::into_inner);
         super::send_log(&road.outbox, self.modern.level, params);
+    }
+
+    fn deliver(&self, delivery: Box<dyn Delivery>) {
+        super::put(&self.deliveries, delivery);
     }
 
     fn ask(&self, ask: Ask) -> BoxFuture<'static, Result<Raw, ErrorObject>> {

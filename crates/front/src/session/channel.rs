@@ -5,14 +5,15 @@
 //! name it gives decides about nothing but this: whoever is told nothing here
 //! finds the same with the tools.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use legation_gate::Injection;
+use legation_gate::{Arrival, Delivery, Injection};
 use legation_wire::json::{Object, Raw};
 use legation_wire::message::Message;
 
-use super::{Carrier, Phase, Session};
+use super::{Carrier, Session};
 use crate::outbox::Weight;
+use crate::outgoing::{Deliveries, Outgoing};
 
 /// Clients that take what is said into a conversation, in small letters.
 const CLIENTS: [&str; 2] = ["claude-code", "claude code"];
@@ -21,6 +22,29 @@ const CAPABILITY: &str = "claude/channel";
 const METHOD: &str = "notifications/claude/channel";
 /// Most that may wait for a sign of life; what is said past it is offered again.
 const WAITING_MAX: usize = 1024;
+
+/// Something that is being written out to a client.
+#[derive(Debug)]
+struct Told {
+    session: Weak<Session>,
+    arrival: Arc<dyn Arrival>,
+}
+
+// === impl Told ===
+
+impl Delivery for Told {
+    fn written(self: Box<Self>) {
+        let Some(session) = self.session.upgrade() else {
+            return;
+        };
+        let mut state = session.lock();
+        if state.injected.len() < WAITING_MAX {
+            state.injected.push(self.arrival);
+        }
+    }
+}
+
+// === impl Session ===
 
 impl Session {
     /// A session whose bridge said that it registers a channel, or not.
@@ -63,7 +87,7 @@ impl Session {
     }
 
     /// Says something into the conversation, if it has a channel.
-    pub(crate) fn inject(&self, injection: &Arc<Injection>) {
+    pub(crate) fn inject(self: &Arc<Self>, injection: &Arc<Injection>) {
         if !self.has_channel() || !self.is_ready() {
             return;
         }
@@ -71,19 +95,18 @@ impl Session {
             .with("content", Raw::str(&injection.content))
             .with("meta", injection.meta.to_raw());
         let message = Message::notification(METHOD, Some(params.to_raw()));
-        // Noted first: the answer of the client may be there before the push returns.
-        let mut state = self.lock();
-        if state.phase != Phase::Ready {
-            return;
-        }
-        let pushed = self.general.push(message.to_bytes(), Weight::Droppable);
-        if pushed && state.injected.len() < WAITING_MAX {
-            state.injected.push(Arc::clone(&injection.arrival));
-        }
+        let mut deliveries = Deliveries::default();
+        deliveries.add(Box::new(Told {
+            session: Arc::downgrade(self),
+            arrival: Arc::clone(&injection.arrival),
+        }));
+        let bytes = message.to_bytes();
+        let message = Outgoing { bytes, deliveries };
+        self.general.push(message, Weight::Droppable);
     }
 
-    /// The client asked for something: it is alive, and what it was told before
-    /// has arrived.
+    /// The client asked for something: it is alive, and what was written out to it
+    /// before the request was read has arrived.
     pub(crate) fn is_alive(&self) {
         if !self.wants_channel {
             return;

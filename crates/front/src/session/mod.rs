@@ -99,7 +99,7 @@ struct State {
     streams: Streams,
     subscriptions: HashMap<Box<str>, Subscribed>,
     tasks: VecDeque<Box<str>>,
-    /// What was said into its conversation and has not arrived for certain.
+    /// What was written out into its conversation and has not arrived for certain.
     injected: Vec<Arc<dyn Arrival>>,
     /// Its place among the watchers, which hold the session until it is closed.
     watch: Option<WatchGuard>,

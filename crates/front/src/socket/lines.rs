@@ -181,8 +181,12 @@ pub(super) async fn write_out(
             };
             write_line(&mut chunk, &message);
         }
+        let leaving = outbox.take_leaving();
         match tokio::time::timeout(limit, writer.write_all(&chunk)).await {
-            Ok(Ok(())) => room.notify_one(),
+            Ok(Ok(())) => {
+                leaving.written();
+                room.notify_one();
+            }
             Ok(Err(_)) | Err(_) => return,
         }
     }

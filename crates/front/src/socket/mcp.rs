@@ -17,6 +17,7 @@ use super::greeting::Greeted;
 use super::lines::{Lines, Reader, is_gone, left_out, left_out_bytes, write_out};
 use crate::intake::{self, Intake};
 use crate::outbox::{Outbox, Weight};
+use crate::outgoing::Outgoing;
 use crate::session::{Carrier, Session};
 use crate::sessions;
 use crate::shared::Shared;
@@ -31,7 +32,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// How long calls that were called off may take to end.
 const GRACE: Duration = Duration::from_secs(3);
 
-type Running = FuturesUnordered<BoxFuture<'static, Option<Bytes>>>;
+type Running = FuturesUnordered<BoxFuture<'static, Option<Outgoing>>>;
 
 /// A client on the socket.
 struct Client<'a> {
@@ -119,7 +120,7 @@ impl Client<'_> {
         let parsed = Message::parse(line, &limits);
         match intake::parsed(self.shared, &self.session, outbox, parsed) {
             Intake::Nothing => {}
-            Intake::Reply(reply) => push(outbox, Some(reply)),
+            Intake::Reply(reply) => push(outbox, Some(reply.into())),
             Intake::Run(run) => self.running.push(run),
         }
     }
@@ -132,7 +133,7 @@ impl Client<'_> {
                 id: Some(id),
                 body: Err(error),
             }),
-            (Cut::Request(_) | Cut::Other, _) => push(outbox, Some(left_out_bytes(line))),
+            (Cut::Request(_) | Cut::Other, _) => push(outbox, Some(left_out_bytes(line).into())),
         }
     }
 
@@ -163,7 +164,7 @@ impl Client<'_> {
     }
 }
 
-fn push(outbox: &Outbox, message: Option<Bytes>) {
+fn push(outbox: &Outbox, message: Option<Outgoing>) {
     if let Some(message) = message {
         outbox.push(message, Weight::Answer);
     }

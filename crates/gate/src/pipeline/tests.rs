@@ -24,7 +24,7 @@ use tokio::sync::broadcast;
 
 use super::*;
 use crate::spill::Spills;
-use crate::{Ask, HubEvent, Resolve, TaskWish, Unresolved};
+use crate::{Ask, Concern, HubEvent, Resolve, TaskWish, Unresolved};
 
 /// A server set with one server, `files`, whose tools are `read` and `erase`.
 #[derive(Debug)]
@@ -194,17 +194,18 @@ impl ServerSet for OneServer {
     fn entity(&self, _: &Caller, server: &ServerName) -> Option<EntityId> {
         (server.as_str() == "records").then(|| EntityId::new("meadow"))
     }
-    fn concerns(&self, target: &Target, params: &Object) -> Result<Option<EntityId>, Unresolved> {
+    fn concerns(&self, target: &Target, params: &Object) -> Concern {
         assert_eq!(target.origin, Origin::Builtin);
         let arguments = params.get("arguments").and_then(Raw::to_object);
         let account = arguments.as_ref().and_then(|all| all.get("account"));
-        match account.and_then(Raw::to_str).as_deref() {
+        let concerned = match account.and_then(Raw::to_str).as_deref() {
             Some("nobody") => Err(Unresolved::NoAccount {
                 why: "there is no such account; nothing was done".to_owned(),
                 hint: "name another".to_owned(),
             }),
             account => Ok(account.map(EntityId::new)),
-        }
+        };
+        Concern::Ready(concerned)
     }
     fn subscribe(&self, _: &Caller, _: &Permitted) -> Subscription {
         Subscription::new(())

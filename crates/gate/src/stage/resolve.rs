@@ -23,7 +23,7 @@ pub(crate) async fn resolve(
     }
     if target.origin == Origin::Builtin {
         // What such a server holds is nobody's until the call says whose.
-        target.entity = servers.concerns(&target, &request.params)?;
+        target.entity = servers.concerns(&target, &request.params).known().await?;
     }
     Ok(target)
 }

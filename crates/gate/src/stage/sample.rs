@@ -19,7 +19,7 @@ use legation_wire::json::{Object, Raw};
 use legation_wire::message::ErrorObject;
 use legation_wire::revision::Revision;
 
-use crate::{Ask, Gate, Peer};
+use crate::{Ask, Delivery, Gate, Peer};
 
 /// The method that asks for a model.
 const METHOD: &str = "sampling/createMessage";
@@ -101,6 +101,10 @@ impl Peer for Guarded {
         if !self.closed {
             self.peer.log(params);
         }
+    }
+
+    fn deliver(&self, delivery: Box<dyn Delivery>) {
+        self.peer.deliver(delivery);
     }
 
     fn ask(&self, ask: Ask) -> BoxFuture<'static, Result<Raw, ErrorObject>> {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use legation_core::home::{create_private_dir, sync_name};
 
-use crate::consumer::Consumers;
+use crate::consumers::Consumers;
 use crate::day::{Day, days};
 use crate::error::OpenError;
 use crate::inbox::{Options, Tail};
@@ -59,7 +59,7 @@ pub(super) fn load(options: &Options) -> Result<Loaded, OpenError> {
     };
     problems.extend(reading.read()?);
     reading.all_there()?;
-    let (mut consumers, broken) = Consumers::load(folder.join("consumers"))
+    let (mut consumers, broken) = Consumers::load(folder.join("consumers"), options.clock.wall())
         .map_err(OpenError::io("reading the consumers of", folder))?;
     problems.extend(broken);
     if consumers.clamp(&reading.end.tail.channels) {

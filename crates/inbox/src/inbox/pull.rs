@@ -1,8 +1,10 @@
 //! Reading what is unread.
 
-use legation_core::EntityId;
+use std::sync::Arc;
 
-use crate::consumer::{Consumer, ConsumerName, Handed};
+use legation_core::{EntityId, Moment, Wall};
+
+use crate::consumer::{Consumer, ConsumerName, Fate, Handed};
 use crate::error::ReadError;
 use crate::inbox::{BYTES_MAX, Inbox, Shared, Tail};
 use crate::message::{Channel, Message, of_lane};
@@ -23,15 +25,22 @@ pub struct Pull {
     pub channel: Option<Channel>,
     /// Only data of this entity, or of nobody's.
     pub entity: Option<EntityId>,
+    /// When the call began: answers that were written out before it have arrived.
+    pub began: Moment,
+    /// Whether a person named the consumer, which then is never forgotten by itself.
+    pub is_persons: bool,
 }
 
 /// What there is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Pulled {
     /// How many are unread beside these, in the channel that was asked for.
     pub unread_remaining: u64,
     /// The oldest unread ones.
     pub messages: Vec<Message>,
+    /// To be told what became of the answer they are in; `None` where nothing is
+    /// marked by it.
+    pub handed: Option<HandedOut>,
 }
 
 /// One channel on its way through a pull.
@@ -46,56 +55,123 @@ struct Lane {
     ahead_from: u64,
 }
 
+/// Messages on their way to a consumer. Whoever writes the answer says when it was
+/// written out; dropped before, the messages are unread and offered again.
+#[derive(Debug)]
+pub struct HandedOut {
+    shared: Arc<Shared>,
+    consumer: ConsumerName,
+    number: u64,
+    is_written: bool,
+}
+
+// === impl HandedOut ===
+
+impl HandedOut {
+    /// The answer was written out: it has arrived as soon as the consumer calls
+    /// again.
+    pub fn written(mut self) {
+        self.is_written = true;
+        self.tell(Fate::Written(Moment::mark()));
+    }
+
+    fn tell(&self, fate: Fate) {
+        let mut consumers = self.shared.consumers();
+        let consumer = consumers.find(&self.consumer);
+        if consumer.is_some_and(|consumer| consumer.tell(self.number, fate)) {
+            consumers.changed(&self.consumer);
+        }
+    }
+}
+
+impl Drop for HandedOut {
+    fn drop(&mut self) {
+        if !self.is_written {
+            self.tell(Fate::Unknown);
+            self.shared.stir();
+        }
+    }
+}
+
+// === impl Inbox ===
+
 impl Inbox {
-    /// The oldest messages that a consumer has not read. What the consumer's last
-    /// call returned is read with this one.
+    /// The oldest messages that a consumer has not read. What calls of the consumer
+    /// returned whose answers were written out before this one began is read with it.
+    /// It reads files.
     ///
     /// # Errors
     /// See [`ReadError`].
     pub fn pull(&self, pull: &Pull) -> Result<Pulled, ReadError> {
-        let since = pull.since_id.as_deref();
-        let since = since.map(|id| self.shared.seq_of(id)).transpose()?;
+        let now = self.shared.clock.wall();
         let tail = self.shared.tail();
         loop {
-            let (acknowledged, before) = {
-                let mut consumers = self.shared.consumers();
-                let consumer = consumers.get(&pull.consumer)?;
-                let acknowledged = consumer.acknowledge(since);
-                let before = consumer.clone();
-                if acknowledged {
-                    consumers.changed(&pull.consumer);
-                }
-                (acknowledged, before)
-            };
+            let known = self.shared.consumers().get(&pull.consumer, now)?.clone();
+            let since = pull.since_id.as_deref();
             // Files are read without the lock: every call of every client asks what is unread.
+            let since = since
+                .map(|id| given(&self.shared, &known, id, &tail))
+                .transpose()?;
+            let mut before = known.clone();
+            let settled = before.settle(pull.began, since);
+            before.is_persons |= pull.is_persons;
             let (handed, messages) = gather(&self.shared, &before, pull, (&tail, since))?;
             let lanes = tail.channels.iter().filter(|(name, _)| wanted(pull, name));
             let unread: u64 = lanes.map(|(name, total)| before.unread(name, *total)).sum();
             let unread_remaining = unread.saturating_sub(handed.len() as u64);
             let mut consumers = self.shared.consumers();
-            let consumer = consumers.get(&pull.consumer)?;
-            if *consumer != before {
+            let consumer = consumers.get(&pull.consumer, now)?;
+            if *consumer != known {
                 // Another call of the same consumer came first.
                 continue;
             }
-            let marked = pull.mark_consumed && !handed.is_empty();
-            if marked {
-                consumer.handed = handed;
+            if settled || before.is_persons != known.is_persons {
+                *consumer = before;
                 consumers.changed(&pull.consumer);
             }
+            let marked = pull.mark_consumed && !handed.is_empty();
+            let number = marked.then(|| consumers.hand(&pull.consumer, handed));
             drop(consumers);
-            if acknowledged || marked {
+            if settled || marked {
                 self.wake();
             }
             return Ok(Pulled {
                 unread_remaining,
                 messages,
+                handed: number.map(|number| HandedOut {
+                    shared: Arc::clone(&self.shared),
+                    consumer: pull.consumer.clone(),
+                    number,
+                    is_written: false,
+                }),
             });
         }
     }
 
-    /// Takes what the consumer's last call returned as read, up to a message or
-    /// all of it.
+    /// What a pull would return, where no file has to be read to know it: nothing is
+    /// unread, and no earlier answer is to be settled.
+    #[must_use]
+    pub fn pull_nothing(&self, pull: &Pull) -> Option<Pulled> {
+        let tail = self.shared.tail();
+        let mut consumers = self.shared.consumers();
+        let lanes = tail.channels.iter().filter(|(name, _)| wanted(pull, name));
+        let unread: u64 = lanes
+            .map(|(name, total)| consumers.unread(&pull.consumer, name, *total))
+            .sum();
+        let consumer = consumers.find(&pull.consumer)?;
+        let idle = unread == 0
+            && consumer.handed.is_empty()
+            && pull.since_id.is_none()
+            && consumer.is_persons >= pull.is_persons;
+        idle.then(|| Pulled {
+            unread_remaining: 0,
+            messages: Vec::new(),
+            handed: None,
+        })
+    }
+
+    /// Takes as read what calls of the consumer returned that were answered, up to a
+    /// message or all of it.
     ///
     /// # Errors
     /// See [`ReadError`].
@@ -104,18 +180,18 @@ impl Inbox {
         consumer: &ConsumerName,
         through_id: Option<&str>,
     ) -> Result<(), ReadError> {
+        let began = Moment::now();
         let through = through_id.map(|id| self.shared.seq_of(id)).transpose()?;
+        let now = self.shared.clock.wall();
         let mut consumers = self.shared.consumers();
-        if consumers.get(consumer)?.acknowledge(through) {
+        if consumers.get(consumer, now)?.settle(began, through) {
             consumers.changed(consumer);
             drop(consumers);
             self.wake();
         }
         Ok(())
     }
-}
 
-impl Inbox {
     /// Takes one message as read, whatever came before it: it was pushed to the
     /// consumer, who has it.
     ///
@@ -128,8 +204,9 @@ impl Inbox {
         let number = self
             .shared
             .first_after(&lane, total.unwrap_or(0), seq - 1)?;
+        let now = self.shared.clock.wall();
         let mut consumers = self.shared.consumers();
-        consumers.get(consumer)?.take(&Handed {
+        consumers.get(consumer, now)?.take(&Handed {
             seq,
             channel: lane,
             number,
@@ -138,6 +215,41 @@ impl Inbox {
         drop(consumers);
         self.wake();
         Ok(())
+    }
+
+    /// Forgets consumers that were not used since a time and that no person named;
+    /// their names. One that comes back is offered everything again.
+    pub fn expire_consumers(&self, before: Wall) -> Vec<ConsumerName> {
+        let expired = self.shared.consumers().expire(before);
+        if !expired.is_empty() {
+            self.wake();
+        }
+        expired
+    }
+}
+
+/// The record that a consumer means by an id: of several versions the newest that it
+/// was given, for it cannot speak of one that it has not seen. An id of which it was
+/// given nothing means the oldest, so that nothing is passed over.
+fn given(shared: &Shared, consumer: &Consumer, id: &str, tail: &Tail) -> Result<u64, ReadError> {
+    let mut seq = shared.seq_of(id)?;
+    loop {
+        if consumer.was_handed(seq) || consumer.last == Some(seq) {
+            return Ok(seq);
+        }
+        let Some(message) = shared.message(seq)? else {
+            return Ok(seq);
+        };
+        let lane = message.lane();
+        let total = tail.channels.get(&lane).copied().unwrap_or(0);
+        let number = shared.first_after(&lane, total, seq - 1)?;
+        if consumer.was_given(&lane, number) {
+            return Ok(seq);
+        }
+        match shared.seq_until(id, seq - 1)? {
+            Some(older) => seq = older,
+            None => return Ok(seq),
+        }
     }
 }
 

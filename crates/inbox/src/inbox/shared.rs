@@ -9,7 +9,7 @@ use legation_core::SharedClock;
 use tokio::sync::watch;
 
 use super::{Governor, lock};
-use crate::consumer::Consumers;
+use crate::consumers::Consumers;
 use crate::error::ReadError;
 use crate::index::Index;
 use crate::line::{self, Line};
@@ -61,6 +61,11 @@ impl Shared {
         self.announced.send_replace(seq);
     }
 
+    /// Has those who wait look again: something is unread that was not.
+    pub(crate) fn stir(&self) {
+        self.announced.send_modify(|_| {});
+    }
+
     pub(crate) fn consumers(&self) -> MutexGuard<'_, Consumers> {
         lock(&self.consumers)
     }
@@ -85,10 +90,15 @@ impl Shared {
     }
 
     pub(crate) fn seq_of(&self, id: &str) -> Result<u64, ReadError> {
-        let path = self.folder.join("index");
-        let seq = self.index.by_id(id, self.tail().seq);
-        let seq = seq.map_err(|source| ReadError::Io { path, source })?;
+        let seq = self.seq_until(id, self.tail().seq)?;
         seq.ok_or_else(|| ReadError::Unknown { id: id.to_owned() })
+    }
+
+    /// The newest record with an id, up to one.
+    pub(crate) fn seq_until(&self, id: &str, last: u64) -> Result<Option<u64>, ReadError> {
+        let path = self.folder.join("index");
+        let seq = self.index.by_id(id, last);
+        seq.map_err(|source| ReadError::Io { path, source })
     }
 
     /// A record; `None` when retention took it out.

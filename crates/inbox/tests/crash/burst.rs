@@ -11,9 +11,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use legation_core::Wall;
 use legation_core::clock::ManualClock;
 use legation_core::home::write_private;
+use legation_core::{Moment, Wall};
 use legation_crash::Random;
 use legation_inbox::{ConsumerName, Inbox, Pull};
 
@@ -127,11 +127,13 @@ pub(crate) fn pulled(inbox: &Inbox, last: Option<u64>, limit: usize) -> Vec<u64>
         mark_consumed: true,
         channel: None,
         entity: None,
+        began: Moment::now(),
+        is_persons: false,
     };
     let pulled = inbox.pull(&pull).expect("pulled");
-    pulled
-        .messages
-        .iter()
-        .map(|message| message.seq.0)
-        .collect()
+    if let Some(handed) = pulled.handed {
+        handed.written();
+    }
+    let messages = pulled.messages.iter();
+    messages.map(|message| message.seq.0).collect()
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-use legation_core::Wall;
 use legation_core::clock::ManualClock;
+use legation_core::{Moment, Wall};
 use legation_inbox::{ConsumerName, Inbox, Message, Pull};
 
 use crate::book::{self, Book, NotOpened};
@@ -187,6 +187,8 @@ fn unread(
         mark_consumed: false,
         channel: None,
         entity: None,
+        began: Moment::now(),
+        is_persons: false,
     };
     let pulled = inbox.pull(&pull).map_err(|error| error.to_string())?;
     let pulled: BTreeSet<u64> = pulled.messages.iter().map(|one| one.seq.0).collect();

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use legation_core::clock::ManualClock;
-use legation_core::{Clock as _, Wall};
+use legation_core::{Clock as _, Moment, Wall};
 use legation_crash::Random;
 use legation_inbox::{ConsumerName, Inbox, Pull, Seq};
 
@@ -162,9 +162,14 @@ impl Driver {
             mark_consumed: true,
             channel: None,
             entity: None,
+            began: Moment::now(),
+            is_persons: false,
         };
         let pulled = self.until(|| inbox.pull(&pull));
         self.handed = pulled.messages.iter().map(|one| one.seq).collect();
+        if let Some(handed) = pulled.handed {
+            handed.written();
+        }
     }
 
     /// One of the last messages is pushed to the second reader.

@@ -1,6 +1,6 @@
 //! What callers want of the inbox.
 
-use legation_core::{Caller, EntityId};
+use legation_core::{EntityId, OpContext};
 use legation_inbox::{Channel, ConsumerName, Pull};
 use legation_wire::json::Object;
 
@@ -15,7 +15,7 @@ pub(super) struct Wanted {
 }
 
 /// Reads the arguments of `pull`; what is wrong with them in words.
-pub(super) fn wanted(caller: &Caller, arguments: &Object) -> Result<Wanted, String> {
+pub(super) fn wanted(context: &OpContext, arguments: &Object) -> Result<Wanted, String> {
     let since_id = text(arguments, "since_id")?;
     let channel = text(arguments, "channel")?
         .map(|name| Channel::parse(&name))
@@ -42,7 +42,7 @@ pub(super) fn wanted(caller: &Caller, arguments: &Object) -> Result<Wanted, Stri
     };
     let mark_consumed =
         mark_consumed.ok_or("`mark_consumed` must be true or false; nothing was read")?;
-    let client = caller.principal.client.as_str();
+    let client = context.caller.principal.client.as_str();
     Ok(Wanted {
         pull: Pull {
             consumer: ConsumerName::new(client, reader.as_deref()),
@@ -51,6 +51,8 @@ pub(super) fn wanted(caller: &Caller, arguments: &Object) -> Result<Wanted, Stri
             mark_consumed,
             channel,
             entity: entity_of(arguments),
+            began: context.began,
+            is_persons: false,
         },
         reader,
     })

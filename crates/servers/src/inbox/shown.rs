@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 
 use legation_core::EntityId;
-use legation_inbox::{Message, Unread};
+use legation_inbox::{Message, Unread, summary};
 use serde::Serialize;
+
+/// Characters of a message that the resource shows.
+const SUMMARY: usize = 200;
 
 /// What `pull` and `wait` answer.
 #[derive(Serialize)]
@@ -93,6 +96,20 @@ impl From<Unread> for Counted {
             channel: unread.channel,
             entity: unread.entity.map(|entity| entity.to_string()),
             unread: unread.count,
+        }
+    }
+}
+
+// === impl Line ===
+
+impl From<&Message> for Line {
+    fn from(message: &Message) -> Self {
+        Self {
+            id: message.id.clone(),
+            channel: message.channel.to_string(),
+            from: message.from.clone(),
+            ts: message.ts.clone(),
+            summary: summary(&message.text, SUMMARY),
         }
     }
 }

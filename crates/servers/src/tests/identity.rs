@@ -41,8 +41,8 @@ fn natives(names: &[&str]) -> Natives {
     )
 }
 
-#[test]
-fn a_call_concerns_the_entity_of_the_account_it_names() {
+#[tokio::test]
+async fn a_call_concerns_the_entity_of_the_account_it_names() {
     let two = &["home", "work"][..];
     for (names, arguments, found) in [
         (&["work"][..], json!({}), Ok("of-work")),
@@ -59,7 +59,7 @@ fn a_call_concerns_the_entity_of_the_account_it_names() {
         let Resolve::Ready(Ok(target)) = resolved else {
             panic!("{resolved:?}");
         };
-        let concerned = natives.concerns(&target, &params(&arguments));
+        let concerned = natives.concerns(&target, &params(&arguments)).known().await;
         match (concerned, found) {
             (Ok(entity), Ok(found)) => assert_eq!(entity, Some(EntityId::new(found))),
             (Err(Unresolved::NoAccount { why, hint }), Err(found)) => {
@@ -71,8 +71,8 @@ fn a_call_concerns_the_entity_of_the_account_it_names() {
     }
 }
 
-#[test]
-fn only_calls_of_native_tools_concern_anybody() {
+#[tokio::test]
+async fn only_calls_of_native_tools_concern_anybody() {
     let natives = natives(&["work"]);
     let item = Item::Tool("identity-whoami".into());
     let resolved = natives.resolve(&context().caller, &Endpoint::All, &item);
@@ -84,7 +84,8 @@ fn only_calls_of_native_tools_concern_anybody() {
     let mut other = target;
     other.server = ServerName::parse("files").unwrap();
     for target in [read, other] {
-        assert_eq!(natives.concerns(&target, &params(&json!({}))), Ok(None));
+        let concerned = natives.concerns(&target, &params(&json!({}))).known().await;
+        assert_eq!(concerned, Ok(None));
     }
 }
 

@@ -4,7 +4,7 @@ use legation_api::inbox::{
     Export, ExportAnswer, List, ListAnswer, Message, Post, PostAnswer, Prune, PruneAnswer, Pull,
     PullAnswer, Show,
 };
-use legation_core::{EntityId, Wall};
+use legation_core::{EntityId, Moment, Wall};
 use legation_inbox::{AppendError, Channel, ConsumerName, Inbox, Incoming, Kind, ReadError, Seq};
 
 use crate::{CliError, Exit};
@@ -101,8 +101,15 @@ pub fn pull(inbox: &Inbox, pull: Pull) -> Result<PullAnswer, CliError> {
             .entity
             .map(EntityId::new)
             .filter(|entity| *entity != EntityId::personal()),
+        began: Moment::now(),
+        is_persons: true,
     };
     let pulled = inbox.pull(&wanted).map_err(|error| of_read(&error))?;
+    // The socket that it goes out on is the person's own; what breaks there is asked for again with
+    // the last id.
+    if let Some(handed) = pulled.handed {
+        handed.written();
+    }
     Ok(PullAnswer {
         unread_remaining: pulled.unread_remaining,
         messages: pulled.messages.into_iter().map(message).collect(),

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::StatusCode;
 use legation_core::{Cancel, CancelReason};
@@ -15,6 +14,7 @@ use super::{EventStream, Resumable};
 use crate::http::guard::Accepts;
 use crate::http::reply::{self, Reply};
 use crate::outbox::{Outbox, Weight};
+use crate::outgoing::Outgoing;
 use crate::session::Session;
 use crate::shared::Shared;
 
@@ -26,7 +26,7 @@ const CALL_OFF: Duration = Duration::from_secs(5);
 pub(in crate::http) struct Answer {
     pub(in crate::http) status: StatusCode,
     /// `None` when the client called the request off.
-    pub(in crate::http) message: Option<Bytes>,
+    pub(in crate::http) message: Option<Outgoing>,
 }
 
 /// What becomes of a call whose connection is lost.
@@ -163,7 +163,9 @@ impl Waiting {
             let plain = answer.status != StatusCode::OK || !has_more;
             if (plain && self.accepts.json) || !self.accepts.events {
                 return match answer.message {
-                    Some(message) => reply::json(answer.status, message),
+                    Some(message) => {
+                        reply::json(answer.status, message.bytes).delivering(message.deliveries)
+                    }
                     None => reply::empty(StatusCode::ACCEPTED),
                 };
             }
