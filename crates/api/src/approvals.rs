@@ -8,6 +8,13 @@ use crate::{Done, request};
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct List {}
 
+/// One call that waits, by its id or the code that its person was given elsewhere.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Find {
+    /// Which.
+    pub id: String,
+}
+
 /// Everything that waits, and every grant that lasts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListAnswer {
@@ -24,13 +31,17 @@ pub struct ListAnswer {
 pub struct Waiting {
     /// What people call it by.
     pub id: String,
-    /// `approval` or `proposal`; a proposal takes a PIN.
+    /// `approval`, `proposal`, which takes a PIN, or `client permission`, which a
+    /// client asks of its own tools.
     pub kind: String,
     /// `pending` or `granted`.
     pub state: String,
     /// Whose call.
     pub client: String,
-    /// At which server.
+    /// For which client it is made, where it acts for another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_behalf_of: Option<String>,
+    /// At which server; empty for a tool of the client's own.
     pub server: String,
     /// The tool, resource or prompt.
     pub item: String,
@@ -44,13 +55,37 @@ pub struct Waiting {
     pub arguments: String,
     /// The answers that can be given.
     pub answers: Vec<String>,
-    /// SHA-256 of a proposal's plan, hexadecimal.
+    /// SHA-256 of what is asked, hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
+    /// The digest as people compare it, wherever the question is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub short_digest: Option<String>,
+    /// Where else its person is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub posted: Option<Posted>,
     /// When it was asked, RFC 3339.
     pub created: String,
     /// Until when it can be answered and used.
     pub expires: String,
+}
+
+/// Where else a person is asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Posted {
+    /// `teams`.
+    pub to: String,
+    /// Through which account.
+    pub account: String,
+    /// `sent`, `announced` where what is asked may not be shown there, or
+    /// `not sent`.
+    pub state: String,
+    /// When it was sent, RFC 3339, by the clock there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// Why it is not sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
 /// One grant that lasts beyond its call.
@@ -60,6 +95,9 @@ pub struct Grant {
     pub id: String,
     /// Whose.
     pub client: String,
+    /// For calls that it makes for this client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_behalf_of: Option<String>,
     /// At which server.
     pub server: String,
     /// The tool, resource or prompt.
@@ -119,6 +157,7 @@ pub struct ResetLabels {
 }
 
 request!(List, "approvals.list", ListAnswer);
+request!(Find, "approvals.find", Waiting);
 request!(Answer, "approvals.answer", Answered);
 request!(Certify, "approvals.certify", Done);
 request!(Revoke, "approvals.revoke", Done);

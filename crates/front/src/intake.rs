@@ -21,7 +21,7 @@ use crate::outbox::Outbox;
 use crate::outgoing::{Deliveries, Outgoing};
 use crate::parking::Body;
 use crate::peer::{LegacyPeer, SeatPeer};
-use crate::session::{Carrier, Session};
+use crate::session::{Carrier, PERMISSION_REQUEST, Session};
 use crate::shared::Shared;
 use crate::speaker::{Claim, Modern, Speaker};
 use crate::watch::{Interest, WatchGuard, Watcher};
@@ -299,6 +299,7 @@ fn notified(shared: &Arc<Shared>, session: &Arc<Session>, notification: &Notific
                 session.cancel(&id);
             }
         }
+        PERMISSION_REQUEST => session.asks_permission(shared, notification.params.as_ref()),
         "notifications/roots/list_changed" if session.is_ready() => {
             shared.servers().roots_changed(&session.caller);
         }

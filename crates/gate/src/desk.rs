@@ -310,6 +310,3 @@ impl Desk {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod admin;
+mod approvals;
 mod checkpoints;
 mod credentials;
 mod events;

@@ -41,13 +41,18 @@ pub(crate) const READER: &str = "inbox";
 
 /// The context in which the hub reads for itself.
 pub(crate) fn context(cancel: &Cancel) -> OpContext {
+    context_as(cancel, READER)
+}
+
+/// The context of what the hub does by itself, under a name of its own.
+pub(crate) fn context_as(cancel: &Cancel, name: &str) -> OpContext {
     let principal = Principal {
-        client: ClientId::new(READER),
+        client: ClientId::new(name),
         via: Via::Admin,
     };
     let caller = Caller {
         principal,
-        seat: SeatId::new(READER),
+        seat: SeatId::new(name),
         workspace: None,
     };
     OpContext::new(caller, cancel.clone())

@@ -4,6 +4,7 @@
 //! something can still write to nobody but the person it works for. What comes
 //! from the chat is data with its sender, and no instruction.
 
+mod approvals;
 mod arguments;
 mod ask;
 mod asked;
@@ -34,7 +35,8 @@ use crate::{Native, Resource, Tool};
 use presence::{Shown, Waiting};
 use talk::Talks;
 
-pub use incoming::{channel, incoming};
+pub use approvals::{ApprovalsHere, Rules};
+pub use incoming::{APPROVAL_REPLY, channel, incoming};
 pub use presence::Activity;
 pub use source::Destination;
 pub(crate) use tools::TOOLS;
@@ -85,6 +87,12 @@ impl Teams {
     /// called off.
     pub async fn watch(&self, destination: &Destination, cancel: &Cancel) {
         source::run(&self.shared, destination, cancel).await;
+    }
+
+    /// Puts what waits for a person to the humans of accounts, and brings their
+    /// answers back, until it is called off.
+    pub async fn attend(&self, here: &ApprovalsHere, cancel: &Cancel) {
+        approvals::run(&self.shared, here, cancel).await;
     }
 
     /// Takes back what is shown beside the agents' names: the hub stops.

@@ -3,9 +3,11 @@
 //! Everything a model or a server wrote is shown escaped: what a person agrees
 //! to must not be able to hide a part of itself.
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use legation_api::AdminClient;
-use legation_api::approvals::{Answer, Certify, List, ListAnswer, ResetLabels, Revoke, Waiting};
+use legation_api::approvals::{
+    Answer, Certify, Find, List, ListAnswer, Posted, ResetLabels, Revoke, Waiting,
+};
 
 use crate::commands::running_hub;
 use crate::table::{Table, printable};
@@ -13,7 +15,11 @@ use crate::{CliError, Context, Exit, terminal};
 
 /// Arguments of `legation approvals`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct ApprovalsArgs {
+    #[command(subcommand)]
+    command: Option<ApprovalsCommand>,
+
     /// Take a grant back instead.
     #[arg(long, value_name = "GRANT")]
     revoke: Option<String>,
@@ -21,6 +27,18 @@ pub struct ApprovalsArgs {
     /// Forget whose data the conversations of a client, or of one bridge, hold.
     #[arg(long, value_name = "HOLDER", conflicts_with = "revoke")]
     reset_labels: Option<String>,
+}
+
+/// What to do with what waits.
+#[derive(Debug, Subcommand)]
+enum ApprovalsCommand {
+    /// Show everything that waits, and every grant.
+    List,
+    /// Show one whole, with the digest that its card in Teams has.
+    Show {
+        /// Which one.
+        id: String,
+    },
 }
 
 /// Arguments of `legation approve`.
@@ -59,6 +77,10 @@ pub struct DenyArgs {
 
 pub(crate) fn cmd_approvals(context: &Context, args: &ApprovalsArgs) -> Result<(), CliError> {
     let mut hub = running_hub(context)?;
+    if let Some(ApprovalsCommand::Show { id }) = &args.command {
+        let waiting = find(&mut hub, id)?;
+        return context.output.result(&waiting, shown_whole);
+    }
     if let Some(id) = &args.revoke {
         let done = hub.call(&Revoke { id: id.clone() })?;
         return context
@@ -162,34 +184,69 @@ fn certify(
 }
 
 fn find(hub: &mut AdminClient, id: &str) -> Result<Waiting, CliError> {
-    let all = hub.call(&List {})?;
-    let wanted = id.trim();
-    all.waiting
-        .into_iter()
-        .find(|waiting| waiting.id.eq_ignore_ascii_case(wanted))
-        .ok_or_else(|| {
-            CliError::new(
-                Exit::Failed,
-                format!("nothing of the id {wanted:?} waits; nothing was changed"),
-            )
-            .with_hint("`legation approvals` shows what waits")
-        })
+    Ok(hub.call(&Find { id: id.to_owned() })?)
 }
 
 /// One waiting call, for the person who is about to agree to it.
 fn shown(waiting: &Waiting) -> String {
+    let client = match &waiting.on_behalf_of {
+        Some(by) => format!("{} (for {})", printable(&waiting.client), printable(by)),
+        None => printable(&waiting.client),
+    };
+    let verb = match waiting.server.is_empty() {
+        true => "wants to use its own",
+        false => "calls",
+    };
+    let rule = match waiting.rule.is_empty() {
+        true => String::new(),
+        false => format!(" (rule {})", printable(&waiting.rule)),
+    };
     format!(
-        "{} {}: {} calls {}/{} for {}\n  arguments {}\n  because   {} (rule {})",
+        "{} {}: {client} {verb} {} for {}\n  arguments {}\n  because   {}{rule}",
         waiting.kind,
         waiting.id,
-        printable(&waiting.client),
-        printable(&waiting.server),
-        printable(&waiting.item),
+        call(waiting),
         printable(&waiting.entity),
         printable(&waiting.arguments),
         printable(&waiting.reason),
-        printable(&waiting.rule),
     )
+}
+
+/// The same with all that is known of it.
+fn shown_whole(waiting: &Waiting) -> String {
+    let mut text = shown(waiting);
+    let mut line = |name: &str, value: &str| text.push_str(&format!("\n  {name:<9} {value}"));
+    if let Some(digest) = &waiting.short_digest {
+        line("digest", digest);
+    }
+    line("answers", &waiting.answers.join(", "));
+    line("asked", &waiting.created);
+    line("expires", &waiting.expires);
+    if let Some(posted) = &waiting.posted {
+        line("asked in", &elsewhere(posted));
+    }
+    text.push('\n');
+    text
+}
+
+/// Where else a person is asked, and why not.
+fn elsewhere(posted: &Posted) -> String {
+    let problem = match &posted.problem {
+        Some(problem) => format!(": {}", printable(problem)),
+        None => String::new(),
+    };
+    format!(
+        "{} {} ({}){problem}",
+        posted.to, posted.account, posted.state
+    )
+}
+
+/// What would be called, as people name it.
+fn call(waiting: &Waiting) -> String {
+    match waiting.server.is_empty() {
+        true => printable(&waiting.item),
+        false => printable(&format!("{}/{}", waiting.server, waiting.item)),
+    }
 }
 
 fn render(answer: &ListAnswer) -> String {
@@ -201,17 +258,26 @@ fn render(answer: &ListAnswer) -> String {
     if answer.waiting.is_empty() {
         text.push_str("Nothing waits.\n");
     } else {
-        let mut table = Table::new(&["ID", "KIND", "CLIENT", "CALL", "ARGUMENTS", "EXPIRES"]);
+        let is_put = answer.waiting.iter().any(|one| one.posted.is_some());
+        let mut names = vec!["ID", "KIND", "CLIENT", "CALL", "ARGUMENTS", "EXPIRES"];
+        if is_put {
+            names.push("ALSO ASKED IN");
+        }
+        let mut table = Table::new(&names);
         for waiting in &answer.waiting {
             let arguments: String = printable(&waiting.arguments).chars().take(SHOWN).collect();
-            table.row([
+            let mut row = vec![
                 waiting.id.clone(),
                 waiting.kind.clone(),
                 printable(&waiting.client),
-                printable(&format!("{}/{}", waiting.server, waiting.item)),
+                call(waiting),
                 arguments,
                 waiting.expires.clone(),
-            ]);
+            ];
+            if is_put {
+                row.push(waiting.posted.as_ref().map_or("-".to_owned(), elsewhere));
+            }
+            table.row(row);
         }
         text.push_str(&table.render());
     }

@@ -56,6 +56,8 @@ pub struct AccountSettings {
     pub proxy: Option<Box<str>>,
     /// What of it comes into the inbox.
     pub inbox: InboxSources,
+    /// Whether its human is asked in Teams what the hub has a person asked about.
+    pub asks_in_teams: bool,
     /// The middle tier's secret, from the environment.
     pub client_secret: Option<Hidden>,
     /// The blueprint's secret, from the environment.
@@ -103,6 +105,7 @@ const INBOX: &[&str] = &["all", "chats", "mail", "off"];
 /// Kinds of mail that no person wrote to be read.
 const NOISE: &[&str] = &["auto-replies", "calendar", "bulk", "no-reply"];
 const MAIL_SECONDS: i64 = 60;
+const APPROVALS: &[&str] = &["off", "teams"];
 const BROKERS: &[&str] = &["keystore", "command", "https"];
 
 const fn key(name: &'static str, kind: Kind, makes: bool, about: &'static str) -> AccountKey {
@@ -113,7 +116,7 @@ const fn key(name: &'static str, kind: Kind, makes: bool, about: &'static str) -
     }
 }
 
-pub(super) const ACCOUNT_KEYS: [AccountKey; 23] = [
+pub(super) const ACCOUNT_KEYS: [AccountKey; 24] = [
     key(
         "entity",
         Kind::Name,
@@ -236,6 +239,12 @@ pub(super) const ACCOUNT_KEYS: [AccountKey; 23] = [
         "Which mail stays out of the inbox, a list: automatic replies, what calendars send, lists and bulk, senders nobody can answer.",
     ),
     key(
+        "approvals",
+        Kind::Word(APPROVALS),
+        false,
+        "Where its human is asked what the hub has a person asked about, besides the hub itself: nowhere, or in the chat with the agent's own user.",
+    ),
+    key(
         "client_secret",
         Kind::Secret,
         true,
@@ -291,6 +300,7 @@ pub(super) fn begin(values: &mut Values, name: &str, place: &Place) {
         ("cloud", text("global")),
         ("broker", text("keystore")),
         ("inbox", text("all")),
+        ("approvals", text("off")),
         ("mail_seconds", Value::Number(MAIL_SECONDS)),
         ("mail_leave_out", Value::Texts(noise.collect())),
     ] {
@@ -412,6 +422,7 @@ impl Reader<'_> {
             ca_file: path("ca_file"),
             proxy: self.text("proxy"),
             inbox: self.inbox(),
+            asks_in_teams: self.text("approvals").as_deref() == Some("teams"),
             client_secret: self.hidden("client_secret"),
             blueprint_secret: self.hidden("blueprint_secret"),
         })

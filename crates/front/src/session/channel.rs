@@ -80,7 +80,9 @@ impl Session {
         let mut capabilities = result.get("capabilities")?.to_object()?;
         let experimental = capabilities.get("experimental").and_then(Raw::to_object);
         let experimental = experimental.unwrap_or_default();
-        let experimental = experimental.with(CAPABILITY, Raw::empty_object());
+        let experimental = experimental
+            .with(CAPABILITY, Raw::empty_object())
+            .with(super::permission::CAPABILITY, Raw::empty_object());
         capabilities.set("experimental", experimental.to_raw());
         result.set("capabilities", capabilities.to_raw());
         Some(result.to_raw())

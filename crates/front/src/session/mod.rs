@@ -8,6 +8,7 @@
 mod asks;
 mod channel;
 mod flights;
+mod permission;
 mod streams;
 
 use std::collections::{HashMap, VecDeque};
@@ -15,6 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use legation_core::{Caller, Cancel, CancelReason, ServerName};
+use legation_gate::desk::PermissionGuard;
 use legation_gate::{Arrival, Endpoint, Subscription};
 use legation_wire::caps::ClientCapabilities;
 use legation_wire::codes;
@@ -26,6 +28,7 @@ use tokio::sync::oneshot;
 use self::asks::Asks;
 pub(crate) use self::asks::Question;
 use self::flights::Flights;
+pub(crate) use self::permission::REQUEST as PERMISSION_REQUEST;
 use self::streams::Streams;
 use crate::level::Level;
 use crate::outbox::Outbox;
@@ -101,6 +104,8 @@ struct State {
     tasks: VecDeque<Box<str>>,
     /// What was written out into its conversation and has not arrived for certain.
     injected: Vec<Arc<dyn Arrival>>,
+    /// What its client asked a person; each is withdrawn with its guard.
+    permissions: VecDeque<PermissionGuard>,
     /// Its place among the watchers, which hold the session until it is closed.
     watch: Option<WatchGuard>,
 }
@@ -144,6 +149,7 @@ impl Session {
                 subscriptions: HashMap::new(),
                 tasks: VecDeque::new(),
                 injected: Vec::new(),
+                permissions: VecDeque::new(),
                 watch: None,
             }),
         }
@@ -399,7 +405,7 @@ impl Session {
     /// Ends the session: its calls are called off, its questions fail, its
     /// subscriptions end. Whether it was open.
     pub(crate) fn close(&self, reason: CancelReason) -> bool {
-        let (flights, asks, subscriptions, watch) = {
+        let (flights, asks, subscriptions, watch, permissions) = {
             let mut state = self.lock();
             if state.phase == Phase::Closed {
                 return false;
@@ -410,10 +416,11 @@ impl Session {
                 std::mem::take(&mut state.asks),
                 std::mem::take(&mut state.subscriptions),
                 state.watch.take(),
+                std::mem::take(&mut state.permissions),
             )
         };
         flights.cancel_all(reason);
-        drop((asks, subscriptions, watch));
+        drop((asks, subscriptions, watch, permissions));
         self.general.finish();
         true
     }

@@ -96,7 +96,9 @@ pub enum Refused {
     #[error("the question was answered elsewhere meanwhile")]
     Elsewhere,
     /// It can be answered no more.
-    #[error("the question is void: other rules are in force, or its session has ended")]
+    #[error(
+        "the question can be answered no more: it was answered elsewhere, other rules are in force, or its session has ended"
+    )]
     Void,
     /// It could not be kept.
     #[error("the answer could not be kept; the question still waits")]
@@ -204,6 +206,24 @@ impl Desk {
             }),
             Err(why) => Some(self.refused(heard, Some(&posting), why)),
         }
+    }
+
+    /// The id of what still waits under this code. A code says what is meant and
+    /// proves nothing.
+    #[must_use]
+    pub fn with_code(&self, code: &str) -> Option<String> {
+        let held = self.lock();
+        let open = held
+            .postings
+            .values()
+            .filter(|one| !one.is_over() && one.is_shown);
+        let mut found = None;
+        for posting in open {
+            if self.codes.is_code(&posting.put(), code) {
+                found = Some(posting.id.to_string());
+            }
+        }
+        found
     }
 
     /// The posting with this code, of those in this chat. Each is compared, so

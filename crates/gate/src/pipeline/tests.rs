@@ -1,5 +1,6 @@
 mod accounts;
 mod asking;
+mod desk;
 mod events;
 mod redaction;
 mod replay;

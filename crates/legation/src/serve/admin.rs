@@ -83,6 +83,9 @@ fn dispatch(hub: Arc<Inner>, method: &str, params: Raw) -> BoxFuture<'static, An
         asked::List::METHOD => now(&params, |request: asked::List| {
             Ok(approvals::list(&hub, request))
         }),
+        asked::Find::METHOD => now(&params, |request: asked::Find| {
+            approvals::find(&hub, &request)
+        }),
         asked::Answer::METHOD => now(&params, |request: asked::Answer| {
             approvals::answer(&hub, &request)
         }),

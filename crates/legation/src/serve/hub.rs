@@ -15,7 +15,7 @@ use legation_ledger::{Ledger, LedgerKeys};
 use legation_store::Store;
 
 use super::admin::Admin;
-use super::{accounts, checkpoints, events as records, identities, inbox, reload, told};
+use super::{accounts, approvals, checkpoints, events as records, identities, inbox, reload, told};
 
 mod inner;
 mod parts;
@@ -122,6 +122,7 @@ impl Hub {
         records::run(&tasks, &inner);
         inbox::run(&tasks, &inner);
         inbox::watch_chats(&tasks, &inner, &settings);
+        approvals::run(&tasks, &inner);
         let (home, environment) = (&options.home, &options.environment);
         checkpoints::run(&tasks, &inner.ledger, &settings, home, environment);
         let watch = tasks::watch_files(&inner);

@@ -17,7 +17,7 @@ use legation_inbox::{ConsumerName, Governor, Inbox, Message, Options, Seq, summa
 use legation_keystore::Keystore;
 use legation_ledger::Ledger;
 use legation_servers::inbox::{INBOX_URI, InboxView};
-use legation_servers::teams::Destination;
+use legation_servers::teams::{APPROVAL_REPLY, Destination};
 use legation_wire::json::{Object, Raw};
 use serde::Serialize;
 use tokio::runtime::Handle;
@@ -121,6 +121,12 @@ pub(super) fn watch_chats(tasks: &TaskSet, inner: &Arc<Inner>, settings: &Settin
         watched: inner.watched.clone(),
         accounts: watched.map(|account| account.name.clone()).collect(),
         reports: Arc::clone(&inner.reports),
+        approvals: settings
+            .accounts
+            .values()
+            .filter(|account| account.asks_in_teams)
+            .map(|account| account.name.clone())
+            .collect(),
     };
     let Some(teams) = inner
         .teams
@@ -154,6 +160,11 @@ fn tell(hub: &Inner, server: &ServerName, (told, last): (u64, u64)) {
     }
     // What came since is told of with the next.
     for message in messages.iter().filter(|message| message.seq.0 <= last) {
+        // An answer to the hub is on record like any message, and no agent's to
+        // act on: nobody is woken for it.
+        if message.meta.contains_key(APPROVAL_REPLY) {
+            continue;
+        }
         let injection = injection(&hub.inbox, server, message);
         hub.host.announce(HubEvent::Injected(Arc::new(injection)));
         hub.host.announce(HubEvent::Logged {

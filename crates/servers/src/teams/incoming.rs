@@ -6,6 +6,19 @@ use legation_core::EntityId;
 use legation_entra::chat::{Change, Chat, Message, News};
 use legation_inbox::{Channel, Incoming, Kind};
 
+/// In `meta` of a message that answers a question of the hub's own. It is kept
+/// like any other, and is nobody's to act on.
+pub const APPROVAL_REPLY: &str = "approval_reply";
+
+/// Marks what answers a question of the hub's, or looks as if it did.
+pub(super) fn told_from_answers(mut incoming: Incoming) -> Incoming {
+    if legation_gate::desk::words::read(&incoming.text).is_some() {
+        let yes = true.to_string();
+        incoming.meta.insert(APPROVAL_REPLY.to_owned(), yes);
+    }
+    incoming
+}
+
 /// The channel of Teams.
 #[must_use]
 pub fn channel() -> Channel {

@@ -35,6 +35,8 @@ pub struct Destination {
     pub accounts: Vec<Box<str>>,
     /// Is told what keeps them from being read.
     pub reports: Arc<Reports>,
+    /// Those of them whose humans answer questions of the hub in the chat.
+    pub approvals: Vec<Box<str>>,
 }
 
 /// How far a chat was read for the inbox.
@@ -333,11 +335,16 @@ impl Reader<'_> {
         let chat = &watch.listed.chat;
         let (channel, entity) = (incoming::channel(), self.account.entity());
         let of = (self.account.name(), entity);
+        let answers = self.destination.approvals.contains(&of.0.into());
         let others = news
             .into_iter()
             .filter(|one| is_for(&one.message, &chat.me));
         let all: Vec<_> = others
             .map(|one| incoming::incoming(one, &channel, of, chat))
+            .map(|one| match answers {
+                true => incoming::told_from_answers(one),
+                false => one,
+            })
             .collect();
         if all.is_empty() {
             return Ok(());

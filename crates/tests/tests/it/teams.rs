@@ -1,6 +1,7 @@
 //! The teams server, through the real hub, against a real development tenant:
 //! what agents say, what their human answers, and what must not come through.
 
+mod approvals;
 mod asking;
 mod hostile;
 mod once;

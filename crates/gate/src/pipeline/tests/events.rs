@@ -40,7 +40,7 @@ impl Bench {
 }
 
 /// Notes the events of a hub's records, each with all of its fields.
-fn look(seen: &mut BTreeSet<EventName>, bench: &Bench) {
+pub(super) fn look(seen: &mut BTreeSet<EventName>, bench: &Bench) {
     for record in bench.records() {
         let Some(event) = record["event"].as_str() else {
             continue;
@@ -168,6 +168,7 @@ fn every_event_that_the_gate_is_to_record_is_recorded_with_its_fields() {
     proposals(&mut seen);
     expiry(&mut seen);
     sampling(&mut seen);
+    super::desk::replies(&mut seen);
     let wanted: BTreeSet<EventName> = EventName::ALL
         .iter()
         .copied()

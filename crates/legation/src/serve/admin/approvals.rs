@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use legation_api::Done;
 use legation_api::approvals::{
-    Answer, Answered, Certify, Grant, List, ListAnswer, ResetLabels, Revoke, Waiting,
+    Answer, Answered, Certify, Find, Grant, List, ListAnswer, Posted, ResetLabels, Revoke, Waiting,
 };
 use legation_core::clock::Wall;
-use legation_core::{ApprovalId, ProposalId};
+use legation_core::{ApprovalId, EntityId, ProposalId};
 use legation_gate::approval::{self, Approval, Channel};
 use legation_gate::code::normalised;
+use legation_gate::desk::{Permission, Question};
 use legation_gate::policy::GrantId;
 use legation_gate::proposal::Proposal;
 use legation_keystore::{HumanProof, Pin};
@@ -27,9 +28,14 @@ pub(super) fn list(hub: &Inner, _request: List) -> ListAnswer {
     let asking = hub.gate.asking();
     let mut waiting: Vec<Waiting> = asking.approvals.list().iter().map(of_approval).collect();
     waiting.extend(asking.proposals.list().iter().map(of_proposal));
+    waiting.extend(asking.permissions.list().iter().map(of_permission));
+    for one in &mut waiting {
+        one.posted = posted(hub, &one.id);
+    }
     let grants = asking.approvals.grants().into_iter().map(|lasting| Grant {
         id: lasting.grant.id.to_string(),
         client: lasting.grant.client.to_string(),
+        on_behalf_of: lasting.grant.on_behalf_of.as_ref().map(ToString::to_string),
         server: lasting.grant.server.to_string(),
         item: lasting.grant.item.to_string(),
         entity: lasting.grant.entity.to_string(),
@@ -44,6 +50,28 @@ pub(super) fn list(hub: &Inner, _request: List) -> ListAnswer {
     }
 }
 
+/// One that waits, by its id or its code.
+pub(super) fn find(hub: &Inner, request: &Find) -> Result<Waiting, ErrorObject> {
+    let id = meant(hub, &request.id);
+    let all = list(hub, List {}).waiting;
+    all.into_iter().find(|one| one.id == id).ok_or_else(|| {
+        let shown = approval::escaped(request.id.trim(), 40);
+        let message = format!("nothing of the id {shown:?} waits; nothing was changed");
+        failed(
+            &message,
+            Some("`legation approvals` shows what waits".to_owned()),
+        )
+    })
+}
+
+/// The id of what somebody typed. A code says which question is meant and
+/// proves nothing here: whoever may run this command may answer by the id.
+fn meant(hub: &Inner, typed: &str) -> String {
+    let id = normalised(typed);
+    let desk = hub.approvals_here.as_ref().map(|here| &here.desk);
+    desk.and_then(|desk| desk.with_code(&id)).unwrap_or(id)
+}
+
 /// Takes an answer.
 pub(super) fn answer(hub: &Inner, request: &Answer) -> Result<Answered, ErrorObject> {
     let Some(answer) = approval::Answer::parse(&request.answer) else {
@@ -51,7 +79,7 @@ pub(super) fn answer(hub: &Inner, request: &Answer) -> Result<Answered, ErrorObj
         let hint = "say once, session, here, always or deny".to_owned();
         return Err(failed(&message, Some(hint)));
     };
-    let id = normalised(&request.id);
+    let id = meant(hub, &request.id);
     let asking = hub.gate.asking();
     if id.starts_with("P-") {
         if answer != approval::Answer::Deny {
@@ -65,6 +93,9 @@ pub(super) fn answer(hub: &Inner, request: &Answer) -> Result<Answered, ErrorObj
             .map(|()| answered(answer))
             .map_err(|error| failed_with(&error));
     }
+    if id.starts_with("C-") {
+        return permitted(hub, &id, answer);
+    }
     asking
         .approvals
         .answer(&ApprovalId::new(id), answer, Channel::Command)
@@ -73,6 +104,48 @@ pub(super) fn answer(hub: &Inner, request: &Answer) -> Result<Answered, ErrorObj
             let hint = "`legation approvals` shows what waits".to_owned();
             failed(&legation_core::error::chain(&error), Some(hint))
         })
+}
+
+/// Answers what a client asks of its own: once, or no.
+fn permitted(hub: &Inner, id: &str, answer: approval::Answer) -> Result<Answered, ErrorObject> {
+    let allow = match answer {
+        approval::Answer::Once => true,
+        approval::Answer::Deny => false,
+        _ => {
+            let message = "a client's own question takes a yes once, or a no; nothing was changed";
+            return Err(failed(message, Some("say once or deny".to_owned())));
+        }
+    };
+    let permissions = &hub.gate.asking().permissions;
+    let taken = permissions.answer(id, allow, Channel::Command);
+    taken.map(|()| answered(answer)).map_err(|error| {
+        let hint = "`legation approvals` shows what waits".to_owned();
+        failed(&legation_core::error::chain(&error), Some(hint))
+    })
+}
+
+/// Where else a question was put.
+fn posted(hub: &Inner, id: &str) -> Option<Posted> {
+    let desk = hub.approvals_here.as_ref().map(|here| &here.desk)?;
+    let (account, _) = hub.approvals_here.as_ref()?.accounts.first()?;
+    let posting = desk.posting(id);
+    let account = posting.as_ref().map_or(account, |one| &one.account);
+    let sent = posting.as_ref().filter(|one| one.message.is_some());
+    let state = match sent {
+        Some(one) if one.is_shown => "sent",
+        Some(_) => "announced",
+        None => "not sent",
+    };
+    Some(Posted {
+        to: "teams".to_owned(),
+        account: account.to_string(),
+        state: state.to_owned(),
+        at: sent.map(|one| Wall(one.asked_ms).to_string()),
+        problem: desk
+            .problem(account)
+            .filter(|_| sent.is_none())
+            .map(String::from),
+    })
 }
 
 fn answered(granted: approval::Answer) -> Answered {
@@ -166,6 +239,7 @@ fn of_approval(open: &Approval) -> Waiting {
         kind: "approval".to_owned(),
         state: open.state.as_str().to_owned(),
         client: open.bound.client.to_string(),
+        on_behalf_of: open.bound.on_behalf_of.as_ref().map(ToString::to_string),
         server: open.bound.server.to_string(),
         item: open.bound.item.to_string(),
         entity: open.bound.entity.to_string(),
@@ -173,7 +247,9 @@ fn of_approval(open: &Approval) -> Waiting {
         reason: open.reason.to_string(),
         arguments: open.preview.to_string(),
         answers: open.answers().map(|answer| answer.to_string()).collect(),
-        digest: None,
+        digest: Some(legation_core::id::hex(&open.digest())),
+        short_digest: Some(approval::short_digest(&open.digest())),
+        posted: None,
         created: Wall(open.created_ms).to_string(),
         expires: Wall(open.expires_ms).to_string(),
     }
@@ -189,6 +265,7 @@ fn of_proposal(open: &Proposal) -> Waiting {
         kind: "proposal".to_owned(),
         state: state.to_owned(),
         client: open.bound.client.to_string(),
+        on_behalf_of: open.bound.on_behalf_of.as_ref().map(ToString::to_string),
         server: open.bound.server.to_string(),
         item: open.bound.item.to_string(),
         entity: open.bound.entity.to_string(),
@@ -197,6 +274,32 @@ fn of_proposal(open: &Proposal) -> Waiting {
         arguments: open.arguments.chars().take(SHOWN_MAX).collect(),
         answers: vec!["certify".to_owned(), "deny".to_owned()],
         digest: Some(legation_core::id::hex(&open.digest)),
+        short_digest: Some(approval::short_digest(&open.digest)),
+        posted: None,
+        created: Wall(open.created_ms).to_string(),
+        expires: Wall(open.expires_ms).to_string(),
+    }
+}
+
+fn of_permission(open: &Permission) -> Waiting {
+    let question = Question::from(open);
+    let entities: Vec<&str> = open.entities.iter().map(EntityId::as_str).collect();
+    Waiting {
+        id: open.id.to_string(),
+        kind: question.kind.as_str().to_owned(),
+        state: "pending".to_owned(),
+        client: open.client.to_string(),
+        on_behalf_of: None,
+        server: String::new(),
+        item: open.tool.to_string(),
+        entity: entities.join(" "),
+        rule: String::new(),
+        reason: open.description.to_string(),
+        arguments: open.preview.to_string(),
+        answers: vec!["once".to_owned(), "deny".to_owned()],
+        digest: Some(legation_core::id::hex(&question.digest)),
+        short_digest: Some(question.short_digest()),
+        posted: None,
         created: Wall(open.created_ms).to_string(),
         expires: Wall(open.expires_ms).to_string(),
     }

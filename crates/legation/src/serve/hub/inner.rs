@@ -23,7 +23,7 @@ use legation_keystore::Keystore;
 use legation_ledger::Ledger;
 use legation_policy::{KnownTool, Policy};
 use legation_servers::sources::Reports;
-use legation_servers::teams::Teams;
+use legation_servers::teams::{ApprovalsHere, Teams};
 use legation_store::Store;
 use tokio::sync::{Notify, watch as latest};
 
@@ -31,7 +31,7 @@ use super::HubOptions;
 use crate::serve::credentials::Keys;
 use crate::serve::events::InForce;
 use crate::serve::natives::{Beside, Windows};
-use crate::serve::{accounts, identities, inbox, natives};
+use crate::serve::{accounts, approvals, identities, inbox, natives};
 
 /// What the hub's own tasks and the administration share.
 #[derive(Debug)]
@@ -63,6 +63,8 @@ pub(crate) struct Inner {
     pub(crate) events: std::sync::OnceLock<Events>,
     pub(super) windows: Windows,
     pub(crate) teams: Option<Teams>,
+    /// Who is asked in Teams, if anybody.
+    pub(crate) approvals_here: Option<ApprovalsHere>,
     problems: Mutex<Vec<String>>,
     /// The owner's servers as `mcp.json` last held them in one piece.
     known: Mutex<Vec<ServerSpec>>,
@@ -108,6 +110,7 @@ impl Inner {
             &inbox,
             &windows,
         );
+        let approvals_here = approvals::here(&settings, store, &keystore, &asking, &windows)?;
         let gate = Gate::new(
             servers,
             Arc::clone(&ledger),
@@ -154,6 +157,7 @@ impl Inner {
             events: std::sync::OnceLock::new(),
             windows,
             teams,
+            approvals_here,
             problems: Mutex::new(Vec::new()),
             known: Mutex::new(Vec::new()),
             defined: Mutex::new((Vec::new(), Vec::new())),
