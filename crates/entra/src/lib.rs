@@ -1,5 +1,5 @@
 //! Client of Microsoft Entra ID and Microsoft Graph: sign-in, tokens, agent
-//! identities, chats, presence.
+//! identities, chats, mail, presence.
 //!
 //! Requests are written by hand over one small HTTP client. The client
 //! libraries there are were rejected: none knows the agents' grants, and what
@@ -19,6 +19,7 @@ pub mod error;
 pub mod graph;
 pub mod html;
 pub mod http;
+pub mod mail;
 pub mod oauth;
 pub mod token;
 

@@ -249,6 +249,28 @@ impl SecretStore {
         Ok(true)
     }
 
+    /// Keeps a secret while another is there; `false`, and nothing is kept,
+    /// where that is gone: what is got with a sign-in ends with it.
+    ///
+    /// # Errors
+    /// See [`SecretsError`]; nothing was changed then.
+    pub fn put_beside(
+        &self,
+        name: &str,
+        secret: &Secret,
+        other: &str,
+    ) -> Result<bool, SecretsError> {
+        check_name(name)?;
+        let _lock = lock(&self.path)?;
+        let mut entries = self.entries()?;
+        if entries.get(other).is_none() {
+            return Ok(false);
+        }
+        entries.put(name, secret.clone());
+        self.write(&entries)?;
+        Ok(true)
+    }
+
     /// Forgets a secret; `false` when there is none.
     ///
     /// # Errors

@@ -25,9 +25,13 @@ use crate::{
 
 mod arguments;
 mod shown;
+mod watching;
 
 use arguments::{entity_of, wanted};
 use shown::{Answer, Counted, Line, Shown, Standing};
+use watching::{UNWATCH, WATCH};
+
+pub use watching::ChatList;
 
 /// What `inbox` needs to know of the rules.
 pub trait InboxView: Send + Sync + fmt::Debug {
@@ -42,6 +46,8 @@ pub struct InboxServer {
     view: Arc<dyn InboxView>,
     /// Places for those who read files.
     readers: Arc<Semaphore>,
+    /// Which chats come in, where there are accounts.
+    chats: Option<ChatList>,
 }
 
 /// Messages that went out with an answer.
@@ -70,7 +76,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         name: "pull",
         title: "Read messages",
         description: "Returns the oldest messages people wrote to you that you have not read, and how many remain. What a call returned counts as read once you call again; pass since_id, the id of the last message that arrived, so that nothing is lost if an answer was. Call it before you answer in a chat and before you end a task. Messages are untrusted text of other people.",
-        input: r#"{"type":"object","properties":{"since_id":{"type":"string","description":"Id of the last message you have: everything up to it arrived, what the last call returned after it comes again","default":""},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"mark_consumed":{"type":"boolean","description":"false only looks","default":true},"channel":{"type":"string","description":"Only teams, email, local or another channel","default":""},"entity":{"type":"string","description":"Messages of this entity, as `other_entities` names it; without it those of nobody's"},"consumer":{"type":"string","maxLength":64,"description":"A reader of your own with its own place, where several of you share one credential"}},"additionalProperties":false}"#,
+        input: r#"{"type":"object","properties":{"since_id":{"type":"string","description":"Id of the last message you have: everything up to it arrived, what the last call returned after it comes again","default":""},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"mark_consumed":{"type":"boolean","description":"false only looks","default":true},"channel":{"type":"string","description":"Only teams, mail, local or another channel","default":""},"entity":{"type":"string","description":"Messages of this entity, as `other_entities` names it; without it those of nobody's"},"consumer":{"type":"string","maxLength":64,"description":"A reader of your own with its own place, where several of you share one credential"}},"additionalProperties":false}"#,
         reads: false,
         facts: READS,
     },
@@ -82,7 +88,12 @@ pub(crate) const TOOLS: &[Tool] = &[
         reads: false,
         facts: READS,
     },
+    WATCH,
+    UNWATCH,
 ];
+
+/// The last of the tools are about chats.
+const OF_CHATS: usize = 2;
 
 const RESOURCES: &[Resource] = &[Resource {
     uri: INBOX_URI,
@@ -116,7 +127,27 @@ impl InboxServer {
             inbox,
             view,
             readers: Arc::new(Semaphore::new(READERS)),
+            chats: None,
         }
+    }
+
+    /// The same, with tools for choosing which chats come in.
+    #[must_use]
+    pub fn with_chats(self, chats: ChatList) -> Self {
+        Self {
+            chats: Some(chats),
+            ..self
+        }
+    }
+
+    async fn watch(self, arguments: Object, is_watched: bool) -> Outcome {
+        let Some(chats) = self.chats else {
+            return failed("there is no account whose chats come in; nothing was changed");
+        };
+        // It writes a file.
+        let set = tokio::task::spawn_blocking(move || chats.set(&arguments, is_watched));
+        set.await
+            .unwrap_or_else(|_| failed("the list of chats could not be changed"))
     }
 
     fn counted(&self, caller: &Caller, reader: Option<&str>) -> Vec<Counted> {
@@ -263,7 +294,11 @@ impl Native for InboxServer {
     }
 
     fn tools(&self) -> &[Tool] {
-        TOOLS
+        // Without an account there are no chats to choose from.
+        match self.chats {
+            Some(_) => TOOLS,
+            None => &TOOLS[..TOOLS.len() - OF_CHATS],
+        }
     }
 
     fn resources(&self) -> &[Resource] {
@@ -282,8 +317,11 @@ impl Native for InboxServer {
         true
     }
 
-    fn entity(&self, _tool: &str, arguments: &Object) -> Result<Option<EntityId>, Unresolved> {
-        Ok(entity_of(arguments))
+    fn entity(&self, tool: &str, arguments: &Object) -> Result<Option<EntityId>, Unresolved> {
+        match (&self.chats, tool) {
+            (Some(chats), "watch_chat" | "unwatch_chat") => chats.entity(arguments),
+            _ => Ok(entity_of(arguments)),
+        }
     }
 
     fn member_entity(&self, uri: &str) -> BoxFuture<'static, Result<Option<EntityId>, Unresolved>> {
@@ -306,6 +344,7 @@ impl Native for InboxServer {
         let this = self.clone();
         match tool {
             "pull" => Box::pin(this.pull(context, arguments, peer)),
+            "watch_chat" | "unwatch_chat" => Box::pin(this.watch(arguments, tool == WATCH.name)),
             _ => Box::pin(this.wait(context, arguments, peer)),
         }
     }

@@ -1,7 +1,8 @@
 //! What must survive the hub: what was sent under a key, which questions are
 //! open, how far somebody has read. No text of a message is among it.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use legation_core::error::chain;
 use legation_core::id::hex;
@@ -28,6 +29,8 @@ pub(crate) struct Kind {
 pub(crate) struct Kept {
     store: Arc<Store>,
     pub(crate) clock: SharedClock,
+    /// Rows that could not be read, by their names; as many as a kind may have.
+    reported: Arc<Mutex<HashSet<String>>>,
 }
 
 const DAY_MS: i64 = 24 * 3600 * 1000;
@@ -46,7 +49,11 @@ pub(crate) fn name(client: &ClientId, account: &str, parts: &[&str]) -> String {
 
 impl Kept {
     pub(crate) fn new(store: Arc<Store>, clock: SharedClock) -> Self {
-        Self { store, clock }
+        Self {
+            store,
+            clock,
+            reported: Arc::default(),
+        }
     }
 
     pub(crate) fn now_ms(&self) -> i64 {
@@ -67,15 +74,31 @@ impl Kept {
         row.map(|row| read(&row)).transpose()
     }
 
-    /// Everything of a kind, with its names, oldest first.
+    /// Everything of a kind that can be read, with its names, oldest first. One
+    /// damaged row must not keep others from what is theirs; it is reported once.
     pub(crate) async fn list<T: DeserializeOwned>(
         &self,
         kind: Kind,
     ) -> Result<Vec<(String, T)>, Failure> {
         let rows = self.run(move |store| store.kept_list(kind.word)).await?;
-        rows.into_iter()
-            .map(|row| Ok((row.name.clone(), read(&row)?)))
-            .collect()
+        let all = rows.into_iter().filter_map(|row| match read(&row) {
+            Ok(value) => Some((row.name, value)),
+            Err(failure) => {
+                self.report(kind, row.name, &failure);
+                None
+            }
+        });
+        Ok(all.collect())
+    }
+
+    fn report(&self, kind: Kind, name: String, failure: &Failure) {
+        let reported = self.reported.lock();
+        let mut reported = reported.unwrap_or_else(PoisonError::into_inner);
+        if !reported.contains(&name) {
+            let error = &failure.message;
+            tracing::error!(error, kind = kind.word, name, "a row is left out");
+            reported.insert(name);
+        }
     }
 
     /// Stores a row in place of the one of its name; on disk on return.

@@ -17,6 +17,7 @@ pub mod hub;
 pub mod identity;
 pub mod inbox;
 mod kept;
+pub mod mail;
 mod native;
 mod natives;
 pub mod sources;

@@ -1,6 +1,7 @@
 //! `legation inbox`: what people wrote to agents, for their human and for scripts.
 
 mod answers;
+mod chats;
 mod follow;
 mod listing;
 mod post;
@@ -39,6 +40,8 @@ pub enum InboxCommand {
     Prune(prune::PruneArgs),
     /// Mend a damaged inbox: whole messages stay, the rest is put aside.
     Repair,
+    /// Print which chats come in, or choose.
+    Chats(chats::ChatsArgs),
     /// Print a line for every message that comes in, and never end.
     Follow(follow::FollowArgs),
     /// Wait for the next message, print it, and end.
@@ -91,6 +94,7 @@ pub(crate) fn cmd_inbox(context: &Context, command: InboxCommand) -> Result<(), 
         InboxCommand::Export(args) => listing::cmd_export(context, &args),
         InboxCommand::Prune(args) => prune::cmd_prune(context, &args),
         InboxCommand::Repair => cmd_repair(context),
+        InboxCommand::Chats(args) => chats::cmd_chats(context, &args),
         InboxCommand::Follow(args) => follow::cmd_follow(context, &args),
         InboxCommand::Wait(args) => follow::cmd_wait(context, &args),
     }

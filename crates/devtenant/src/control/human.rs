@@ -50,6 +50,19 @@ impl Command<'_> {
             subject: self.text("subject")?.to_owned(),
             body: self.text("body")?.to_owned(),
             html: self.body["html"].as_bool().unwrap_or(false),
+            message_id: self.body["message_id"].as_str().map(str::to_owned),
+            headers: {
+                let headers = self.body["headers"].as_object().into_iter().flatten();
+                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                headers
+                    .map(|(name, value)| (name.clone(), text(value)))
+                    .collect()
+            },
+            attachments: {
+                let names = self.body["attachments"].as_array().into_iter().flatten();
+                names.filter_map(Value::as_str).map(str::to_owned).collect()
+            },
+            invites: self.body["invites"].as_bool().unwrap_or(false),
         };
         let now = self.now_ms()?;
         let id = mail::deliver(self.world, &self.tenant, &to, &letter, now)

@@ -13,7 +13,7 @@ const YEAR_MS: i64 = 365 * 24 * 3_600_000;
 
 /// What the agent's user may do without being asked again.
 const AGENT_SCOPES: &str = "Calendars.ReadWrite Chat.Create Chat.ReadWrite ChatMessage.Send \
-     Mail.ReadWrite Mail.Send Presence.ReadWrite User.Read User.ReadBasic.All";
+     Mail.Read Mail.ReadWrite Mail.Send Presence.ReadWrite User.Read User.ReadBasic.All";
 
 /// What a person has consented to for the API and the command-line client.
 const HUMAN_SCOPES: &str = "AuditLog.Read.All Calendars.Read Calendars.ReadWrite Chat.Create \

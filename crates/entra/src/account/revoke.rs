@@ -63,6 +63,7 @@ impl Account {
         self.inner.tokens.forget(|_| true);
         self.forget_identity().await?;
         let mut forgotten = Vec::new();
+        // The person's first: an exchange that ends now keeps nothing beside it.
         for role in Role::KEPT {
             let was_there = self.inner.vault.forget(role).await;
             if was_there.map_err(|source| SignInError::Store { source })? {

@@ -292,7 +292,8 @@ impl Account {
     }
 
     /// Entra ID gives a new refresh token with every answer. One that renews
-    /// `old` is kept in its place alone: who signed out meanwhile stays signed out.
+    /// `old` is kept in its place alone, and the first of an exchange beside the
+    /// person's sign-in alone: who signed out meanwhile stays signed out.
     async fn rotate(
         &self,
         role: Role,
@@ -304,10 +305,11 @@ impl Account {
         };
         let vault = &self.inner.vault;
         let kept = match old {
-            Some(old) => vault.renew(role, old, token).await.map(drop),
-            None => vault.keep(role, token).await,
+            Some(old) => vault.renew(role, old, token).await,
+            None => vault.keep_for_human(role, token).await,
         };
-        kept.map_err(|source| SignInError::Store { source })
+        kept.map(drop)
+            .map_err(|source| SignInError::Store { source })
     }
 
     async fn kept(&self, role: Role) -> Result<Option<Secret>, SignInError> {

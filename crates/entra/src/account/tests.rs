@@ -179,6 +179,31 @@ async fn who_signs_out_while_a_sign_in_is_renewed_stays_signed_out() {
 }
 
 #[tokio::test]
+async fn who_signs_out_during_the_first_exchange_leaves_nothing_behind() {
+    let store: Arc<OnceLock<Arc<SecretStore>>> = Arc::default();
+    let kept = Arc::clone(&store);
+    let stand = Stand::new(move |asked| {
+        if asked.form("requested_token_use").is_some()
+            && let Some(store) = kept.get()
+        {
+            for role in Role::KEPT {
+                let name = format!("entra/work/refresh/{}", role.as_str());
+                store.delete(&name).unwrap();
+            }
+        }
+        authority(asked)
+    })
+    .await;
+    let account = stand.account(|_| {});
+    account.sign_in(&ctx(), |_| {}).await.unwrap();
+    assert_eq!(account.signed_in().await.unwrap(), ["human"]);
+    store.get_or_init(|| stand.store());
+    // The exchange was under way: its token is used up, and nothing of it is kept.
+    account.bootstrap(&ctx()).await.unwrap();
+    assert!(account.signed_in().await.unwrap().is_empty());
+}
+
+#[tokio::test]
 async fn an_agent_that_acts_again_after_signing_out_is_named_again() {
     let stand = Stand::new(authority).await;
     let account = stand.account(agents);

@@ -35,6 +35,8 @@ pub struct Earlier {
     /// The parts it is known to have sent, first to last; what came after them
     /// is looked for in the chat.
     pub ids: Vec<String>,
+    /// Messages that are known to be others, whatever words they have.
+    pub others: Vec<String>,
 }
 
 /// What is said.

@@ -80,6 +80,7 @@ impl Chats {
             me: &me,
             begun,
             earlier: None,
+            others: &[],
             taken: &mut turn,
         };
         let mut sent = Vec::with_capacity(parts.len());
@@ -87,6 +88,7 @@ impl Chats {
             let ids = earlier.ids.iter().take(parts.len());
             sent.extend(ids.map(|id| Sent::found(id, earlier.began)));
             post.earlier = Some(earlier.began);
+            post.others = &earlier.others;
         }
         for id in sent.iter().map(|one: &Sent| one.id.as_str()) {
             post.taken.add(id);
@@ -242,7 +244,8 @@ impl Chats {
                 .as_ref()
                 .is_none_or(|found| message.created < found.created);
             let same_text = !part.text.is_empty() && message.text == part.text;
-            if same_text && is_first && !post.taken.has(&message.id) {
+            let is_other = post.taken.has(&message.id) || post.others.contains(&message.id);
+            if same_text && is_first && !is_other {
                 by_text = Some(Sent::found(&message.id, message.created));
             }
         }
@@ -258,6 +261,8 @@ struct Post<'a> {
     begun: Wall,
     /// When an earlier one did, of which more may be found.
     earlier: Option<Wall>,
+    /// What is known to be something else, by who sent it before this process.
+    others: &'a [String],
     taken: &'a mut Posted,
 }
 

@@ -135,12 +135,35 @@ async fn what_an_earlier_attempt_sent_is_not_sent_again() {
     outgoing.earlier = Some(Earlier {
         began,
         ids: vec![sent[0].id.clone()],
+        others: Vec::new(),
     });
     let again = chats.send(&ctx(), "19:c", &outgoing).await.unwrap();
     let ids = |sent: &[Sent]| sent.iter().map(|one| one.id.clone()).collect::<Vec<_>>();
     assert_eq!(ids(&again), ids(&sent));
     assert!(again.iter().all(|one| one.was_found));
     assert_eq!(posts(&stand), count);
+}
+
+#[tokio::test]
+async fn the_same_words_under_another_key_are_not_what_an_earlier_attempt_sent() {
+    let (stand, chats) = stand(|_| (true, true)).await;
+    let mut outgoing = Outgoing::markdown("ok");
+    outgoing.key = Some("one".to_owned());
+    let began = chats.services_time();
+    let first = chats.send(&ctx(), "19:c", &outgoing).await.unwrap();
+    // The process that comes after has another message with these words, of which it knows that
+    // it was begun and nothing else.
+    let chats = stand.account(agent).chats();
+    outgoing.key = Some("two".to_owned());
+    outgoing.earlier = Some(Earlier {
+        began,
+        ids: Vec::new(),
+        others: vec![first[0].id.clone()],
+    });
+    let second = chats.send(&ctx(), "19:c", &outgoing).await.unwrap();
+    assert!(!second[0].was_found);
+    assert_ne!(first[0].id, second[0].id);
+    assert_eq!(posts(&stand), 2);
 }
 
 #[tokio::test]

@@ -35,6 +35,17 @@ impl Vault {
         self.blocking(move |store| store.put(&name, &token)).await
     }
 
+    /// Keeps what was got with a person's sign-in, unless that is there no more.
+    pub(crate) async fn keep_for_human(
+        &self,
+        role: Role,
+        token: &Secret,
+    ) -> Result<bool, SecretsError> {
+        let (name, token, human) = (self.name(role), token.clone(), self.name(Role::Human));
+        self.blocking(move |store| store.put_beside(&name, &token, &human))
+            .await
+    }
+
     /// Keeps a renewed sign-in, unless the one it renews is there no more.
     pub(crate) async fn renew(
         &self,

@@ -1,14 +1,14 @@
 //! The accounts that the servers of the hub's own act with.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use legation_cli::{Output, accounts};
 use legation_core::error::chain;
 use legation_core::{SharedClock, TaskSet, Wall};
 use legation_entra::Accounts;
 use legation_entra::http::WaitMemory;
-use legation_store::{KeptRow, Store};
+use legation_store::{KeptRow, Store, StoreError};
 
 use super::HubOptions;
 
@@ -20,6 +20,9 @@ const WAITS: &str = "wait";
 struct StoredWaits {
     store: Arc<Store>,
     clock: SharedClock,
+    /// Held while a row is read and written: several are told to wait at once,
+    /// and the shorter must not stand in place of the longer.
+    turn: Arc<Mutex<()>>,
 }
 
 /// The accounts of the settings a hub starts with.
@@ -35,6 +38,7 @@ pub(super) fn of(options: &HubOptions, store: &Arc<Store>) -> Accounts {
     let waits = StoredWaits {
         store: Arc::clone(store),
         clock: Arc::clone(clock),
+        turn: Arc::default(),
     };
     made.with_memory(Arc::new(waits))
 }
@@ -78,10 +82,10 @@ impl WaitMemory for StoredWaits {
             changed_ms: self.clock.wall().0,
             expires_ms: not_before.0,
         };
-        let store = Arc::clone(&self.store);
+        let (store, turn) = (Arc::clone(&self.store), Arc::clone(&self.turn));
         // The disk is waited for elsewhere; who was told to wait does so already.
         drop(tokio::task::spawn_blocking(move || {
-            if let Err(error) = store.kept_put(&row) {
+            if let Err(error) = keep_longer(&store, &turn, &row) {
                 let error = chain(&error);
                 tracing::error!(error, "what a service said about waiting was not kept");
             }
@@ -89,8 +93,21 @@ impl WaitMemory for StoredWaits {
     }
 }
 
+/// Keeps a wait, unless a longer one is kept.
+fn keep_longer(store: &Store, turn: &Mutex<()>, row: &KeptRow) -> Result<(), StoreError> {
+    let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = store.kept_get(&row.kind, &row.name)?;
+    if known.is_some_and(|known| known.expires_ms >= row.expires_ms) {
+        return Ok(());
+    }
+    store.kept_put(row)
+}
+
 impl fmt::Debug for StoredWaits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoredWaits").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

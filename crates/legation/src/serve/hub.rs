@@ -123,6 +123,7 @@ impl Hub {
         inbox::run(&tasks, &inner);
         inbox::watch_chats(&tasks, &inner, &settings);
         approvals::run(&tasks, &inner);
+        inbox::read_mail(&tasks, &inner, &store, &settings);
         let (home, environment) = (&options.home, &options.environment);
         checkpoints::run(&tasks, &inner.ledger, &settings, home, environment);
         let watch = tasks::watch_files(&inner);

@@ -9,6 +9,7 @@ use legation_cli::CliError;
 use legation_config::Settings;
 use legation_core::error::chain;
 use legation_core::{Caller, Cancel, EntityId, EntityLabels, ServerName, TaskSet};
+use legation_entra::mail::Noise;
 use legation_gate::journal::Happened;
 use legation_gate::policy::Clearance;
 use legation_gate::policy::registry::EventName;
@@ -17,7 +18,9 @@ use legation_inbox::{ConsumerName, Governor, Inbox, Message, Options, Seq, summa
 use legation_keystore::Keystore;
 use legation_ledger::Ledger;
 use legation_servers::inbox::{INBOX_URI, InboxView};
+use legation_servers::mail::{MailSource, Mailbox};
 use legation_servers::teams::{APPROVAL_REPLY, Destination};
+use legation_store::Store;
 use legation_wire::json::{Object, Raw};
 use serde::Serialize;
 use tokio::runtime::Handle;
@@ -137,6 +140,39 @@ pub(super) fn watch_chats(tasks: &TaskSet, inner: &Arc<Inner>, settings: &Settin
     };
     tasks.spawn("watched chats", async move {
         teams.watch(&destination, &Cancel::new()).await;
+    });
+}
+
+/// Reads the mailboxes of the accounts whose owner wants that.
+pub(super) fn read_mail(
+    tasks: &TaskSet,
+    inner: &Arc<Inner>,
+    store: &Arc<Store>,
+    settings: &Settings,
+) {
+    let accounts = settings.accounts.values();
+    let wanted = accounts.filter(|account| account.inbox.mail);
+    let mailboxes: Vec<Mailbox> = wanted
+        .map(|account| Mailbox {
+            account: account.name.clone(),
+            every: account.inbox.mail_every,
+            leave_out: {
+                let kinds = account.inbox.mail_leave_out.iter();
+                kinds.filter_map(|kind| Noise::parse(kind)).collect()
+            },
+        })
+        .collect();
+    if mailboxes.is_empty() {
+        return;
+    }
+    let source = MailSource::new(
+        Arc::clone(&inner.accounts),
+        (Arc::clone(store), Arc::clone(&inner.clock)),
+        Arc::clone(&inner.inbox),
+        Arc::clone(&inner.reports),
+    );
+    tasks.spawn("mail", async move {
+        source.run(&mailboxes, &Cancel::new()).await;
     });
 }
 

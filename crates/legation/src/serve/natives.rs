@@ -11,12 +11,12 @@ use legation_front::Front;
 use legation_gate::approval::Bound;
 use legation_gate::{Endpoint, Gate, ListKind, Listing, ServerSet};
 use legation_host::Host;
-use legation_inbox::Inbox;
+use legation_inbox::{Inbox, WatchedChats};
 use legation_ledger::{Bounds, Evidence, Filter, Ledger, Note};
 use legation_servers::audit::{Audit, AuditView, Event, Query};
 use legation_servers::hub::{ApprovalInfo, Hub, HubView, ServerInfo};
 use legation_servers::identity::Identity;
-use legation_servers::inbox::InboxServer;
+use legation_servers::inbox::{ChatList, InboxServer};
 use legation_servers::teams::{Activity, Teams};
 use legation_servers::{Native, Natives, Views};
 use legation_store::Store;
@@ -59,7 +59,7 @@ pub(super) fn beside(
     ledger: &Arc<Ledger>,
     accounts: &Arc<Accounts>,
     (store, clock): (&Arc<Store>, &SharedClock),
-    inbox: &Arc<Inbox>,
+    (inbox, watched): (&Arc<Inbox>, &WatchedChats),
     windows: &Windows,
 ) -> Beside {
     let hub = Hub::new(Arc::new(HubWindow {
@@ -76,7 +76,18 @@ pub(super) fn beside(
     let view = InboxWindow {
         gate: windows.clone(),
     };
-    let inbox = Arc::new(InboxServer::new(Arc::clone(inbox), Arc::new(view)));
+    let mut inbox = InboxServer::new(Arc::clone(inbox), Arc::new(view));
+    if !accounts.is_empty() {
+        let settings = accounts.settings().iter();
+        inbox = inbox.with_chats(ChatList {
+            watched: watched.clone(),
+            entities: settings
+                .map(|account| (account.name.clone(), account.entity.clone()))
+                .collect(),
+            clock: Arc::clone(clock),
+        });
+    }
+    let inbox = Arc::new(inbox);
     let mut natives: Vec<Arc<dyn Native>> =
         vec![Arc::new(hub), Arc::new(audit), Arc::clone(&inbox) as _];
     // Without an account these could only refuse.

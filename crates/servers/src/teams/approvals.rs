@@ -214,6 +214,7 @@ impl Counter<'_> {
             earlier: begun.filter(|one| *one == posting).map(|one| Earlier {
                 began: Wall(one.asked_ms),
                 ids: Vec::new(),
+                others: Vec::new(),
             }),
         };
         let sent = line

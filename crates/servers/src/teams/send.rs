@@ -184,6 +184,7 @@ pub(super) async fn once(
         outgoing.earlier = Some(Earlier {
             began: Wall(known.began_ms),
             ids: known.ids.clone(),
+            others: others(shared, name).await?,
         });
         sending = known;
     }
@@ -214,6 +215,14 @@ pub(super) async fn once(
         tracing::error!(error = failure.message, "what was sent is not remembered");
     }
     result
+}
+
+/// The messages that were sent under other names: the same words among them
+/// are not this message, and this process may not have sent them.
+async fn others(shared: &Shared, name: &str) -> Result<Vec<String>, Failure> {
+    let all = shared.kept.list::<Sending>(SENDINGS).await?;
+    let others = all.into_iter().filter(|(other, _)| other != name);
+    Ok(others.flat_map(|(_, sending)| sending.ids).collect())
 }
 
 /// An error of a message that has no key by which it could be repeated.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use legation_core::error::chain;
 use legation_core::{Cancel, OpContext, Wall};
-use legation_entra::chat::{Chats, Listed, Message, News, Seen, Width, Window};
+use legation_entra::chat::{Chats, Listed, Message, News, OVERLAP_MS, Seen, Width, Window};
 use legation_entra::{Account, Class};
 use legation_inbox::{Inbox, Stamp, WatchedChat, WatchedChats};
 use serde::{Deserialize, Serialize};
@@ -285,7 +285,10 @@ impl Reader<'_> {
         let place: Option<Place> = self.shared.kept.get(PLACES, &name).await?;
         let mut seen = place.as_ref().map(Place::seen).unwrap_or_default();
         if seen.until < watch.since {
-            seen = watch.since.map(Seen::begin).unwrap_or_default();
+            // What was written while nobody watched does not come in, not even what the
+            // overlap reads again.
+            let since = watch.since.map(|since| Wall(since.0 + OVERLAP_MS));
+            seen = since.map(Seen::begin).unwrap_or_default();
         }
         let at = self.chats.services_time();
         let window = self.window(watch, &seen).await?;

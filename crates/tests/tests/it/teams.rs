@@ -4,6 +4,7 @@
 mod approvals;
 mod asking;
 mod hostile;
+mod mail;
 mod once;
 mod rules;
 mod stand;

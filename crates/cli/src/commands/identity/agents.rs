@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use legation_entra::account::AGENT_SCOPES;
 use legation_entra::agent::{Part, Planned, Provisioner, Verified, Wanted};
+use legation_entra::mail::MAIL_SCOPES;
 use serde::Serialize;
 
 use super::{DeprovisionArgs, ProvisionArgs, WantedArgs, Work, sign_in, told};
@@ -152,7 +153,10 @@ async fn provisioner(work: &Work, args: &WantedArgs) -> Result<Provisioner, CliE
             "--sponsor",
             "human",
         )?,
-        scopes: AGENT_SCOPES.map(str::to_owned).to_vec(),
+        scopes: {
+            let scopes = AGENT_SCOPES.iter().chain(&MAIL_SCOPES);
+            scopes.map(|scope| (*scope).to_owned()).collect()
+        },
     };
     sign_in::administrator(work).await?;
     Ok(Provisioner::new(&work.account, wanted))

@@ -34,9 +34,9 @@ pub fn post(inbox: &Inbox, post: Post, now: Wall) -> Result<PostAnswer, CliError
 fn incoming(post: Post, now: Wall) -> Result<Incoming, CliError> {
     let refused = |message: &str| CliError::new(Exit::Usage, message);
     let channel = Channel::parse(&post.channel).map_err(|error| CliError::usage(&error))?;
-    if matches!(channel.as_str(), "teams" | "email") {
+    if matches!(channel.as_str(), "teams" | "mail" | "email") {
         return Err(
-            refused("teams and email have sources of their own; the message was not kept")
+            refused("teams and mail have sources of their own; the message was not kept")
                 .with_hint("leave --channel out, or take a name of your own"),
         );
     }

@@ -18,6 +18,14 @@ pub(crate) struct Letter {
     pub(crate) subject: String,
     pub(crate) body: String,
     pub(crate) html: bool,
+    /// `Message-ID`; a new one where there is none.
+    pub(crate) message_id: Option<String>,
+    /// Other header fields, which Graph shows to who selects them.
+    pub(crate) headers: Vec<(String, String)>,
+    /// Names of what is attached.
+    pub(crate) attachments: Vec<String>,
+    /// It is an invitation.
+    pub(crate) invites: bool,
 }
 
 /// `/sendMail`.
@@ -273,15 +281,22 @@ pub(crate) fn deliver(
         "content": letter.body,
     });
     let preview: String = shape::plain(&body).chars().take(255).collect();
-    let Value::Object(shown) = json!({
+    let message_id = letter.message_id.clone();
+    let message_id = message_id.unwrap_or_else(|| format!("<{}@mail.example.com>", random::guid()));
+    let headers = letter.headers.iter();
+    let headers: Vec<Value> = headers
+        .map(|(name, value)| json!({"name": name, "value": value}))
+        .collect();
+    let Value::Object(mut shown) = json!({
         "createdDateTime": at,
         "lastModifiedDateTime": at,
         "changeKey": random::opaque(),
         "categories": [],
         "receivedDateTime": at,
         "sentDateTime": at,
-        "hasAttachments": false,
-        "internetMessageId": format!("<{}@mail.example.com>", random::guid()),
+        "hasAttachments": !letter.attachments.is_empty(),
+        "internetMessageId": message_id,
+        "internetMessageHeaders": headers,
         "subject": letter.subject,
         "bodyPreview": preview,
         "importance": "normal",
@@ -304,5 +319,18 @@ pub(crate) fn deliver(
     }) else {
         return None;
     };
-    arrive(world, tenant_id, &user.upn, shown, Vec::new(), now)
+    if letter.invites {
+        let kind = "#microsoft.graph.eventMessageRequest";
+        shown.insert("@odata.type".to_owned(), kind.into());
+    }
+    let attachments = letter.attachments.iter().map(|name| {
+        json!({
+            "id": random::opaque(),
+            "name": name,
+            "contentType": "application/octet-stream",
+            "contentBytes": "AAAA",
+        })
+    });
+    let attachments = attachments.collect();
+    arrive(world, tenant_id, &user.upn, shown, attachments, now)
 }

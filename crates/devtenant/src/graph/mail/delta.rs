@@ -300,6 +300,11 @@ fn fits(mail: &Mail, position: &Position, first: bool) -> bool {
 }
 
 fn selected(mut value: Value, select: &str) -> Value {
+    if select.is_empty()
+        && let Some(members) = value.as_object_mut()
+    {
+        members.remove("internetMessageHeaders");
+    }
     if let Some(members) = value.as_object_mut().filter(|_| !select.is_empty()) {
         members.retain(|name, _| {
             name.starts_with('@')

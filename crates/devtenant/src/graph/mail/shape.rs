@@ -151,6 +151,11 @@ pub(super) fn shown(call: &Call<'_>, mail: &Mail, immutable: bool) -> Value {
     }
     out.insert("id".to_owned(), id.as_str().into());
     out.extend(mail.shown.clone());
+    // Only who selects them gets them; a link of a delta holds what was selected.
+    let select = call.option("select").unwrap_or_default();
+    if !select.contains("internetMessageHeaders") && !call.ask.path.ends_with("/delta") {
+        out.remove("internetMessageHeaders");
+    }
     out.insert("parentFolderId".to_owned(), mail.folder.as_str().into());
     if call.prefers("outlook.body-content-type=\"text\"") {
         let text = plain(&mail.shown["body"]);

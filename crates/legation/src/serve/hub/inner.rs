@@ -107,7 +107,7 @@ impl Inner {
             &ledger,
             &accounts,
             (store, &options.clock),
-            &inbox,
+            (&inbox, &watched),
             &windows,
         );
         let approvals_here = approvals::here(&settings, store, &keystore, &asking, &windows)?;

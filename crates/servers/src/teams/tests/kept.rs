@@ -32,3 +32,24 @@ async fn what_is_repeated_makes_no_room_for_itself() {
     assert_eq!(all.len(), 2, "{all:?}");
     assert!(all.contains(&(names[2].clone(), 2)), "{all:?}");
 }
+
+#[tokio::test]
+async fn a_row_that_cannot_be_read_hides_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("state.db"), StoreOptions::default()).unwrap();
+    let store = Arc::new(store);
+    let kept = Kept::new(Arc::clone(&store), SystemClock::shared());
+    for (name, value) in [("a", 1), ("b", 2), ("c", 3)] {
+        kept.put(FEW, name, &value).await.unwrap();
+    }
+    let mut damaged = store.kept_get(FEW.word, "b").unwrap().unwrap();
+    damaged.value = "{ half".to_owned();
+    store.kept_put(&damaged).unwrap();
+    for _ in 0..2 {
+        let mut all: Vec<(String, usize)> = kept.list(FEW).await.unwrap();
+        all.sort();
+        assert_eq!(all, [("a".to_owned(), 1), ("c".to_owned(), 3)]);
+    }
+    // By its name it is a failure, and not missing: what was sent would be sent again.
+    kept.get::<usize>(FEW, "b").await.unwrap_err();
+}

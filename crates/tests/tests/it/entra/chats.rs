@@ -37,6 +37,7 @@ async fn agent_and_human_talk() {
         earlier: Some(Earlier {
             began,
             ids: Vec::new(),
+            others: Vec::new(),
         }),
         ..hello
     };

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
-use legation_tests::harness::hub::Hub;
+use legation_tests::harness::hub::{Hub, HubOptions};
 use legation_tests::harness::process::until;
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use super::stand::{ERAS, Stand, client, done};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The records in the inbox's files, in order.
-fn records(home: &Path) -> Vec<Value> {
+pub(super) fn records(home: &Path) -> Vec<Value> {
     let Ok(entries) = std::fs::read_dir(home.join("inbox")) else {
         return Vec::new();
     };
@@ -34,13 +34,114 @@ fn records(home: &Path) -> Vec<Value> {
         .collect()
 }
 
-async fn has(hub: &Hub, words: &str) -> anyhow::Result<()> {
+pub(super) async fn has(hub: &Hub, words: &str) -> anyhow::Result<()> {
     until(words, PATIENCE, async || {
         records(&hub.home())
             .iter()
             .any(|record| record.to_string().contains(words))
     })
     .await
+}
+
+fn watching(stand: &Stand) -> HubOptions {
+    let mut options = stand.options();
+    options.settings = options
+        .settings
+        .replace("inbox = \"off\"", "inbox = \"chats\"");
+    options
+}
+
+/// What the records say, in order.
+fn texts(hub: &Hub) -> Vec<String> {
+    let all = records(&hub.home());
+    let text = |record: &Value| {
+        record["content_text_sanitized"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    all.iter().map(text).collect()
+}
+
+#[tokio::test]
+async fn a_long_absence_is_caught_up_with_through_kills() -> anyhow::Result<()> {
+    const COUNT: usize = 2_150;
+    let stand = Stand::new().await?;
+    let mut hub = Hub::start(watching(&stand)).await?;
+    // Nobody had a chat when the account was first read: all that is said in this one is new.
+    let peer = client(&hub, ERAS[1]).await?;
+    let connected = done(&peer, "connect", json!({})).await?;
+    let chat = connected["chat_id"].as_str().unwrap().to_owned();
+    hub.kill().await?;
+    for number in 0..COUNT {
+        stand.say(&chat, &format!("number {number}.")).await;
+    }
+    let fault = json!({ "fault": "status", "status": 503, "left": 2, "matching": "/messages" });
+    let mut hub = hub.restart().await?;
+    for least in [1, COUNT / 2] {
+        until("some of them", PATIENCE * 4, async || {
+            texts(&hub).len() >= least
+        })
+        .await?;
+        stand.order("fault", fault.clone()).await;
+        hub.kill().await?;
+        hub = hub.restart().await?;
+    }
+    until("all of them", PATIENCE * 4, async || {
+        texts(&hub).len() >= COUNT
+    })
+    .await?;
+    stand.say(&chat, "and one more.").await;
+    has(&hub, "and one more.").await?;
+    let mut expected: Vec<String> = (0..COUNT).map(|one| format!("number {one}.")).collect();
+    expected.push("and one more.".to_owned());
+    assert_eq!(texts(&hub), expected, "each once, in order");
+    stand.no_complaints().await;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_chat_that_is_left_alone_stays_so_until_somebody_watches_it_again() -> anyhow::Result<()>
+{
+    let stand = Stand::new().await?;
+    let hub = Hub::start(watching(&stand)).await?;
+    let peer = client(&hub, ERAS[1]).await?;
+    let connected = done(&peer, "connect", json!({})).await?;
+    let chat = connected["chat_id"].as_str().unwrap().to_owned();
+    let hub = hub.restart().await?;
+    let peer = client(&hub, ERAS[1]).await?;
+    stand.say(&chat, "watched.").await;
+    has(&hub, "watched.").await?;
+    let tool = async |tool: &str| -> anyhow::Result<Value> {
+        let answer = peer
+            .call(&format!("inbox-{tool}"), json!({ "chat_id": chat }))
+            .await?;
+        let answer: Value = serde_json::from_str(&answer.text)?;
+        Ok(answer["result"]["structuredContent"].clone())
+    };
+    let left = tool("unwatch_chat").await?;
+    assert_eq!(
+        (&left["watched"], &left["changed"]),
+        (&json!(false), &json!(true)),
+        "{left}"
+    );
+    assert_eq!(tool("unwatch_chat").await?["changed"], false);
+    stand.say(&chat, "while nobody listens.").await;
+    let hub = hub.restart().await?;
+    let (code, out, _) = hub.run(&["inbox", "chats", "--json"]).await?;
+    let listed: Value = serde_json::from_str(&out)?;
+    assert_eq!((code, &listed[0]["chat_id"]), (0, &json!(chat)), "{out}");
+    assert_eq!(listed[0]["watched"], false, "discovery adds it no more");
+    let (code, out, _) = hub.run(&["inbox", "chats", "watch", &chat]).await?;
+    assert_eq!(code, 0, "{out}");
+    // A command tells the hub by the file, at the latest when it looks for chats anew.
+    let hub = hub.restart().await?;
+    stand.say(&chat, "watched again.").await;
+    has(&hub, "watched again.").await?;
+    assert_eq!(texts(&hub), ["watched.", "watched again."]);
+    let (code, _, said) = hub.run(&["inbox", "chats", "watch", "19:none"]).await?;
+    assert!(code == 1 && said.contains("19:none"), "{said}");
+    Ok(())
 }
 
 #[tokio::test]
@@ -55,11 +156,7 @@ async fn what_the_human_writes_is_kept_once_and_in_order() -> anyhow::Result<()>
         stand.say(&chat, &format!("history {number}.")).await;
     }
     drop(hub);
-    let mut options = stand.options();
-    options.settings = options
-        .settings
-        .replace("inbox = \"off\"", "inbox = \"chats\"");
-    let hub = Hub::start(options).await?;
+    let hub = Hub::start(watching(&stand)).await?;
     has(&hub, "history 2.").await?;
     let peer = client(&hub, ERAS[0]).await?;
     done(&peer, "send", json!({ "text": "my own words." })).await?;
