@@ -16,6 +16,10 @@ const TALKS_MAX: usize = 256;
 /// How long a session has, from being told to doing something about it. It is
 /// longer than any client needs to start a turn, and short for a person who waits.
 const CONFIRM: Duration = Duration::from_secs(30);
+/// How long a message waits while the only ones who could be told work on
+/// something. A turn that its human broke off ends without a word, so that who
+/// seems to work may have nothing to do; and clients take a prompt meanwhile.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a message waits for the session that it is an answer to, while that
 /// session works on something else.
 const HOLD: Duration = Duration::from_secs(10 * 60);
@@ -154,6 +158,14 @@ impl Session {
     }
 }
 
+// === impl Claim ===
+
+impl Claim {
+    fn is_old(&self, than: Duration, now: Wall) -> bool {
+        now.0.saturating_sub(self.since.0) >= millis(than)
+    }
+}
+
 // === impl Board ===
 
 impl Board {
@@ -233,13 +245,15 @@ impl Board {
         self.talks.push(talk);
     }
 
-    /// Messages came in. Those that were known before change nothing.
-    pub fn came(&mut self, notices: Vec<Notice>, now: Wall) {
+    /// Messages came in, all there are up to a record. Those that were known before
+    /// change nothing.
+    pub fn came(&mut self, notices: Vec<Notice>, through: u64, now: Wall) {
+        let known = self.through.max(Some(0)).unwrap_or(0);
+        self.through = Some(through.max(known));
         for notice in notices {
-            if self.through.is_some_and(|through| notice.seq <= through) {
+            if notice.seq <= known {
                 continue;
             }
-            self.through = Some(notice.seq);
             self.claims.push(Claim {
                 notice,
                 since: now,
@@ -255,18 +269,24 @@ impl Board {
     pub fn sweep(&mut self, now: Wall) {
         self.sessions
             .retain(|session| session.process.is_none_or(Kin::lives));
-        let late = now.0.saturating_sub(millis(CONFIRM));
+        let late = |busy: bool| {
+            now.0
+                .saturating_sub(millis(if busy { HOLD } else { CONFIRM }))
+        };
         for claim in &mut self.claims {
-            let known = |key: &SessionKey| self.sessions.iter().any(|one| one.key == *key);
             let given_back = match &claim.stage {
                 Stage::Open => false,
-                Stage::Taken { by, waker } => !known(by) || !waker.lives(),
+                Stage::Taken { by, waker } => {
+                    !waker.lives() || !self.sessions.iter().any(|one| one.key == *by)
+                }
                 Stage::Told { to, at } => {
-                    let silent = known(to) && at.0 < late;
-                    if silent && let Some(one) = self.sessions.iter_mut().find(|s| s.key == *to) {
-                        one.deaf = true;
-                    }
-                    silent || !self.sessions.iter().any(|one| one.key == *to)
+                    let told = self.sessions.iter_mut().find(|one| one.key == *to);
+                    told.is_none_or(|session| {
+                        // One that works does what it was told when it is done.
+                        let silent = at.0 < late(session.busy);
+                        session.deaf |= silent;
+                        silent
+                    })
                 }
             };
             if given_back {
@@ -286,17 +306,17 @@ impl Board {
         is_read: &dyn Fn(&Notice) -> bool,
     ) -> Vec<Notice> {
         self.sweep(now);
-        let ready = self
-            .session(key)
-            .is_some_and(|one| !one.busy && !one.deaf && one.waker == Some(waker));
-        if !ready {
+        let ready = self.session(key);
+        let ready = ready.filter(|one| !one.deaf && one.waker == Some(waker));
+        let Some(busy) = ready.map(|one| one.busy) else {
             return Vec::new();
-        }
+        };
         let mut taken = Vec::new();
         let mut settled = Vec::new();
         for at in 0..self.claims.len() {
             let claim = &self.claims[at];
-            if claim.stage != Stage::Open || self.choose(claim, now) != Some(key) {
+            let early = busy && !claim.is_old(PATIENCE, now);
+            if early || claim.stage != Stage::Open || self.choose(claim, now) != Some(key) {
                 continue;
             }
             if is_read(&claim.notice) {
@@ -327,11 +347,25 @@ impl Board {
         }
     }
 
+    /// What a waker took could not be told: it is for others, until the session
+    /// shows that it hears.
+    pub fn give_back(&mut self, key: &SessionKey, waker: Kin) {
+        for claim in &mut self.claims {
+            if matches!(&claim.stage, Stage::Taken { by, waker: who } if by == key && *who == waker)
+            {
+                claim.stage = Stage::Open;
+            }
+        }
+        if let Some(session) = self.sessions.iter_mut().find(|one| one.key == *key) {
+            session.deaf = true;
+        }
+    }
+
     /// Who is to be told: the session that talked in the chat last, else the one
     /// that works where the message is about, else the one that did something
     /// last and has nothing to do now.
     fn choose(&self, claim: &Claim, now: Wall) -> Option<&SessionKey> {
-        let held = now.0.saturating_sub(claim.since.0) < millis(HOLD);
+        let (held, patient) = (!claim.is_old(HOLD, now), !claim.is_old(PATIENCE, now));
         let hearing = || self.sessions.iter().filter(|one| one.hears());
         // One that works on something else is waited for, but not for ever.
         let wanted = |one: &&Session| !one.busy || held;
@@ -357,8 +391,8 @@ impl Board {
         };
         let latest = || {
             hearing()
-                .filter(|one| !one.busy)
-                .max_by_key(|one| one.active)
+                .filter(|one| !one.busy || !patient && one.has_waker())
+                .max_by_key(|one| (!one.busy, one.active))
         };
         talked.or_else(near).or_else(latest).map(|one| &one.key)
     }

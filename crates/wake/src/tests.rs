@@ -71,8 +71,8 @@ fn all_look(board: &mut Board, now: i64) -> Vec<(String, Vec<u64>)> {
 #[test]
 fn one_session_is_told_of_one_message_once() {
     let mut board = waiting(&[("claude-1", "/a"), ("claude-2", "/b"), ("codex-1", "/c")]);
-    board.came(vec![notice(1), notice(2)], Wall(10));
-    board.came(vec![notice(1), notice(2)], Wall(11));
+    board.came(vec![notice(1), notice(2)], 2, Wall(10));
+    board.came(vec![notice(1), notice(2)], 2, Wall(11));
     assert_eq!(
         all_look(&mut board, 20),
         [("codex-1".to_owned(), vec![1, 2])]
@@ -118,7 +118,7 @@ fn who_is_told_is_chosen_by_chat_then_folder_then_time() {
         }
         let mut one = notice(1);
         one.folder = folder.map(PathBuf::from);
-        board.came(vec![one], Wall(10));
+        board.came(vec![one], 1, Wall(10));
         let told = all_look(&mut board, 20);
         assert_eq!(
             told,
@@ -139,7 +139,7 @@ fn a_session_that_works_is_waited_for_when_the_message_is_its_answer() {
         at: Wall(0),
     });
     board.busy(&key("claude-1"), Wall(5));
-    board.came(vec![notice(1)], Wall(10));
+    board.came(vec![notice(1)], 1, Wall(10));
     assert!(all_look(&mut board, 20 * SECOND).is_empty());
     let mut later = board.clone();
     board.idle(&key("claude-1"), Some(Kin::own()), Wall(21 * SECOND));
@@ -155,9 +155,21 @@ fn a_session_that_works_is_waited_for_when_the_message_is_its_answer() {
 }
 
 #[test]
+fn one_that_only_seems_to_work_is_told_in_the_end() {
+    let mut board = waiting(&[("claude-1", "/a")]);
+    board.busy(&key("claude-1"), Wall(5));
+    board.came(vec![notice(1)], 1, Wall(10));
+    assert!(all_look(&mut board, 50 * SECOND).is_empty());
+    let told = [("claude-1".to_owned(), vec![1])];
+    assert_eq!(all_look(&mut board, 61 * SECOND), told);
+    // It may be at work after all, and is left in peace.
+    assert!(all_look(&mut board, 120 * SECOND).is_empty());
+}
+
+#[test]
 fn what_a_dead_waker_took_is_given_back() {
     let mut board = waiting(&[("claude-1", "/a"), ("claude-2", "/b")]);
-    board.came(vec![notice(1)], Wall(10));
+    board.came(vec![notice(1)], 1, Wall(10));
     board.idle(&key("claude-2"), Some(gone()), Wall(11));
     board.claims[0].stage = Stage::Taken {
         by: key("claude-2"),
@@ -170,7 +182,7 @@ fn what_a_dead_waker_took_is_given_back() {
 fn what_a_session_was_told_before_it_died_is_given_back() {
     for ended_by_hook in [true, false] {
         let mut board = waiting(&[("claude-1", "/a"), ("claude-2", "/b")]);
-        board.came(vec![notice(1)], Wall(10));
+        board.came(vec![notice(1)], 1, Wall(10));
         assert_eq!(all_look(&mut board, 20), [("claude-2".to_owned(), vec![1])]);
         match ended_by_hook {
             true => board.end(&key("claude-2")),
@@ -184,7 +196,7 @@ fn what_a_session_was_told_before_it_died_is_given_back() {
 #[test]
 fn a_session_that_does_nothing_when_told_is_not_told_again_until_it_lives() {
     let mut board = waiting(&[("claude-1", "/a"), ("claude-2", "/b")]);
-    board.came(vec![notice(1)], Wall(10));
+    board.came(vec![notice(1)], 1, Wall(10));
     assert_eq!(all_look(&mut board, 20), [("claude-2".to_owned(), vec![1])]);
     assert!(all_look(&mut board, 20 * SECOND).is_empty());
     assert_eq!(
@@ -192,7 +204,7 @@ fn a_session_that_does_nothing_when_told_is_not_told_again_until_it_lives() {
         [("claude-1".to_owned(), vec![1])]
     );
     board.busy(&key("claude-1"), Wall(41 * SECOND));
-    board.came(vec![notice(2)], Wall(42 * SECOND));
+    board.came(vec![notice(2)], 2, Wall(42 * SECOND));
     assert!(all_look(&mut board, 43 * SECOND).is_empty());
     board.busy(&key("claude-2"), Wall(44 * SECOND));
     board.idle(&key("claude-2"), Some(Kin::own()), Wall(45 * SECOND));
@@ -205,7 +217,7 @@ fn a_session_that_does_nothing_when_told_is_not_told_again_until_it_lives() {
 #[test]
 fn what_was_read_meanwhile_wakes_nobody() {
     let mut board = waiting(&[("claude-1", "/a")]);
-    board.came(vec![notice(1), notice(2)], Wall(10));
+    board.came(vec![notice(1), notice(2)], 2, Wall(10));
     let read = |notice: &Notice| notice.seq == 1;
     let taken = board.take(&key("claude-1"), Kin::own(), Wall(20), &read);
     assert_eq!(taken.iter().map(|one| one.seq).collect::<Vec<_>>(), [2]);
@@ -213,9 +225,19 @@ fn what_was_read_meanwhile_wakes_nobody() {
 }
 
 #[test]
+fn what_could_not_be_told_is_for_others() {
+    let mut board = waiting(&[("codex-1", "/a"), ("codex-2", "/b")]);
+    board.came(vec![notice(1)], 1, Wall(10));
+    let taken = board.take(&key("codex-2"), Kin::own(), Wall(20), &unread);
+    assert_eq!(taken.len(), 1);
+    board.give_back(&key("codex-2"), Kin::own());
+    assert_eq!(all_look(&mut board, 30), [("codex-1".to_owned(), vec![1])]);
+}
+
+#[test]
 fn only_the_latest_waker_of_a_session_takes() {
     let mut board = waiting(&[("claude-1", "/a")]);
-    board.came(vec![notice(1)], Wall(10));
+    board.came(vec![notice(1)], 1, Wall(10));
     let earlier = Kin {
         started: Some(1),
         ..Kin::own()
@@ -230,7 +252,7 @@ fn only_the_latest_waker_of_a_session_takes() {
 #[test]
 fn a_crowd_of_messages_is_bounded() {
     let mut board = waiting(&[]);
-    board.came((1..=1_500).map(notice).collect(), Wall(10));
+    board.came((1..=1_500).map(notice).collect(), 1_500, Wall(10));
     assert_eq!(board.claims.len(), 1_000);
     assert_eq!(board.claims[0].notice.seq, 501);
     assert_eq!(board.through, Some(1_500));
@@ -242,7 +264,7 @@ fn a_board_is_kept_and_a_broken_one_begun_anew() {
     let file = BoardFile::at(&folder.path().join("wake"));
     let mut lock = file.lock().unwrap();
     lock.board = waiting(&[("claude-1", "/a")]);
-    lock.board.came(vec![notice(7)], Wall(10));
+    lock.board.came(vec![notice(7)], 7, Wall(10));
     let kept = lock.board.clone();
     lock.save().unwrap();
     assert_eq!(file.lock().unwrap().board, kept);
@@ -268,7 +290,7 @@ fn many_at_once_take_each_message_once() {
                     let mut seen = Vec::new();
                     for round in 1..=25 {
                         let mut lock = file.lock().unwrap();
-                        lock.board.came(vec![notice(round)], Wall(10));
+                        lock.board.came(vec![notice(round)], round, Wall(10));
                         let key = key(id);
                         let new = lock.board.take(&key, Kin::own(), Wall(20), &unread);
                         seen.extend(new.iter().map(|one| one.seq));

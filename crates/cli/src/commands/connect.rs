@@ -5,8 +5,11 @@ mod credential;
 mod file;
 mod jsonc;
 mod list;
+mod part;
+mod plan;
 mod take_back;
 mod undo;
+mod wake;
 
 use std::path::{Path, PathBuf};
 
@@ -19,6 +22,8 @@ use crate::{CliError, Context, Exit};
 
 use client::{Client, Road};
 use file::ENTRY;
+use part::Part;
+use plan::{Also, plans};
 use undo::{Note, Notes, mode_of, replace};
 
 pub(crate) use list::problems;
@@ -30,6 +35,7 @@ Examples:
   legation connect                   what is connected
   legation connect claude --dry-run  what would change
   legation connect claude
+  legation connect claude --rules    also the rule when to look into the inbox
   legation connect claude --undo")]
 pub struct ConnectArgs {
     /// Which agent; without one, what is connected.
@@ -63,6 +69,15 @@ pub struct ConnectArgs {
     /// Only this view of legation.toml.
     #[arg(long, value_name = "NAME", requires = "client")]
     view: Option<String>,
+
+    /// Install nothing that wakes idle sessions for messages, and no command `/inbox`.
+    #[arg(long, requires = "client", conflicts_with = "undo")]
+    no_wake: bool,
+
+    /// Write the rule when to look into the inbox into the file of rules that the
+    /// agent reads everywhere, or into FILE (AGENTS.md, CLAUDE.md, …).
+    #[arg(long, value_name = "FILE", num_args = 0..=1, requires = "client", conflicts_with = "undo")]
+    rules: Option<Option<PathBuf>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -72,6 +87,7 @@ struct Done<'a> {
     changed: bool,
     dry_run: bool,
     diff: String,
+    also: Vec<Also>,
 }
 
 pub(crate) fn cmd_connect(context: &Context, args: &ConnectArgs) -> Result<(), CliError> {
@@ -101,7 +117,8 @@ fn connect(context: &Context, client: Client, args: &ConnectArgs) -> Result<(), 
         });
         changed.map_err(|error| not_understood(&path, client, Some(&road), &error))
     };
-    // A credential is only made once it is known that the file can take it.
+    let plans = plans(context, client, args)?;
+    // A credential is only made once it is known that the files can take it.
     let existing = credential::existing(context, client);
     let (mut after, old_entry) = with(existing.as_ref().unwrap_or(&Secret::new("****")))?;
     if existing.is_none() && !args.dry_run {
@@ -114,6 +131,7 @@ fn connect(context: &Context, client: Client, args: &ConnectArgs) -> Result<(), 
         changed,
         dry_run: args.dry_run,
         diff: file::diff(client, text, &after),
+        also: plans.iter().map(|plan| plan.also(client)).collect(),
     };
     if !args.dry_run && changed {
         let note = Note {
@@ -122,10 +140,16 @@ fn connect(context: &Context, client: Client, args: &ConnectArgs) -> Result<(), 
             before: before.clone(),
             after: after.clone(),
             old_entry,
+            part: Part::Entry,
         };
         let mode = note.mode.filter(|_| !args.http);
         remember(context, client, note)?;
         replace(&path, &after, mode)?;
+    }
+    if !args.dry_run {
+        for plan in plans {
+            plan.apply(context, client)?;
+        }
     }
     if existing.is_none() && !args.dry_run {
         super::nudge(context);
@@ -202,10 +226,10 @@ fn remember(context: &Context, client: Client, mut note: Note) -> Result<(), Cli
     let mut notes = Notes::load(&context.home, client.name()).map_err(|error| failed(&error))?;
     if let Some(old) = notes.of(&note.path) {
         note.before = match note.before.take() {
-            Some(now) if now != old.after => Some(
-                file::with_entry(client, &now, old.old_entry.as_ref())
-                    .map_err(|error| not_understood(&note.path, client, None, &error))?,
-            ),
+            Some(now) if now != old.after => old
+                .part
+                .taken_out(client, &now, old.old_entry.as_ref())
+                .map_err(|error| not_understood(&note.path, client, None, &error))?,
             _ => old.before.clone(),
         };
         note.old_entry = old.old_entry.clone();
@@ -218,7 +242,8 @@ fn remember(context: &Context, client: Client, mut note: Note) -> Result<(), Cli
 }
 
 fn describe(client: Client, done: &Done<'_>) -> String {
-    let end = match (done.dry_run, done.changed) {
+    let changed = done.changed || done.also.iter().any(|one| one.changed);
+    let end = match (done.dry_run, changed) {
         (true, true) => "nothing was changed (--dry-run)".to_owned(),
         (_, false) => format!("{} is connected already", client.title()),
         (false, true) => format!(
@@ -227,7 +252,15 @@ fn describe(client: Client, done: &Done<'_>) -> String {
             name = client.name()
         ),
     };
-    format!("{}\n{}{end}\n", done.file.display(), done.diff)
+    let mut text = format!("{}\n{}", done.file.display(), done.diff);
+    for one in done.also.iter().filter(|one| one.changed) {
+        text.push_str(&format!("{}\n{}", one.file.display(), one.diff));
+    }
+    for one in done.also.iter().filter(|one| one.left) {
+        let file = one.file.display();
+        text.push_str(&format!("{file} is yours and stays as it is\n"));
+    }
+    format!("{text}{end}\n")
 }
 
 fn path_of(context: &Context, client: Client, given: Option<&Path>) -> Result<PathBuf, CliError> {
@@ -277,7 +310,8 @@ fn road(
             authorization: Secret::new(format!("Bearer {}", token.reveal())),
         });
     }
-    let program = std::env::current_exe().map_err(|error| CliError::failed(&error))?;
+    let mut words = program_words(context)?.into_iter();
+    let command = words.next().unwrap_or_default();
     let mut arguments = vec![
         "bridge".to_owned(),
         "--client".to_owned(),
@@ -288,21 +322,30 @@ fn road(
             arguments.extend([flag.to_owned(), value.clone()]);
         }
     }
+    arguments.extend(words);
+    Ok(Road::Bridge {
+        command,
+        args: arguments,
+    })
+}
+
+/// What starts this program on the right data directory, whatever an agent's
+/// environment says.
+fn program_words(context: &Context) -> Result<Vec<String>, CliError> {
+    let program = std::env::current_exe().map_err(|error| CliError::failed(&error))?;
+    let mut words = vec![program.display().to_string()];
     // An agent's environment may lack LEGATION_HOME, so a home that is not the usual one is named.
     let usual = context
         .environment
         .user_home()
         .map(|home| home.join(".legation"));
     if usual.as_deref() != Some(context.home.root()) {
-        arguments.extend([
+        words.extend([
             "--home".to_owned(),
             context.home.root().display().to_string(),
         ]);
     }
-    Ok(Road::Bridge {
-        command: program.display().to_string(),
-        args: arguments,
-    })
+    Ok(words)
 }
 
 /// A server's name as a segment of a URL's path (RFC 3986, section 2.1).

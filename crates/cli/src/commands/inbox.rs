@@ -3,10 +3,13 @@
 mod answers;
 mod chats;
 mod follow;
+mod hook;
 mod listing;
 mod post;
 mod prune;
+mod session;
 mod source;
+mod waker;
 
 use clap::{Args, Subcommand};
 use legation_api::inbox::{Pull, PullAnswer, Show};
@@ -42,10 +45,15 @@ pub enum InboxCommand {
     Repair,
     /// Print which chats come in, or choose.
     Chats(chats::ChatsArgs),
-    /// Print a line for every message that comes in, and never end.
+    /// Print a line for every message that comes in, as long as who started it lives.
     Follow(follow::FollowArgs),
     /// Wait for the next message, print it, and end.
     Wait(follow::WaitArgs),
+    /// What an agent's hooks say of its sessions.
+    #[command(subcommand)]
+    Session(session::SessionCommand),
+    /// Wait until a message is for one session of an agent, and wake it.
+    Waker(waker::WakerArgs),
 }
 
 /// Arguments of `legation inbox pull`.
@@ -97,6 +105,8 @@ pub(crate) fn cmd_inbox(context: &Context, command: InboxCommand) -> Result<(), 
         InboxCommand::Chats(args) => chats::cmd_chats(context, &args),
         InboxCommand::Follow(args) => follow::cmd_follow(context, &args),
         InboxCommand::Wait(args) => follow::cmd_wait(context, &args),
+        InboxCommand::Session(command) => session::cmd_session(context, &command),
+        InboxCommand::Waker(args) => waker::cmd_waker(context, args),
     }
 }
 

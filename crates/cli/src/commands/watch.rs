@@ -67,7 +67,7 @@ pub(crate) fn cmd_watch(context: &Context, args: &WatchArgs) -> Result<(), CliEr
     let desktop = (!args.no_desktop).then(|| Desktop::begin(&context.environment));
     let desktop = desktop.transpose()?;
     loop {
-        let messages = follower.next(None)?;
+        let messages = follower.next(None)?.unwrap_or_default();
         if !args.quiet && !show(context, &messages)? {
             // Nobody reads what is printed any more.
             return Ok(());

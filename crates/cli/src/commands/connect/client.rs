@@ -141,6 +141,26 @@ impl Client {
         })
     }
 
+    /// The folder of the user's own configuration, where the agent has hooks,
+    /// extensions, commands and rules in it.
+    pub(crate) fn folder(self, environment: &Environment) -> Option<PathBuf> {
+        let home = environment.user_home()?;
+        let directory = |name: &str, default: &str| {
+            environment
+                .get(name)
+                .filter(|text| !text.is_empty())
+                .map_or_else(|| home.join(default), PathBuf::from)
+        };
+        match self {
+            Self::Claude => Some(directory("CLAUDE_CONFIG_DIR", ".claude")),
+            Self::Copilot => Some(directory("COPILOT_HOME", ".copilot")),
+            Self::Codex => Some(directory("CODEX_HOME", ".codex")),
+            Self::Opencode => Some(directory("XDG_CONFIG_HOME", ".config").join("opencode")),
+            Self::Gemini => Some(home.join(".gemini")),
+            Self::Vscode | Self::Jetbrains => None,
+        }
+    }
+
     /// Whether the agent can be given HTTP with a bearer token in its file.
     pub(crate) fn takes_http(self) -> bool {
         match self {

@@ -90,6 +90,53 @@ pub(super) fn with_entry(
     }
 }
 
+/// A member of the outermost object, if there is one.
+pub(super) fn member(text: &str, key: &str) -> Result<Option<Value>, EditError> {
+    if is_blank(text) {
+        return Ok(None);
+    }
+    Ok(Document::read(text)?.value.get(key).cloned())
+}
+
+/// The text with a member of the outermost object set, or taken out where
+/// `value` is `None`.
+pub(super) fn with_member(
+    text: &str,
+    key: &str,
+    value: Option<&Value>,
+) -> Result<String, EditError> {
+    if is_blank(text) {
+        return Ok(match value {
+            Some(value) => format!("{{\n  {}: {value}\n}}\n", Value::from(key)),
+            None => text.to_owned(),
+        });
+    }
+    let document = Document::read(text)?;
+    let indent = indentation(text);
+    let mut wanted = document.value.clone();
+    let changed = match (value, document.root.position(key)) {
+        (None, None) => text.to_owned(),
+        (None, Some(at)) => document.remove(&document.root, at),
+        (Some(value), Some(at)) => {
+            let span = document.root.members[at].value.clone();
+            document.replace(&span, &render(value, indent, 1))
+        }
+        (Some(value), None) => {
+            let value = render(value, indent, 1);
+            document.insert(&document.root, key, &value, indent, 0)
+        }
+    };
+    match value {
+        Some(value) => drop(wanted.insert(key.to_owned(), value.clone())),
+        None => drop(wanted.shift_remove(key)),
+    }
+    if Document::read(&changed)?.value == wanted {
+        Ok(changed)
+    } else {
+        Err(EditError::Unsafe)
+    }
+}
+
 /// The text with every value hidden that is not the entry's own, and those of
 /// the entry that may be secrets too: for showing changes. Comments are hidden
 /// as well, since people comment out what they may need again.

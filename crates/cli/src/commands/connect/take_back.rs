@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::client::Client;
+use super::part::Part;
 use super::undo::{Note, Notes, replace};
-use super::{ConnectArgs, credential, file, read};
+use super::{ConnectArgs, credential, read};
 use crate::{CliError, Context, Exit};
 
 #[derive(Debug, Serialize)]
@@ -42,20 +43,25 @@ pub(super) fn cmd_undo(
     let mut notes = Notes::load(&context.home, client.name()).map_err(|error| failed(&error))?;
     let given = args.file.as_deref().map(std::path::absolute).transpose();
     let given = given.map_err(|error| CliError::usage(&error))?;
-    let wanted: Vec<Note> = notes
-        .files
-        .iter()
-        .filter(|note| given.as_deref().is_none_or(|given| note.path == *given))
-        .cloned()
-        .collect();
-    if wanted.is_empty() {
+    let is_given = |note: &Note| given.as_deref().is_none_or(|given| note.path == *given);
+    if !notes.files.iter().any(is_given) {
         return Err(nothing_to_undo(client, &notes, given.as_deref()));
     }
+    let is_entry = |note: &Note| note.part == Part::Entry;
+    // With the last entry goes all that is of no use without one.
+    let revoked = !notes
+        .files
+        .iter()
+        .any(|note| is_entry(note) && !is_given(note));
+    let wanted = notes.files.iter();
+    let wanted: Vec<Note> = wanted
+        .filter(|note| revoked || is_given(note))
+        .cloned()
+        .collect();
     let files = wanted
         .iter()
         .map(|note| restored(client, note))
         .collect::<Result<Vec<_>, _>>()?;
-    let revoked = wanted.len() == notes.files.len();
     if !args.dry_run {
         // First, so that a failure further on leaves no credential behind.
         if revoked {
@@ -107,8 +113,8 @@ fn restored(client: Client, note: &Note) -> Result<Restored, CliError> {
     let changed_since = now.as_ref() != Some(&note.after);
     let text = match &now {
         Some(now) if changed_since => {
-            let text = file::with_entry(client, now, note.old_entry.as_ref());
-            Some(text.map_err(|error| super::not_understood(&note.path, client, None, &error))?)
+            let text = note.part.taken_out(client, now, note.old_entry.as_ref());
+            text.map_err(|error| super::not_understood(&note.path, client, None, &error))?
         }
         Some(_) => note.before.clone(),
         // Whoever deleted the file took the entry out as well.
@@ -118,7 +124,7 @@ fn restored(client: Client, note: &Note) -> Result<Restored, CliError> {
     Ok(Restored {
         file: note.path.clone(),
         changed_since,
-        diff: file::diff(client, &shown(&now), &shown(&text)),
+        diff: note.part.diff(client, &shown(&now), &shown(&text)),
         text,
         mode: note.mode,
         existed: now.is_some(),
@@ -140,7 +146,7 @@ fn describe(client: Client, answer: &TakenBack) -> String {
     for file in &answer.files {
         text.push_str(&format!("{}\n{}", file.file.display(), file.diff));
         if file.changed_since && file.existed {
-            text.push_str("it was changed since, so only the hub's entry goes\n");
+            text.push_str("it was changed since, so only what is the hub's goes\n");
         }
     }
     text.push_str(&match (answer.dry_run, answer.revoked) {

@@ -51,6 +51,8 @@ impl User {
             file: None,
             server: None,
             view: None,
+            no_wake: false,
+            rules: None,
         };
         change(&mut args);
         cmd_connect(&self.context, &args)
@@ -337,4 +339,105 @@ fn the_bridge_is_told_of_an_unusual_home_only() {
 fn a_server_name_is_one_segment_of_the_address() {
     assert_eq!(percent_encoded("files"), "files");
     assert_eq!(percent_encoded("a/b ü"), "a%2Fb%20%C3%BC");
+}
+
+/// Every file below the user's home but the hub's own, with its text.
+fn files(user: &User) -> std::collections::BTreeMap<PathBuf, String> {
+    let mut folders = vec![user.folder.path().to_owned()];
+    let mut found = std::collections::BTreeMap::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("listed") {
+            let path = entry.expect("an entry").path();
+            match path.is_dir() {
+                true if path.ends_with(".legation") => {}
+                true => folders.push(path),
+                false => drop(found.insert(path.clone(), fs::read_to_string(path).expect("text"))),
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn what_wakes_an_agent_comes_and_goes_with_its_entry() {
+    for (client, file, word) in [
+        (Client::Claude, ".claude/settings.json", "inbox waker"),
+        (Client::Claude, ".claude/commands/inbox.md", "pull"),
+        (Client::Codex, ".codex/hooks.json", "inbox session start"),
+        (Client::Codex, ".codex/skills/inbox/SKILL.md", "pull"),
+        (
+            Client::Copilot,
+            ".copilot/extensions/legation/extension.mjs",
+            "\"waker\"",
+        ),
+        (Client::Copilot, ".copilot/settings.json", "experimental"),
+        (
+            Client::Opencode,
+            ".config/opencode/plugin/legation.js",
+            "\"waker\"",
+        ),
+        (Client::Gemini, ".gemini/commands/inbox.toml", "pull"),
+    ] {
+        let user = User::new();
+        user.run(client, |args| args.rules = Some(None))
+            .expect("connected");
+        assert!(user.text(file).contains(word), "{}", user.text(file));
+        let once = files(&user);
+        let rules = once
+            .values()
+            .filter(|text| text.contains("<!-- legation: begin -->"));
+        assert_eq!(rules.count(), 1, "{client:?}");
+        user.run(client, |args| args.rules = Some(None))
+            .expect("connected");
+        assert_eq!(files(&user), once, "{client:?}");
+        user.undo(client);
+        assert_eq!(
+            files(&user).into_keys().collect::<Vec<_>>(),
+            Vec::<PathBuf>::new()
+        );
+    }
+}
+
+#[test]
+fn what_was_there_before_and_what_came_since_stays() {
+    let user = User::new();
+    let settings = "{\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}\n    ]\n  }\n}\n";
+    user.write(".claude/settings.json", settings);
+    user.write(".claude/commands/inbox.md", "my own\n");
+    user.write("AGENTS.md", "# Mine\n");
+    let rules = user.path("AGENTS.md");
+    user.run(Client::Claude, |args| args.rules = Some(Some(rules)))
+        .expect("connected");
+    assert!(user.text(".claude/settings.json").contains("say done"));
+    assert_eq!(user.text(".claude/commands/inbox.md"), "my own\n");
+    assert!(user.text("AGENTS.md").starts_with("# Mine\n"));
+    let since = user.text("AGENTS.md") + "\nSince.\n";
+    user.write("AGENTS.md", &since);
+    let changed = user
+        .text(".claude/settings.json")
+        .replacen('{', "{\"theme\": \"dark\",", 1);
+    user.write(".claude/settings.json", &changed);
+    user.undo(Client::Claude);
+    let left: serde_json::Value =
+        serde_json::from_str(&user.text(".claude/settings.json")).expect("JSON");
+    assert_eq!(left["theme"], "dark");
+    assert_eq!(left["hooks"].as_object().map(serde_json::Map::len), Some(1));
+    assert_eq!(left["hooks"]["Stop"][0]["hooks"][0]["command"], "say done");
+    assert_eq!(user.text(".claude/commands/inbox.md"), "my own\n");
+    assert_eq!(user.text("AGENTS.md"), "# Mine\n\nSince.\n");
+}
+
+#[test]
+fn nothing_wakes_an_agent_that_sees_a_part_of_the_hub_only() {
+    for change in [
+        (|args: &mut ConnectArgs| args.no_wake = true) as fn(&mut ConnectArgs),
+        |args| args.server = Some("files".into()),
+    ] {
+        let user = User::new();
+        user.run(Client::Claude, change).expect("connected");
+        assert_eq!(
+            files(&user).into_keys().collect::<Vec<_>>(),
+            [user.path(CLAUDE)]
+        );
+    }
 }

@@ -8,8 +8,10 @@ use legation_core::Home;
 use legation_core::home::{HomeError, create_private_dir, write_private};
 use serde::{Deserialize, Serialize};
 
+use super::part::Part;
+
 /// What one file was and what it was made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Note {
     /// The agent's file.
     pub(super) path: PathBuf,
@@ -21,6 +23,9 @@ pub(super) struct Note {
     pub(super) old_entry: Option<serde_json::Value>,
     /// Its permission bits before; `None` when it did not exist.
     pub(super) mode: Option<u32>,
+    /// What of the file is the hub's.
+    #[serde(default)]
+    pub(super) part: Part,
 }
 
 /// The notes of one client, oldest first; one a file.

@@ -3,7 +3,9 @@
 //! Clients that are woken by nothing in the protocol do notice when a command of
 //! theirs prints a line or ends. These read the day files and need no hub.
 
-use std::path::Path;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
@@ -11,7 +13,9 @@ use std::time::Duration;
 use clap::Args;
 use legation_api::inbox::Message;
 use legation_core::SharedClock;
-use legation_core::home::create_private_dir;
+use legation_core::home::{create_private_dir, write_private};
+use legation_core::id::hex;
+use legation_core::process::{Kin, line_above};
 use legation_inbox::{Follow, Seq};
 use legation_keystore::Keystore;
 use notify::{RecursiveMode, Watcher as _};
@@ -31,8 +35,12 @@ pub struct FollowArgs {
     #[arg(long, value_name = "NAME")]
     channel: Option<String>,
     /// Begin behind this place (`seq`) and not with what comes next.
-    #[arg(long, value_name = "SEQ")]
+    #[arg(long, value_name = "SEQ", conflicts_with = "place")]
     after: Option<u64>,
+    /// Keep a place under this name: the next time under it goes on behind what
+    /// was printed. One at a time has it.
+    #[arg(long, value_name = "NAME")]
+    place: Option<String>,
 }
 
 /// Arguments of `legation inbox wait`.
@@ -51,36 +59,104 @@ pub(crate) struct Follower {
     channel: Option<String>,
     changes: Receiver<()>,
     clock: SharedClock,
+    /// The processes for which this is done; it ends with the first of them.
+    above: Vec<Kin>,
     /// Ends with it.
     _watcher: Option<notify::RecommendedWatcher>,
 }
 
+/// A place under a name, and the file that keeps it.
+struct Place {
+    file: PathBuf,
+    after: Option<Seq>,
+    /// Whoever holds it has the place.
+    _lock: File,
+}
+
 pub(super) fn cmd_follow(context: &Context, args: &FollowArgs) -> Result<(), CliError> {
-    let mut follower = Follower::begin(context, args.after.map(Seq), args.channel.clone())?;
-    loop {
-        print(context, &follower.next(None)?)?;
+    let (mut follower, place) = begin(context, args)?;
+    while let Some(messages) = follower.next(None)? {
+        print(context, &messages)?;
+        keep(place.as_ref(), &follower)?;
     }
+    Ok(())
 }
 
 pub(super) fn cmd_wait(context: &Context, args: &WaitArgs) -> Result<(), CliError> {
-    let (after, channel) = (args.follow.after, args.follow.channel.clone());
-    let mut follower = Follower::begin(context, after.map(Seq), channel)?;
+    let (mut follower, place) = begin(context, &args.follow)?;
     let messages = follower.next(args.timeout.map(Duration::from_secs))?;
+    let messages = messages.unwrap_or_default();
     if messages.is_empty() {
         return Err(CliError::new(Exit::Failed, "no message came in that time"));
     }
-    print(context, &messages)
+    print(context, &messages)?;
+    keep(place.as_ref(), &follower)
 }
 
+/// These two are run by programs, and have no reason to live longer than those.
+fn begin(context: &Context, args: &FollowArgs) -> Result<(Follower, Option<Place>), CliError> {
+    let place = args.place.as_deref();
+    let place = place.map(|name| Place::take(context, name)).transpose()?;
+    let kept = place.as_ref().and_then(|place| place.after);
+    let after = args.after.map(Seq).or(kept);
+    let mut follower = Follower::begin(context, after, args.channel.clone())?;
+    follower.above = line_above();
+    // From now on there is something to go on behind, also when nothing comes.
+    keep(place.as_ref(), &follower)?;
+    Ok((follower, place))
+}
+
+fn keep(place: Option<&Place>, follower: &Follower) -> Result<(), CliError> {
+    let Some(place) = place else { return Ok(()) };
+    Ok(write_private(
+        &place.file,
+        format!("{}\n", follower.last()).as_bytes(),
+    )?)
+}
+
+/// A line for each message, whatever is in it: who waits for lines counts them.
 fn print(context: &Context, messages: &[Message]) -> Result<(), CliError> {
     for message in messages {
         let text = match context.output.is_json() {
             true => serde_json::to_string(message).map_err(|error| CliError::failed(&error))?,
-            false => context.output.foreign(&line(message)),
+            false => crate::table::printable(&line(message)),
         };
-        context.output.data(&text);
+        let written = context.output.try_data(&text);
+        written.map_err(|error| CliError::failed(&error))?;
     }
     Ok(())
+}
+
+// === impl Place ===
+
+impl Place {
+    fn take(context: &Context, name: &str) -> Result<Self, CliError> {
+        const NAME_MAX: usize = 100;
+        if name.is_empty() || name.len() > NAME_MAX {
+            let why = format!("a place has a name of at most {NAME_MAX} bytes");
+            return Err(CliError::new(Exit::Usage, why));
+        }
+        let folder = context.home.wake().join("places");
+        create_private_dir(&folder)?;
+        let file = folder.join(hex(name.as_bytes()));
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(file.with_extension("lock"))
+            .map_err(|error| CliError::failed(&error))?;
+        if lock.try_lock().is_err() {
+            let why = format!("another command has the place {name:?}; nothing was printed");
+            return Err(CliError::new(Exit::Refused, why).with_hint("give this one another name"));
+        }
+        let kept = std::fs::read_to_string(&file).ok();
+        Ok(Self {
+            after: kept.and_then(|text| text.trim().parse().ok()).map(Seq),
+            file,
+            _lock: lock,
+        })
+    }
 }
 
 // === impl Follower ===
@@ -99,7 +175,11 @@ impl Follower {
             .map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
         let keystore = Arc::new(keystore);
         // Watched first: what comes between the two is read then.
-        let (watcher, changes) = watch(&folder);
+        // One word is as good as many: the files say what is new.
+        let (tell, changes) = sync_channel(1);
+        let watcher = watch(&folder, move || {
+            let _told = tell.try_send(());
+        });
         let follow = match after {
             Some(seq) => Ok(Follow::after(&folder, keystore, seq)),
             None => Follow::from_end(&folder, keystore),
@@ -109,6 +189,7 @@ impl Follower {
             channel,
             changes,
             clock: context.clock.clone(),
+            above: Vec::new(),
             _watcher: watcher,
         })
     }
@@ -118,18 +199,25 @@ impl Follower {
         self.follow.last()
     }
 
-    /// What came, oldest first; nothing only when the time is over.
-    pub(crate) fn next(&mut self, timeout: Option<Duration>) -> Result<Vec<Message>, CliError> {
+    /// What came, oldest first; nothing only when the time is over, and `None` when
+    /// nobody is there any more for whom it was read.
+    pub(crate) fn next(
+        &mut self,
+        timeout: Option<Duration>,
+    ) -> Result<Option<Vec<Message>>, CliError> {
         let end = timeout.map(|timeout| self.clock.now() + timeout);
         loop {
             let messages = self.now()?;
             if !messages.is_empty() {
-                return Ok(messages);
+                return Ok(Some(messages));
+            }
+            if self.above.iter().any(|kin| !kin.lives()) {
+                return Ok(None);
             }
             // What changes may be somebody's place and no message, so it is the clock that ends this.
             let left = end.map(|end| end.saturating_duration_since(self.clock.now()));
             if left.is_some_and(|left| left.is_zero()) {
-                return Ok(Vec::new());
+                return Ok(Some(Vec::new()));
             }
             let look = left.map_or(LOOK, |left| left.min(LOOK));
             // The system watches nothing here; the files are looked at in turns.
@@ -160,16 +248,15 @@ impl Follower {
     }
 }
 
-fn watch(folder: &Path) -> (Option<notify::RecommendedWatcher>, Receiver<()>) {
-    // One word is as good as many: the files say what is new.
-    let (tell, changes) = sync_channel(1);
-    let watcher = notify::recommended_watcher(move |_event| {
-        // A word that still waits says the same.
-        let _told = tell.try_send(());
-    });
-    let watcher = watcher.ok().and_then(|mut watcher| {
+/// Has the system say when something in a folder changes, for as long as what is
+/// returned lives.
+pub(super) fn watch(
+    folder: &Path,
+    tell: impl Fn() + Send + 'static,
+) -> Option<notify::RecommendedWatcher> {
+    let watcher = notify::recommended_watcher(move |_event| tell());
+    watcher.ok().and_then(|mut watcher| {
         let watched = watcher.watch(folder, RecursiveMode::NonRecursive);
         watched.is_ok().then_some(watcher)
-    });
-    (watcher, changes)
+    })
 }

@@ -36,7 +36,8 @@ pub struct PostArgs {
     /// Whose data it is.
     #[arg(long, value_name = "ENTITY")]
     entity: Option<String>,
-    /// What else belongs to it; may be repeated.
+    /// What else belongs to it; may be repeated. `folder=PATH` says which agent's
+    /// session is woken first: one that works there.
     #[arg(long, value_name = "KEY=VALUE")]
     meta: Vec<String>,
 }
