@@ -239,7 +239,7 @@ impl Reader<'_> {
         for (key, value) in table {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 (
-                    name @ ("ledger" | "limits" | "rate" | "secrets" | "store"),
+                    name @ ("events" | "ledger" | "limits" | "rate" | "secrets" | "store"),
                     DeValue::Table(members),
                 ) => {
                     let prefix = format!("{name}.");
@@ -258,8 +258,8 @@ impl Reader<'_> {
                     }
                 }
                 (
-                    name @ ("accounts" | "ledger" | "limits" | "rate" | "secrets" | "store"
-                    | "views"),
+                    name @ ("accounts" | "events" | "ledger" | "limits" | "rate" | "secrets"
+                    | "store" | "views"),
                     _,
                 ) => {
                     return Err(SettingsError::BadValue {
