@@ -24,16 +24,11 @@ pub fn accounts(
     announce: impl Fn(&str) + Send + Sync + 'static,
 ) -> Accounts {
     let all = settings.accounts.values().map(account).collect();
-    let keep = match settings.secrets_keep_in {
-        SecretsPlace::Auto => KeepIn::Auto,
-        SecretsPlace::System => KeepIn::System,
-        SecretsPlace::File => KeepIn::File,
-    };
+    let keep = keep_in(settings);
     let (home, clock) = (home.clone(), Arc::clone(clock));
     let env = environment.child([]);
     let open = move || {
-        let keys = Keystore::open(&home.keys()).map_err(|source| SecretsError::Key { source })?;
-        let store = SecretStore::open(&keys, &home.secrets(), keep)?;
+        let store = secrets(&home, keep)?;
         if let Some(text) = store.announcement() {
             announce(&text);
         }
@@ -46,6 +41,21 @@ pub fn accounts(
         })
     };
     Accounts::new(all, Arc::new(open))
+}
+
+/// Where the settings want secrets kept.
+pub(crate) fn keep_in(settings: &Settings) -> KeepIn {
+    match settings.secrets_keep_in {
+        SecretsPlace::Auto => KeepIn::Auto,
+        SecretsPlace::System => KeepIn::System,
+        SecretsPlace::File => KeepIn::File,
+    }
+}
+
+/// The one place where secrets are kept.
+pub(crate) fn secrets(home: &Home, keep: KeepIn) -> Result<SecretStore, SecretsError> {
+    let keys = Keystore::open(&home.keys()).map_err(|source| SecretsError::Key { source })?;
+    SecretStore::open(&keys, &home.secrets(), keep)
 }
 
 /// The settings of one account, as whoever signs in reads them.

@@ -83,6 +83,9 @@ pub enum Command {
     /// The rules about servers and tools.
     #[command(subcommand)]
     Permissions(commands::permissions::PermissionsCommand),
+    /// The models that may be asked.
+    #[command(subcommand)]
+    Models(commands::models::ModelsCommand),
     /// Take personal data out of files or a pipe.
     Redact(commands::redact::RedactArgs),
     /// The agent's own identity: sign in, see who it is, make one.

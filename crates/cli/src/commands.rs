@@ -13,6 +13,7 @@ pub(crate) mod identity;
 pub(crate) mod inbox;
 pub(crate) mod man;
 pub(crate) mod mcp;
+pub(crate) mod models;
 pub(crate) mod permissions;
 pub(crate) mod pin;
 pub(crate) mod redact;
@@ -53,6 +54,7 @@ pub(crate) fn run(
         Command::Watch(args) => watch::cmd_watch(context, &args),
         Command::Audit(command) => audit::cmd_audit(context, &command),
         Command::Governance(command) => governance::cmd_governance(context, &command),
+        Command::Models(command) => models::cmd_models(context, &command),
         Command::Permissions(command) => permissions::cmd_permissions(context, &command),
         Command::Redact(args) => redact::cmd_redact(context, &args),
         Command::Identity(command) => identity::cmd_identity(context, command),

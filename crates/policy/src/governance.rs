@@ -50,7 +50,7 @@ pub use pattern::{NamePattern, ToolPattern};
 pub use problem::{Place, Problem, Severity};
 pub use profile::{ClientClearance, Entity, Operator as Owner, OperatorProfile};
 pub use providers::{
-    Agreement, DISABLED, EntityOverride, JobOverride, LlmProviders, Provider, ProviderKind,
+    Agreement, DISABLED, EntityOverride, JobOverride, LlmProviders, Prices, Provider, ProviderKind,
 };
 pub use roles::{RoleCard, RoleCards};
 pub use roster::{Person, RedactionPlan, Roster};

@@ -61,6 +61,9 @@ pub struct ProviderDecision {
     pub considered: Vec<Considered>,
     /// The preferences in the order in which they were asked.
     pub preferences: Vec<Preference>,
+    /// Who may be asked, in this order, when the chosen one does not answer.
+    /// They may have the request as it may.
+    pub fallbacks: Vec<Selected>,
 }
 
 /// The provider to use.
@@ -105,6 +108,10 @@ pub enum ChoiceSource {
     EntityOverride(EntityId),
     /// Nobody's in particular.
     Default,
+    /// Nobody's: another did not answer.
+    Fallback,
+    /// That of whoever asked this provider and no other.
+    Named,
 }
 
 /// Chooses the provider of a request.
@@ -115,6 +122,7 @@ pub fn choose(governance: &Governance, inquiry: &ProviderInquiry<'_>) -> Provide
         redact: EntityLabels::none(),
         considered: Vec::new(),
         preferences: Vec::new(),
+        fallbacks: Vec::new(),
     };
     decision.outcome = decide(governance, inquiry, &mut decision);
     decision
@@ -213,6 +221,9 @@ fn prefer(
                 return Err(ProviderBlocked::no_copilot_token());
             }
             let model = wish.model.or(provider.default_model.as_deref());
+            if !wish.is_binding {
+                decision.fallbacks = fallbacks(providers, inquiry, decision, wish.provider);
+            }
             return Ok(Selected {
                 provider: wish.provider.to_owned(),
                 kind,
@@ -227,6 +238,40 @@ fn prefer(
         }
     }
     Err(ProviderBlocked::nobody(demand, decision))
+}
+
+/// Who may be asked besides the one that was chosen.
+fn fallbacks(
+    providers: &LlmProviders,
+    inquiry: &ProviderInquiry<'_>,
+    decision: &ProviderDecision,
+    chosen: &str,
+) -> Vec<Selected> {
+    let mut found: Vec<Selected> = Vec::new();
+    for name in &providers.fallbacks {
+        let is_in = decision
+            .considered
+            .iter()
+            .any(|one| one.provider == *name && one.is_in());
+        let is_new = name != chosen && found.iter().all(|one| one.provider != *name);
+        let Some(provider) = providers.providers.get(name).filter(|_| is_in && is_new) else {
+            continue;
+        };
+        let Some(kind) = provider.kind_as(name) else {
+            continue;
+        };
+        if kind == ProviderKind::CopilotExtension && !inquiry.copilot_token {
+            continue;
+        }
+        let model = provider.default_model.as_ref();
+        found.push(Selected {
+            provider: name.clone(),
+            kind,
+            model: model.or(providers.default_model.as_ref()).cloned(),
+            source: ChoiceSource::Fallback,
+        });
+    }
+    found
 }
 
 fn redacted(profile: &OperatorProfile, labels: &EntityLabels) -> EntityLabels {
@@ -325,6 +370,8 @@ impl ChoiceSource {
             Self::PerJobOverride => "per_job_override",
             Self::EntityOverride(_) => "entity_override",
             Self::Default => "default",
+            Self::Fallback => "fallback",
+            Self::Named => "named",
         }
     }
 }

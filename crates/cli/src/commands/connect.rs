@@ -3,7 +3,7 @@
 mod client;
 mod credential;
 mod file;
-mod jsonc;
+pub(crate) mod jsonc;
 mod list;
 mod part;
 mod plan;

@@ -2,7 +2,7 @@
 
 mod check;
 mod diff;
-mod explain;
+pub(crate) mod explain;
 mod hipaa;
 mod init;
 

@@ -5,7 +5,7 @@
 
 mod agents;
 mod failure;
-mod keep;
+pub(crate) mod keep;
 mod report;
 mod sign_in;
 
@@ -221,7 +221,7 @@ where
 }
 
 /// The owner at this machine.
-fn owner() -> Caller {
+pub(crate) fn owner() -> Caller {
     Caller {
         principal: Principal {
             client: ClientId::new("owner"),

@@ -37,6 +37,11 @@ pub struct LlmProviders {
     /// What a job prefers.
     #[serde(default)]
     pub per_job_overrides: BTreeMap<String, JobOverride>,
+    /// Who is asked, in this order, when the chosen provider does not answer.
+    /// The same clearances hold; an override that demands a cleared provider
+    /// allows no other.
+    #[serde(default)]
+    pub fallbacks: Vec<String>,
 }
 
 /// One provider.
@@ -72,6 +77,9 @@ pub struct Provider {
     /// Whose data may go there; everybody's when not given.
     #[serde(default)]
     pub entities: Option<EntitySet>,
+    /// What it costs, where it costs something by the token.
+    #[serde(default)]
+    pub prices: Option<Prices>,
     /// Words for the reader.
     #[serde(default)]
     pub notes: Option<String>,
@@ -105,6 +113,19 @@ pub struct Agreement {
     pub reference: String,
     /// The last day it holds, or the day by which somebody must look at it.
     pub expires: Date,
+}
+
+/// Prices in US dollars for a million tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Prices {
+    /// Of what a model reads.
+    pub input: f64,
+    /// Of what it had read before; by default the price of reading it anew.
+    #[serde(default)]
+    pub cached_input: Option<f64>,
+    /// Of what it writes.
+    pub output: f64,
 }
 
 /// What an entity prefers.

@@ -465,3 +465,47 @@ fn a_model_is_the_jobs_else_the_providers_else_the_files() {
     assert_eq!(selected.model.as_deref(), Some("any"));
     assert_eq!(selected.source, ChoiceSource::Default);
 }
+
+#[test]
+fn a_fallback_may_have_what_the_chosen_one_may() {
+    let all = |second: &str| {
+        let copilot = provider("copilot_extension", "\"hipaa_cleared\": true");
+        let providers = format!("{}, {second}, {copilot}", cleared("azure_openai"));
+        let rest = "\"default_provider\": \"azure_openai\", \"default_model\": \"any\", \"fallbacks\": \
+                    [\"copilot_extension\", \"azure_openai\", \"openai_direct\", \"openai_direct\"]";
+        governed(&providers, rest)
+    };
+    let names = |decision: &ProviderDecision| -> Vec<String> {
+        let each = decision.fallbacks.iter();
+        each.map(|one| {
+            assert_eq!(one.source.as_str(), "fallback");
+            format!("{} {}", one.provider, one.model.as_deref().unwrap_or("-"))
+        })
+        .collect()
+    };
+    let open = all(&uncleared("openai_direct"));
+    let both = ["copilot_extension any", "openai_direct any"];
+    assert_eq!(names(&ask(&open, &["harbor"], None)), both);
+    // Without a Copilot user's token there is nothing to ask Copilot with.
+    let harbor = labels(&["harbor"]);
+    let without = ask_with(&open, Whose::Labels(&harbor), None, false, NOW_MS);
+    assert_eq!(names(&without), ["openai_direct any"]);
+    for names_of in [&["meadow"][..], &["harbor", "meadow"]] {
+        let decision = ask(&open, names_of, None);
+        assert_eq!(said(&decision), "azure_openai via default");
+        assert_eq!(decision.fallbacks, []);
+    }
+    let both_cleared = all(&cleared("openai_direct"));
+    assert_eq!(
+        names(&ask(&both_cleared, &["meadow"], None)),
+        ["openai_direct any"]
+    );
+    let everybody = ask_with(&both_cleared, Whose::All, None, true, NOW_MS);
+    assert_eq!(names(&everybody), ["openai_direct any"]);
+    // Nobody was chosen, so nobody stands in.
+    let off = governed(
+        &off(&cleared("azure_openai")),
+        "\"default_provider\": \"azure_openai\", \"fallbacks\": [\"azure_openai\"]",
+    );
+    assert_eq!(ask(&off, &["harbor"], None).fallbacks, []);
+}

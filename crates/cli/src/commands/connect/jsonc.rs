@@ -12,12 +12,12 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-pub(super) use scan::SyntaxError;
+pub(crate) use scan::SyntaxError;
 use scan::{Object, Scanner};
 
 /// Why one entry could not be changed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum EditError {
+pub(crate) enum EditError {
     #[error("it is not JSON, not even with comments")]
     Syntax(#[source] SyntaxError),
     #[error("it does not hold an object")]
@@ -36,7 +36,7 @@ struct Document<'t> {
 }
 
 /// The entry `member.key` of `text`, if there is one.
-pub(super) fn entry(
+pub(crate) fn entry(
     text: &str,
     member: &'static str,
     key: &str,
@@ -53,7 +53,7 @@ pub(super) fn entry(
 }
 
 /// The text with the entry `member.key` set, or taken out where `entry` is `None`.
-pub(super) fn with_entry(
+pub(crate) fn with_entry(
     text: &str,
     member: &'static str,
     key: &str,
@@ -100,7 +100,7 @@ pub(super) fn member(text: &str, key: &str) -> Result<Option<Value>, EditError> 
 
 /// The text with a member of the outermost object set, or taken out where
 /// `value` is `None`.
-pub(super) fn with_member(
+pub(crate) fn with_member(
     text: &str,
     key: &str,
     value: Option<&Value>,

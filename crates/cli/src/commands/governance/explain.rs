@@ -1,6 +1,6 @@
 //! `legation governance explain`.
 
-mod provider;
+pub(crate) mod provider;
 mod subject;
 
 use clap::{Args, Subcommand};

@@ -61,7 +61,8 @@ pub(super) async fn keep(work: &Work, args: &KeepArgs) -> Result<(), CliError> {
     })
 }
 
-fn read() -> Result<Secret, CliError> {
+/// The secret on standard input.
+pub(crate) fn read() -> Result<Secret, CliError> {
     // With room for all of it: what grows leaves copies behind.
     let mut text = Zeroizing::new(String::with_capacity(SECRET_MAX + 1));
     let mut input = std::io::stdin().lock().take(SECRET_MAX as u64 + 1);

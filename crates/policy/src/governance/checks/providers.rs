@@ -68,6 +68,17 @@ fn one(name: &str, provider: &Provider, around: &Around<'_>, found: &mut Finding
         Some(_) | None => {}
     }
     clearance(name, provider, kind, found);
+    if let Some(prices) = provider.prices {
+        let all = [Some(prices.input), prices.cached_input, Some(prices.output)];
+        let is_price = |price: &f64| price.is_finite() && *price >= 0.0;
+        if !all.iter().flatten().all(is_price) {
+            found.refuse(
+                &within("prices"),
+                "a price is a number of dollars and not below zero",
+                "Write what a million tokens cost.",
+            );
+        }
+    }
     if let Some(entities) = &provider.entities {
         around.entities(entities.named(), &within("entities"), found);
     }
@@ -117,6 +128,13 @@ fn preferences(all: &LlmProviders, around: &Around<'_>, found: &mut Findings<'_>
         if let Some(provider) = wanted.provider.as_deref().filter(|name| !is_known(name)) {
             found.error(&place, format!("there is no provider `{provider}`"), hint);
         }
+    }
+    for name in all.fallbacks.iter().filter(|name| !is_known(name)) {
+        found.error(
+            &["fallbacks"],
+            format!("there is no provider `{name}`"),
+            hint,
+        );
     }
     for (job, wanted) in &all.per_job_overrides {
         if !is_known(&wanted.provider) {

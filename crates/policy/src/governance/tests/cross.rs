@@ -146,6 +146,13 @@ fn an_override_that_names_no_provider_is_said() {
         Severity::Error,
         "llm_provider.json, line 4, at /default_provider: there is no provider `open_ai`",
     );
+    check(
+        "llm_provider.json",
+        "\"per_job_overrides\": {}",
+        "\"per_job_overrides\": {}, \"fallbacks\": [\"local_model\", \"nobody\"]",
+        Severity::Error,
+        "llm_provider.json, line 48, at /fallbacks: there is no provider `nobody`",
+    );
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn a_key_that_nobody_knows_breaks_a_file() {
         "llm_provider.json",
         "\"default_model\": \"gpt-4.1\",\n  \"timeout_ms\"",
         "\"timeout\"",
-        "llm_provider.json, line 5, at /timeout: unknown field `timeout`, expected one of `$schema`, `default_provider`, `default_model`, `timeout_ms`, `providers`, `entity_overrides`, `per_job_overrides`",
+        "llm_provider.json, line 5, at /timeout: unknown field `timeout`, expected one of `$schema`, `default_provider`, `default_model`, `timeout_ms`, `providers`, `entity_overrides`, `per_job_overrides`, `fallbacks`",
     );
 }
 
@@ -115,6 +115,12 @@ fn what_makes_a_file_mean_less_than_it_seems_breaks_it() {
         "\"AZURE_OPENAI_API_KEY\"",
         "\"sk-example-0000\"",
         "llm_provider.json, line 19, at /providers/azure_openai/auth_env_var: this is not the name of an environment variable",
+    );
+    check(
+        "llm_provider.json",
+        "\"auth_env_var\": \"AZURE_OPENAI_API_KEY\"",
+        "\"prices\": { \"input\": 2, \"output\": -8 }",
+        "llm_provider.json, line 19, at /providers/azure_openai/prices: a price is a number of dollars and not below zero",
     );
     check(
         "llm_provider.json",

@@ -10,7 +10,7 @@ const DEPTH_MAX: usize = 128;
 /// The text is not JSON with comments.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}: {what}")]
-pub(in crate::commands::connect) struct SyntaxError {
+pub(crate) struct SyntaxError {
     line: usize,
     what: &'static str,
 }

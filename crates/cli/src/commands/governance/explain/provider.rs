@@ -12,7 +12,7 @@ use crate::{CliError, Context, Exit};
 
 /// Arguments of `legation governance explain provider`.
 #[derive(Debug, Args)]
-pub(crate) struct ProviderArgs {
+pub struct ProviderArgs {
     /// Whose data is in the request: ids or accounts, or `all`. Without it the
     /// request holds nobody's.
     #[arg(long = "entity", value_name = "ENTITY", value_delimiter = ',')]
@@ -40,6 +40,8 @@ struct Answer {
     event: &'static str,
     considered: Vec<Considered>,
     preferences: Vec<Preference>,
+    /// Who is asked when the chosen one does not answer.
+    fallbacks: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -63,7 +65,7 @@ struct Preference {
     may_have_it: bool,
 }
 
-pub(super) fn explain(
+pub(crate) fn explain(
     context: &Context,
     found: &Found,
     args: &ProviderArgs,
@@ -156,6 +158,11 @@ fn answer(entity_context: Vec<String>, decision: &ProviderDecision) -> Answer {
                 may_have_it: wish.is_in,
             })
             .collect(),
+        fallbacks: decision
+            .fallbacks
+            .iter()
+            .map(|one| one.provider.clone())
+            .collect(),
     }
 }
 
@@ -164,6 +171,8 @@ fn whose(source: &ChoiceSource) -> String {
         ChoiceSource::PerJobOverride => "the job".to_owned(),
         ChoiceSource::EntityOverride(entity) => format!("entity {entity}"),
         ChoiceSource::Default => "default".to_owned(),
+        ChoiceSource::Fallback => "fallback".to_owned(),
+        ChoiceSource::Named => "whoever asks".to_owned(),
     }
 }
 
@@ -212,6 +221,9 @@ fn render(answer: &Answer) -> String {
         (Some(provider), _) => {
             let model = answer.model.as_deref().unwrap_or("the provider's own");
             line("chosen", &format!("{provider}, model {model}"));
+            for other in &answer.fallbacks {
+                line("else", &format!("{other}, when nobody answers"));
+            }
         }
         (None, Some(blocked)) => {
             line(

@@ -1,0 +1,36 @@
+//! Models: which one may and should have a request, and one client that
+//! streams answers from all of them.
+
+mod client;
+mod cost;
+mod delta;
+mod dialect;
+mod endpoint;
+mod error;
+mod keys;
+mod limits;
+mod local;
+mod net;
+mod proxied;
+mod refusal;
+mod request;
+mod resume;
+mod router;
+mod target;
+#[cfg(test)]
+mod test_kit;
+
+pub use client::{ModelClient, ModelStream};
+pub use cost::cost_micro_usd;
+pub use delta::{Answer, Delta, Finish, Usage};
+pub use endpoint::{Endpoint, EndpointError};
+pub use error::{ModelClass, ModelError, Wait};
+pub use keys::{KeyError, KeyPlace, Keys};
+pub use limits::{Limits, Timeouts};
+pub use local::{Known, LocalKind, LocalModel, LocalServer, Probes};
+pub use request::{
+    AnswerSchema, CallResult, ChatRequest, Message, Tool, ToolCall, ToolChoice, Turn,
+};
+pub use resume::{GoOn, Resumption};
+pub use router::{Failure, Plan, RouteError, RoutedStream, Router, Tried, Wanted};
+pub use target::{Dialect, Target};
