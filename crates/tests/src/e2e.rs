@@ -5,6 +5,7 @@ pub mod agents;
 pub mod approvals;
 pub mod conformance;
 pub mod conformance_client;
+pub mod engine;
 pub mod model;
 pub mod report;
 pub mod sdk;

@@ -64,6 +64,8 @@ pub(crate) enum Tool {
     MicrosoftNode,
     /// A browser, for the development tenant's pages.
     Browser,
+    /// llama.cpp with its server.
+    Engine,
     /// The generator of notes and the engine that redaction is compared with.
     Redaction,
 }
@@ -86,6 +88,7 @@ impl Tool {
             Self::MicrosoftPython => "microsoft-python",
             Self::MicrosoftNode => "microsoft-node",
             Self::Browser => "browser",
+            Self::Engine => "engine",
             Self::Redaction => "redaction",
         }
     }
@@ -121,6 +124,7 @@ impl Tool {
                 "@microsoft/microsoft-graph-client@3.0.7",
             ],
             Self::Browser => &["@sparticuz/chromium@153.0.0", "puppeteer-core@25.16.0"],
+            Self::Engine => &["xllamacpp==2026.10.11549"],
             Self::Redaction => &["faker==40.54.0", "presidio-analyzer==2.2.366"],
         }
     }
@@ -218,7 +222,7 @@ fn ensure_one(folder: &Path, tool: Tool) -> Result<()> {
     std::fs::create_dir_all(&place)
         .with_context(|| format!("cannot create {}", place.display()))?;
     match tool {
-        Tool::Python | Tool::MicrosoftPython | Tool::Redaction => {
+        Tool::Python | Tool::MicrosoftPython | Tool::Engine | Tool::Redaction => {
             install_python(&place, tool.packages())?
         }
         _ => install_npm(folder, &place, tool.packages())?,

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use legation_tests::e2e::report::Report;
 use legation_tests::e2e::tools::Tools;
-use legation_tests::e2e::{agents, approvals, conformance, conformance_client, sdk, tenant};
+use legation_tests::e2e::{
+    agents, approvals, conformance, conformance_client, engine, sdk, tenant,
+};
 
 /// End-to-end drivers. The last line of standard output is the tally.
 #[derive(Debug, Parser)]
@@ -43,6 +45,8 @@ enum Driver {
     Approvals,
     /// Microsoft's client libraries against the development tenant.
     Tenant,
+    /// A real engine behind the client and the commands for models.
+    Engine,
     /// Whole turns of real agents.
     Agents,
     /// The same turns without a hub.
@@ -68,6 +72,7 @@ async fn main() -> anyhow::Result<ExitCode> {
         Driver::SdkDirect => sdk::direct(&tools, &mut report).await?,
         Driver::Approvals => approvals::run(&tools, &mut report).await?,
         Driver::Tenant => tenant::run(&tools, &mut report).await?,
+        Driver::Engine => engine::run(&tools, &mut report).await?,
         Driver::Agents => agents::run(&tools, &mut report).await?,
         Driver::AgentsDirect => agents::direct(&tools, &mut report).await?,
     }

@@ -52,6 +52,12 @@ impl Tools {
         self.folder.join("microsoft-python/bin/python")
     }
 
+    /// The Python that has an engine for models.
+    #[must_use]
+    pub fn engine_python(&self) -> PathBuf {
+        self.folder.join("engine/bin/python")
+    }
+
     /// The environment of a hermetic test with `node` in reach.
     #[must_use]
     pub fn environment(&self, home: &Path) -> HashMap<String, String> {

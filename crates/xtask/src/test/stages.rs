@@ -36,6 +36,8 @@ pub(super) enum Stage {
     Approvals,
     /// Microsoft's client libraries against the development tenant.
     Tenant,
+    /// A real engine behind the client and the commands for models.
+    Engine,
     /// Whole turns of real agents.
     Agents,
 }
@@ -62,7 +64,7 @@ pub(super) struct Tally {
 
 impl Stage {
     /// In the order they run.
-    pub(super) const ALL: [Self; 11] = [
+    pub(super) const ALL: [Self; 12] = [
         Self::Fmt,
         Self::Clippy,
         Self::Tidy,
@@ -73,6 +75,7 @@ impl Stage {
         Self::Sdk,
         Self::Approvals,
         Self::Tenant,
+        Self::Engine,
         Self::Agents,
     ];
 
@@ -89,6 +92,7 @@ impl Stage {
             Self::Sdk => "sdk",
             Self::Approvals => "approvals",
             Self::Tenant => "tenant",
+            Self::Engine => "engine",
             Self::Agents => "agents",
         }
     }
@@ -106,6 +110,7 @@ impl Stage {
             Self::Sdk => "SDKs and Inspector against real servers behind the hub",
             Self::Approvals => "SDKs where a person is asked",
             Self::Tenant => "Microsoft's client libraries against the development tenant",
+            Self::Engine => "a real engine behind the client and commands for models",
             Self::Agents => "whole turns of real agents, offline",
         }
     }
@@ -146,6 +151,7 @@ impl Stage {
                 "tenant",
                 &[Tool::MicrosoftPython, Tool::MicrosoftNode, Tool::Browser],
             ),
+            Self::Engine => end_to_end("engine", &[Tool::Engine]),
             Self::Agents => end_to_end("agents", &[Tool::Claude, Tool::Codex]),
         }
     }
