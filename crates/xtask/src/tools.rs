@@ -37,6 +37,22 @@ pub(crate) const STRACE: Debian = Debian {
     place: "/usr/bin/strace",
 };
 
+/// The terminal in which `legation watch` is looked at.
+pub(crate) const TMUX: Debian = Debian {
+    name: "tmux",
+    place: "/usr/bin/tmux",
+};
+
+/// A session bus, and what shows notifications on it.
+pub(crate) const DBUS: Debian = Debian {
+    name: "dbus-daemon",
+    place: "/usr/bin/dbus-daemon",
+};
+pub(crate) const NOTIFY: Debian = Debian {
+    name: "libnotify-bin",
+    place: "/usr/bin/notify-send",
+};
+
 /// One group of programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tool {

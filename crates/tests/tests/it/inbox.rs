@@ -286,11 +286,14 @@ async fn people_and_scripts_use_it_with_and_without_a_hub() -> anyhow::Result<()
     let watching = async || hub.home().join("inbox").exists();
     until("the inbox", PATIENCE, watching).await?;
     // A wait that begins after the first message is woken by the second.
+    let cursor = hub.home().join("watch.cursor");
+    let begun = std::fs::read_to_string(&cursor).ok();
     let seen = async || {
         let count = said(&hub, &["inbox", "list", "--json"]).await;
         let count = count.map_or(0, |listed| ids(&listed).len());
         drop(post(&hub, &format!("w{count}"), "wake up").await);
-        hub.home().join("watch.cursor").exists()
+        let now = std::fs::read_to_string(&cursor).ok();
+        now.is_some() && now != begun && now.as_deref() != Some("0\n")
     };
     until("the watch", PATIENCE, seen).await?;
     let woken = tokio::time::timeout(PATIENCE, wait.wait_with_output()).await??;

@@ -32,3 +32,4 @@ mod rules;
 mod spilled;
 mod sse;
 mod teams;
+mod watch;

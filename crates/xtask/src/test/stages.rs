@@ -164,7 +164,14 @@ fn one(command: &mut Command) -> Result<Tally> {
 }
 
 fn unit(build: Build) -> Result<Tally> {
-    tools::debian(&[tools::POSTGRESQL, tools::OPENSSL, tools::STRACE])?;
+    tools::debian(&[
+        tools::POSTGRESQL,
+        tools::OPENSSL,
+        tools::STRACE,
+        tools::TMUX,
+        tools::DBUS,
+        tools::NOTIFY,
+    ])?;
     if !build.programs()? {
         return Ok(Tally::FAILED);
     }
