@@ -79,23 +79,14 @@ impl Output {
 
     /// Text on standard output, with a line end.
     pub fn data(self, text: &str) {
-        // A reader that closed the pipe has read enough.
-        drop(self.try_data(text));
-    }
-
-    /// The same, for commands that go on until nobody reads them.
-    ///
-    /// # Errors
-    /// When nobody does.
-    pub fn try_data(self, text: &str) -> io::Result<()> {
         let mut out = io::stdout().lock();
         let end = if text.is_empty() || text.ends_with('\n') {
             ""
         } else {
             "\n"
         };
-        write!(out, "{text}{end}")?;
-        out.flush()
+        // A reader that closed the pipe has read enough.
+        drop(write!(out, "{text}{end}").and_then(|()| out.flush()));
     }
 
     /// A line of data, for a command that has no end; whether somebody still reads it.

@@ -59,6 +59,16 @@ struct Shared {
 
 pub(crate) const NAME: &str = "teams";
 
+// === impl Shared ===
+
+impl Shared {
+    /// Somebody is about to say something in a chat.
+    fn is_used(&self, context: &OpContext, line: &talk::Line) {
+        line.talk.is_used();
+        self.activity.talked(&context.caller, &line.chat.id);
+    }
+}
+
 // === impl Teams ===
 
 impl Teams {

@@ -11,3 +11,4 @@ pub mod report;
 pub mod sdk;
 pub mod tenant;
 pub mod tools;
+pub mod wake;

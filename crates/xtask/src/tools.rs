@@ -37,7 +37,7 @@ pub(crate) const STRACE: Debian = Debian {
     place: "/usr/bin/strace",
 };
 
-/// The terminal in which `legation watch` is looked at.
+/// The terminal in which `legation watch` and real agents are looked at.
 pub(crate) const TMUX: Debian = Debian {
     name: "tmux",
     place: "/usr/bin/tmux",
@@ -72,6 +72,10 @@ pub(crate) enum Tool {
     Claude,
     /// Codex.
     Codex,
+    /// Copilot CLI.
+    Copilot,
+    /// opencode.
+    Opencode,
     /// The Python SDK and servers in Python.
     Python,
     /// Microsoft's client libraries for Python.
@@ -100,6 +104,8 @@ impl Tool {
             Self::Inspector => "inspector",
             Self::Claude => "claude",
             Self::Codex => "codex",
+            Self::Copilot => "copilot",
+            Self::Opencode => "opencode",
             Self::Python => "python",
             Self::MicrosoftPython => "microsoft-python",
             Self::MicrosoftNode => "microsoft-node",
@@ -126,6 +132,8 @@ impl Tool {
             Self::Inspector => &["@modelcontextprotocol/inspector@2.12.0"],
             Self::Claude => &["@anthropic-ai/claude-code@2.1.329"],
             Self::Codex => &["@openai/codex@0.169.0"],
+            Self::Copilot => &["@github/copilot@1.0.102"],
+            Self::Opencode => &["opencode-ai@1.18.33"],
             Self::Python => &["mcp==2.3.0", "mcp-server-git", "mcp-server-time"],
             // msgraph-core imports `deprecated` and does not say so.
             Self::MicrosoftPython => &[

@@ -131,7 +131,7 @@ impl Hub {
         if let Some(limit) = settings.idle_exit.filter(|_| options.detached) {
             tasks::run_idle_exit(&tasks, &inner, &front, limit);
         }
-        inner.windows.open_front(&front);
+        inner.windows.open_front(&front, home, &options.clock);
         inner.front.get_or_init(|| front);
         tracing::info!(?listen, home = %options.home.root().display(), "the hub runs");
         Ok(Self {

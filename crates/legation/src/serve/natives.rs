@@ -1,11 +1,12 @@
 //! What the native servers see of the hub they live in.
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 
 use futures_util::future::BoxFuture;
 use legation_core::clock::Wall;
 use legation_core::error::chain;
-use legation_core::{Caller, EntityId, OpContext, SharedClock};
+use legation_core::{Caller, EntityId, Home, OpContext, SharedClock};
 use legation_entra::Accounts;
 use legation_front::Front;
 use legation_gate::approval::Bound;
@@ -20,6 +21,7 @@ use legation_servers::inbox::{ChatList, InboxServer};
 use legation_servers::teams::{Activity, Teams};
 use legation_servers::{Native, Natives, Views};
 use legation_store::Store;
+use legation_wake::{BoardFile, Talk};
 use legation_wire::json::{Limits, Raw};
 
 use super::inbox::InboxWindow;
@@ -32,6 +34,7 @@ const SCAN_MAX: usize = 100_000;
 pub(super) struct Windows {
     gate: Arc<OnceLock<Weak<Gate>>>,
     front: Arc<OnceLock<Weak<Front>>>,
+    board: Arc<OnceLock<(BoardFile, SharedClock)>>,
 }
 
 /// The native servers before the host's, and what the hub does with them
@@ -114,9 +117,11 @@ impl Windows {
         self.gate.get_or_init(|| Arc::downgrade(gate));
     }
 
-    /// Lets the native servers see how much is to be done.
-    pub(super) fn open_front(&self, front: &Arc<Front>) {
+    /// Lets the native servers see how much is to be done, and say who talks where.
+    pub(super) fn open_front(&self, front: &Arc<Front>, home: &Home, clock: &SharedClock) {
         self.front.get_or_init(|| Arc::downgrade(front));
+        let board = BoardFile::at(&home.wake());
+        self.board.get_or_init(|| (board, clock.clone()));
     }
 
     pub(super) fn gate(&self) -> Option<Arc<Gate>> {
@@ -129,6 +134,30 @@ impl Activity for Windows {
         let front = self.front.get().and_then(Weak::upgrade);
         let calls = front.map_or(0, |front| front.calls());
         usize::try_from(calls).unwrap_or(usize::MAX)
+    }
+
+    fn talked(&self, caller: &Caller, chat: &str) {
+        let Some((board, clock)) = self.board.get().cloned() else {
+            return;
+        };
+        let talk = Talk {
+            channel: "teams".to_owned(),
+            chat: chat.to_owned(),
+            client: caller.principal.client.to_string(),
+            folder: caller.workspace.as_deref().map(Path::to_owned),
+            at: clock.wall(),
+        };
+        // Nobody waits for it: without it an answer goes to who was active last.
+        drop(tokio::task::spawn_blocking(move || {
+            let noted = board.lock().and_then(|mut lock| {
+                lock.board.talked(talk);
+                lock.save()
+            });
+            if let Err(error) = noted {
+                let error = chain(&error);
+                tracing::warn!(error, "who talked in a chat could not be noted");
+            }
+        }));
     }
 }
 

@@ -218,7 +218,7 @@ async fn post(
     };
     let client = &context.caller.principal.client;
     let key = kept::name(client, account.name(), &[&line.chat.id, "ask", &id]);
-    line.talk.is_used();
+    shared.is_used(context, line);
     let (sent, _) = super::send::once(shared, context, line, &key, outgoing).await?;
     let first = sent.into_iter().next();
     question.message = first.map(|sent| (sent.id, sent.created.0));

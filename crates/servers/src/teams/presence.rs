@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use legation_core::error::chain;
-use legation_core::{Cancel, CancelReason, OpContext, TaskSet};
+use legation_core::{Caller, Cancel, CancelReason, OpContext, TaskSet};
 use legation_entra::chat::{ChatError, Presence};
 use legation_entra::{Account, Class};
 use legation_wire::json::{Object, Raw};
@@ -23,10 +23,16 @@ use super::Shared;
 use super::arguments::{bad, text};
 use crate::accounts::{self, Failure};
 
-/// Whether the hub is at work.
+/// What the hub does, and what it is told of what agents do here.
 pub trait Activity: Send + Sync + fmt::Debug {
     /// How many calls are under way, those of this server included.
     fn calls(&self) -> usize;
+
+    /// A caller says something in a chat: an answer there is for that session
+    /// first. It must not hold the call up.
+    fn talked(&self, caller: &Caller, chat: &str) {
+        let _nobody = (caller, chat);
+    }
 }
 
 /// Calls of this server that wait for a person.

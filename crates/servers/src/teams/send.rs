@@ -101,7 +101,7 @@ pub(super) async fn send(
     let outgoing = outgoing(arguments)?;
     let key = key(arguments)?;
     let line = shared.talks.line(context, account, false).await?;
-    line.talk.is_used();
+    shared.is_used(context, &line);
     let (sent, duplicate) = match key {
         None => {
             let sent = line.chats.send(context, &line.chat.id, &outgoing).await;

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use legation_tests::e2e::report::Report;
 use legation_tests::e2e::tools::Tools;
 use legation_tests::e2e::{
-    agents, approvals, conformance, conformance_client, engine, sdk, tenant,
+    agents, approvals, conformance, conformance_client, engine, sdk, tenant, wake,
 };
 
 /// End-to-end drivers. The last line of standard output is the tally.
@@ -51,6 +52,12 @@ enum Driver {
     Agents,
     /// The same turns without a hub.
     AgentsDirect,
+    /// Idle sessions of real agents, woken by messages.
+    Wake {
+        /// How long the sessions are idle before, in seconds.
+        #[arg(long, default_value_t = 3)]
+        idle: u64,
+    },
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -75,6 +82,9 @@ async fn main() -> anyhow::Result<ExitCode> {
         Driver::Engine => engine::run(&tools, &mut report).await?,
         Driver::Agents => agents::run(&tools, &mut report).await?,
         Driver::AgentsDirect => agents::direct(&tools, &mut report).await?,
+        Driver::Wake { idle } => {
+            wake::run(&tools, &mut report, Duration::from_secs(idle)).await?;
+        }
     }
     println!("{}", report.line());
     Ok(if report.good() {

@@ -188,7 +188,7 @@ fn codex(tools: &Tools, mut environment: HashMap<String, String>) -> Command {
 }
 
 /// A provider on loopback; `connect` must leave all of this as it is.
-fn prepare_codex(home: &Path, port: u16) -> anyhow::Result<()> {
+pub(super) fn prepare_codex(home: &Path, port: u16) -> anyhow::Result<()> {
     let folder = home.join(".codex");
     std::fs::create_dir_all(&folder)?;
     let settings = format!(

@@ -1,8 +1,8 @@
 //! A model server with one trick, for whole turns of agents without a network:
 //! told the magic word it calls a tool, given the tool's result it repeats it.
 //!
-//! It speaks the Anthropic messages and the OpenAI responses interfaces as far
-//! as Claude Code and Codex use them, streaming and not.
+//! It speaks the Anthropic messages, the OpenAI responses and the OpenAI chat
+//! completions interfaces as far as agents use them, streaming and not.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -123,6 +123,9 @@ async fn answer(
         } else {
             whole(&message)
         };
+    }
+    if path.ends_with("/chat/completions") {
+        return completion(&body, stream);
     }
     if path.ends_with("/responses") {
         let step = decide(&hear_openai(&body), tool);
@@ -282,6 +285,38 @@ fn openai(body: &Value, step: &Step, arguments: &Value) -> (Value, Vec<Value>) {
         event["sequence_number"] = number.into();
     }
     (response, events)
+}
+
+/// A chat completion. No agent that asks this way is told to call a tool.
+fn completion(body: &Value, stream: bool) -> Response<Full<Bytes>> {
+    let usage = json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15});
+    let of = |object: &str, choices: Value| {
+        json!({
+            "id": "chatcmpl_scripted", "created": 1, "model": body["model"], "object": object,
+            "choices": choices,
+        })
+    };
+    let said = json!({"role": "assistant", "content": "ok"});
+    if !stream {
+        let choice = json!([{"index": 0, "message": said, "finish_reason": "stop"}]);
+        let mut answer = of("chat.completion", choice);
+        answer["usage"] = usage;
+        return whole(&answer);
+    }
+    let chunk = |choices: Value| of("chat.completion.chunk", choices);
+    let mut last = chunk(json!([]));
+    last["usage"] = usage;
+    let events = [
+        chunk(json!([{"index": 0, "delta": said, "finish_reason": null}])),
+        chunk(json!([{"index": 0, "delta": {}, "finish_reason": "stop"}])),
+        last,
+    ];
+    let mut text: String = events
+        .iter()
+        .map(|one| format!("data: {one}\n\n"))
+        .collect();
+    text.push_str("data: [DONE]\n\n");
+    typed(text, "text/event-stream")
 }
 
 fn whole(value: &Value) -> Response<Full<Bytes>> {

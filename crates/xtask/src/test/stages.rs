@@ -111,7 +111,7 @@ impl Stage {
             Self::Approvals => "SDKs where a person is asked",
             Self::Tenant => "Microsoft's client libraries against the development tenant",
             Self::Engine => "a real engine behind the client and commands for models",
-            Self::Agents => "whole turns of real agents, offline",
+            Self::Agents => "whole turns of real agents, and idle ones woken, offline",
         }
     }
 
@@ -152,7 +152,14 @@ impl Stage {
                 &[Tool::MicrosoftPython, Tool::MicrosoftNode, Tool::Browser],
             ),
             Self::Engine => end_to_end("engine", &[Tool::Engine]),
-            Self::Agents => end_to_end("agents", &[Tool::Claude, Tool::Codex]),
+            Self::Agents => {
+                let turns = end_to_end("agents", &[Tool::Claude, Tool::Codex])?;
+                tools::debian(&[tools::TMUX])?;
+                let needed = [Tool::Claude, Tool::Codex, Tool::Copilot, Tool::Opencode];
+                let mut tally = end_to_end("wake", &needed)?;
+                tally += turns;
+                Ok(tally)
+            }
         }
     }
 }

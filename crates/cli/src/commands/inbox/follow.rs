@@ -76,7 +76,9 @@ struct Place {
 pub(super) fn cmd_follow(context: &Context, args: &FollowArgs) -> Result<(), CliError> {
     let (mut follower, place) = begin(context, args)?;
     while let Some(messages) = follower.next(None)? {
-        print(context, &messages)?;
+        if !print(context, &messages)? {
+            break;
+        }
         keep(place.as_ref(), &follower)?;
     }
     Ok(())
@@ -89,8 +91,10 @@ pub(super) fn cmd_wait(context: &Context, args: &WaitArgs) -> Result<(), CliErro
     if messages.is_empty() {
         return Err(CliError::new(Exit::Failed, "no message came in that time"));
     }
-    print(context, &messages)?;
-    keep(place.as_ref(), &follower)
+    match print(context, &messages)? {
+        true => keep(place.as_ref(), &follower),
+        false => Ok(()),
+    }
 }
 
 /// These two are run by programs, and have no reason to live longer than those.
@@ -115,16 +119,18 @@ fn keep(place: Option<&Place>, follower: &Follower) -> Result<(), CliError> {
 }
 
 /// A line for each message, whatever is in it: who waits for lines counts them.
-fn print(context: &Context, messages: &[Message]) -> Result<(), CliError> {
+/// Says whether somebody reads them.
+fn print(context: &Context, messages: &[Message]) -> Result<bool, CliError> {
     for message in messages {
         let text = match context.output.is_json() {
             true => serde_json::to_string(message).map_err(|error| CliError::failed(&error))?,
             false => crate::table::printable(&line(message)),
         };
-        let written = context.output.try_data(&text);
-        written.map_err(|error| CliError::failed(&error))?;
+        if !context.output.line(&text) {
+            return Ok(false);
+        }
     }
-    Ok(())
+    Ok(true)
 }
 
 // === impl Place ===
