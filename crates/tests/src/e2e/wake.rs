@@ -76,8 +76,11 @@ pub async fn run(tools: &Tools, report: &mut Report, idle: Duration) -> anyhow::
 async fn one(tools: &Tools, client: Client, idle: Duration) -> anyhow::Result<Times> {
     let tenant = Tenant::start(true).await?;
     let hub = Hub::start(options(&tenant, tools)?).await?;
+    let chat = chat(&hub).await?;
+    // New chats are looked for in minutes, and this one is not to be new.
+    let hub = hub.restart().await?;
     let model = Model::start("no tool at all", json!({})).await?;
-    let outcome = with(tools, client, idle, &tenant, &hub, &model).await;
+    let outcome = with(tools, client, idle, (&tenant, &chat), &hub, &model).await;
     // Some agents leave a process behind that outlives their terminals.
     end_agents(&hub);
     outcome.with_context(|| {
@@ -94,7 +97,7 @@ async fn with(
     tools: &Tools,
     client: Client,
     idle: Duration,
-    tenant: &Tenant,
+    (tenant, chat): (&Tenant, &str),
     hub: &Hub,
     model: &Model,
 ) -> anyhow::Result<Times> {
@@ -108,7 +111,6 @@ async fn with(
         code == 0,
         "`legation connect` ended with {code}: {said}{complained}"
     );
-    let chat = chat(hub).await?;
     let begun = now();
     let mut terminals = Vec::new();
     for (name, folder) in SESSIONS.iter().zip(&folders) {
@@ -126,7 +128,7 @@ async fn with(
 
     let words = "Please look at the numbers of today.";
     let said = now();
-    control(tenant, &["say", &chat, words]).await?;
+    control(tenant, &["say", chat, words]).await?;
     let id = recorded(hub, words).await?;
     let (_, teams) = woken(model, &id, said).await?;
 
