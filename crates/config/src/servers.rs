@@ -62,6 +62,9 @@ pub struct ServerSpec {
     /// `entity`: whose data it holds, where the owner says so. An entry that a
     /// folder brought along cannot say it: it would get that entity's data.
     pub entity: Option<EntityId>,
+    /// `events`: names of the events that come into the inbox, with `*` for all of
+    /// them; none of a workspace entry's.
+    pub events: Vec<Box<str>>,
     /// `filterMapping`, as written.
     pub filter_mapping: Option<Value>,
     /// Fields this program does not know, as written.

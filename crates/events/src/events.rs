@@ -69,6 +69,7 @@ pub(crate) struct Inner {
 pub(crate) struct Counters {
     /// Open streams, by client.
     streams: Arc<Mutex<HashMap<ClientId, usize>>>,
+    pub(crate) polls: AtomicU64,
     pub(crate) told: AtomicU64,
     pub(crate) delivered: AtomicU64,
     pub(crate) given_up: AtomicU64,
@@ -88,6 +89,8 @@ pub struct Counts {
     pub streams: u64,
     /// Subscriptions of webhooks.
     pub subscriptions: u64,
+    /// Polls that were answered.
+    pub polls: u64,
     /// Events told by polls and streams.
     pub told: u64,
     /// Events that a receiver took.
@@ -241,6 +244,7 @@ impl Events {
         Counts {
             streams: counted.streams(),
             subscriptions: self.inner.webhooks.len() as u64,
+            polls: load(&counted.polls),
             told: load(&counted.told),
             delivered: load(&counted.delivered),
             given_up: load(&counted.given_up),

@@ -50,6 +50,7 @@ pub(crate) async fn poll(
             break;
         }
     }
+    inner.counted.polls.fetch_add(1, Ordering::Relaxed);
     let told = &inner.counted.told;
     told.fetch_add(events.len() as u64, Ordering::Relaxed);
     let next = i64::try_from(inner.settings.next_poll.as_millis()).unwrap_or(i64::MAX);

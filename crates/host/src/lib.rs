@@ -11,6 +11,7 @@ mod call;
 mod catalogue;
 mod common;
 mod definitions;
+mod feeds;
 mod flight;
 mod glob;
 mod host;
@@ -34,6 +35,7 @@ mod testing;
 pub mod transport;
 mod watches;
 
+pub use feeds::{Feed, FeedAsk};
 pub use host::{Host, HostParts, NoServer};
 pub use pins::{PinError, PinNews, PinReview};
 pub use status::{ServerStatus, State, Summary};

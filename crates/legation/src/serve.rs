@@ -6,6 +6,7 @@ mod approvals;
 mod checkpoints;
 mod credentials;
 mod events;
+mod feeds;
 mod hub;
 mod identities;
 mod inbox;

@@ -13,6 +13,7 @@
 pub mod accounts;
 pub mod audit;
 mod catalogue;
+pub mod feeds;
 pub mod hub;
 pub mod identity;
 pub mod inbox;

@@ -6,6 +6,7 @@ pub mod approvals;
 pub mod conformance;
 pub mod conformance_client;
 pub mod engine;
+pub mod events;
 pub mod model;
 pub mod report;
 pub mod sdk;

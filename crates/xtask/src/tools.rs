@@ -64,6 +64,8 @@ pub(crate) enum Tool {
     Sdk1,
     /// The TypeScript SDK, second generation.
     Sdk2,
+    /// A client of webhooks, of the AI SDK.
+    AiSdk,
     /// Servers in TypeScript.
     Servers,
     /// The Inspector.
@@ -100,6 +102,7 @@ impl Tool {
             Self::Conformance => "conformance",
             Self::Sdk1 => "sdk1",
             Self::Sdk2 => "sdk2",
+            Self::AiSdk => "ai-sdk",
             Self::Servers => "servers",
             Self::Inspector => "inspector",
             Self::Claude => "claude",
@@ -124,6 +127,7 @@ impl Tool {
                 "@modelcontextprotocol/client@2.4.0",
                 "@modelcontextprotocol/server@2.4.0",
             ],
+            Self::AiSdk => &["@ai-sdk/mcp@2.0.99"],
             Self::Servers => &[
                 "@modelcontextprotocol/server-everything@2026.8.31",
                 "@modelcontextprotocol/server-filesystem@2026.8.31",

@@ -118,6 +118,7 @@ impl Fields<'_> {
                 EnvMode::as_str,
             )?,
             entity: self.entity()?,
+            events: self.events()?,
             filter_mapping: self.rest.shift_remove("filterMapping"),
             unknown: Map::new(),
         };
@@ -239,6 +240,24 @@ impl Fields<'_> {
             );
         }
         Ok(tools)
+    }
+
+    /// Whoever can put messages before agents is somebody the owner chose.
+    fn events(&mut self) -> Result<Vec<Box<str>>, Wrong> {
+        let all = || vec!["*".into()];
+        let events = match self.rest.get("events") {
+            Some(Value::Bool(on)) => {
+                let on = *on;
+                self.rest.shift_remove("events");
+                if on { all() } else { Vec::new() }
+            }
+            Some(Value::Array(_) | Value::Null) | None => self.texts("events")?.unwrap_or_else(all),
+            Some(other) => return Err(not_a("events", "true, false or a list of texts", other)),
+        };
+        Ok(match self.source {
+            Source::Workspace { .. } => Vec::new(),
+            Source::User { .. } | Source::Additional { .. } => events,
+        })
     }
 
     fn timeout(&mut self) -> Result<Option<Duration>, Wrong> {

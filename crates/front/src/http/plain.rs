@@ -108,6 +108,12 @@ fn events(shared: &Shared) -> Vec<(&'static str, &'static str, &'static str, u64
             counts.subscriptions,
         ),
         (
+            "legation_events_polls_total",
+            "counter",
+            "Polls of events that were answered.",
+            counts.polls,
+        ),
+        (
             "legation_events_told_total",
             "counter",
             "Events told by polls and streams.",

@@ -15,7 +15,9 @@ use legation_ledger::{Ledger, LedgerKeys};
 use legation_store::Store;
 
 use super::admin::Admin;
-use super::{accounts, approvals, checkpoints, events as records, identities, inbox, reload, told};
+use super::{
+    accounts, approvals, checkpoints, events as records, feeds, identities, inbox, reload, told,
+};
 
 mod inner;
 mod parts;
@@ -121,6 +123,7 @@ impl Hub {
         identities::watch(&tasks, &inner.accounts, &options.home);
         records::run(&tasks, &inner);
         inbox::run(&tasks, &inner);
+        feeds::run(&tasks, &inner, &store);
         inbox::watch_chats(&tasks, &inner, &settings);
         approvals::run(&tasks, &inner);
         inbox::read_mail(&tasks, &inner, &store, &settings);

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use legation_tests::e2e::report::Report;
 use legation_tests::e2e::tools::Tools;
 use legation_tests::e2e::{
-    agents, approvals, conformance, conformance_client, engine, sdk, tenant, wake,
+    agents, approvals, conformance, conformance_client, engine, events, sdk, tenant, wake,
 };
 
 /// End-to-end drivers. The last line of standard output is the tally.
@@ -44,6 +44,8 @@ enum Driver {
     SdkDirect,
     /// Calls that a person is asked about, made with the SDKs.
     Approvals,
+    /// A client of webhooks that others wrote.
+    Events,
     /// Microsoft's client libraries against the development tenant.
     Tenant,
     /// A real engine behind the client and the commands for models.
@@ -78,6 +80,7 @@ async fn main() -> anyhow::Result<ExitCode> {
         Driver::Sdk => sdk::run(&tools, &mut report).await?,
         Driver::SdkDirect => sdk::direct(&tools, &mut report).await?,
         Driver::Approvals => approvals::run(&tools, &mut report).await?,
+        Driver::Events => events::run(&tools, &mut report).await?,
         Driver::Tenant => tenant::run(&tools, &mut report).await?,
         Driver::Engine => engine::run(&tools, &mut report).await?,
         Driver::Agents => agents::run(&tools, &mut report).await?,

@@ -15,6 +15,7 @@ mod definitions;
 mod demo;
 mod disk;
 mod entra;
+mod events;
 mod fidelity;
 mod fixture;
 mod governance;

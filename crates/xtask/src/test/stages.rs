@@ -34,6 +34,8 @@ pub(super) enum Stage {
     Sdk,
     /// The SDKs where a person is asked.
     Approvals,
+    /// A client of the events extension that others wrote.
+    Events,
     /// Microsoft's client libraries against the development tenant.
     Tenant,
     /// A real engine behind the client and the commands for models.
@@ -74,6 +76,7 @@ impl Stage {
         Self::ConformanceClient,
         Self::Sdk,
         Self::Approvals,
+        Self::Events,
         Self::Tenant,
         Self::Engine,
         Self::Agents,
@@ -91,6 +94,7 @@ impl Stage {
             Self::ConformanceClient => "conformance-client",
             Self::Sdk => "sdk",
             Self::Approvals => "approvals",
+            Self::Events => "events",
             Self::Tenant => "tenant",
             Self::Engine => "engine",
             Self::Agents => "agents",
@@ -109,6 +113,7 @@ impl Stage {
             Self::ConformanceClient => "the official suite against the hub as a client",
             Self::Sdk => "SDKs and Inspector against real servers behind the hub",
             Self::Approvals => "SDKs where a person is asked",
+            Self::Events => "a client of webhooks that others wrote",
             Self::Tenant => "Microsoft's client libraries against the development tenant",
             Self::Engine => "a real engine behind the client and commands for models",
             Self::Agents => "whole turns of real agents, and idle ones woken, offline",
@@ -147,6 +152,7 @@ impl Stage {
                 end_to_end("sdk", &needed)
             }
             Self::Approvals => end_to_end("approvals", &[Tool::Sdk1, Tool::Sdk2, Tool::Python]),
+            Self::Events => end_to_end("events", &[Tool::AiSdk]),
             Self::Tenant => end_to_end(
                 "tenant",
                 &[Tool::MicrosoftPython, Tool::MicrosoftNode, Tool::Browser],

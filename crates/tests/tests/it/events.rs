@@ -1,0 +1,304 @@
+//! The events extension with a raw client, over HTTP and over the bridge.
+
+use std::time::Duration;
+
+use legation_tests::harness::hub::{Hub, HubOptions};
+use legation_tests::harness::peer::{Answer, Peer, PeerEra, everything, friendly};
+use legation_tests::harness::process::until;
+use serde_json::{Value, json};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+async fn hub(settings: &str) -> anyhow::Result<Hub> {
+    Hub::start(HubOptions {
+        servers: json!({}),
+        settings: settings.to_owned(),
+        ..HubOptions::default()
+    })
+    .await
+}
+
+async fn post(hub: &Hub, id: &str) -> anyhow::Result<()> {
+    let words = [
+        "inbox",
+        "post",
+        "hello",
+        "--from",
+        "Ada Example",
+        "--id",
+        id,
+    ];
+    let (code, _, complaint) = hub.run(&words).await?;
+    anyhow::ensure!(code == 0, "{complaint}");
+    Ok(())
+}
+
+async fn poll(peer: &Peer, params: Value) -> anyhow::Result<Value> {
+    let answer: Answer = peer.request("events/poll", params).await?;
+    Ok(answer.result()?.clone())
+}
+
+fn ids(events: &[Value]) -> Vec<&str> {
+    let ids = events.iter().map(|event| event["data"]["id"].as_str());
+    ids.map(Option::unwrap_or_default).collect()
+}
+
+#[tokio::test]
+async fn only_the_newest_revision_has_events() -> anyhow::Result<()> {
+    let hub = hub("").await?;
+    let modern = hub.http(PeerEra::Modern, everything(), friendly()).await?;
+    let answer = modern.request("server/discover", json!({})).await?;
+    let capabilities = &answer.result()?["capabilities"];
+    let declared = json!({"listChanged": true});
+    assert_eq!(capabilities["events"], declared, "{}", answer.text);
+    assert_eq!(
+        capabilities["extensions"]["io.modelcontextprotocol/events"], declared,
+        "{}",
+        answer.text
+    );
+    let legacy = hub.http(PeerEra::Legacy, everything(), friendly()).await?;
+    let answer = legacy.request("events/list", json!({})).await?;
+    assert_eq!(answer.code(), Some(-32601), "{}", answer.text);
+    // The server of the inbox has them alone as well, another has not.
+    let token = hub.token()?;
+    for (server, has) in [("inbox", true), ("audit", false)] {
+        let url = format!("{}/s/{server}", hub.url());
+        let era = PeerEra::Modern;
+        let peer = Peer::http(&url, Some(&token), era, everything(), friendly()).await?;
+        let answer = peer.request("events/list", json!({})).await?;
+        let code = (!has).then_some(-32601);
+        assert_eq!(answer.code(), code, "{server}: {}", answer.text);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_poll_goes_on_where_it_was_even_in_the_next_hub() -> anyhow::Result<()> {
+    let hub = hub("").await?;
+    let peer = hub.http(PeerEra::Modern, everything(), friendly()).await?;
+    let list = peer.list("events/list", "events").await?;
+    assert_eq!(list.len(), 5, "{list:?}");
+    post(&hub, "m1").await?;
+    let first = poll(&peer, json!({"name": "message.received"})).await?;
+    assert_eq!(first["events"], json!([]), "without a cursor it begins now");
+    for id in ["m2", "m3", "m4"] {
+        post(&hub, id).await?;
+    }
+    let wish = json!({"name": "message.received", "cursor": first["cursor"], "maxEvents": 2});
+    let some = poll(&peer, wish.clone()).await?;
+    let events = some["events"].as_array().unwrap();
+    assert_eq!(ids(events), ["m2", "m3"]);
+    assert_eq!(
+        (&some["hasMore"], &some["truncated"]),
+        (&json!(true), &json!(false))
+    );
+    let data = &events[0]["data"];
+    assert_eq!(
+        (&data["from"], &data["summary"], &data["channel"]),
+        (&json!("Ada Example"), &json!("hello"), &json!("local"))
+    );
+    assert_eq!(data["uri"], "legation://inbox/m2");
+    let hub = hub.restart().await?;
+    let peer = hub.http(PeerEra::Modern, everything(), friendly()).await?;
+    let wish = json!({"name": "message.received", "cursor": some["cursor"]});
+    let rest = poll(&peer, wish).await?;
+    assert_eq!(ids(rest["events"].as_array().unwrap()), ["m4"]);
+    assert_eq!(rest["truncated"], false);
+    // The same message, edited, is an event of the other kind.
+    let edits = poll(&peer, json!({"name": "message.edited"})).await?;
+    let words = ["inbox", "post", "hello again", "--id", "m4", "--edit"];
+    let (code, _, _) = hub.run(&words).await?;
+    if code == 0 {
+        let wish = json!({"name": "message.edited", "cursor": edits["cursor"]});
+        let edited = poll(&peer, wish).await?;
+        assert_eq!(edited["events"][0]["data"]["kind"], "edited", "{edited}");
+    }
+    let unknown = peer
+        .request("events/poll", json!({"name": "no.such"}))
+        .await?;
+    assert_eq!(unknown.code(), Some(-32023), "{}", unknown.text);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_stream_tells_what_happens_by_every_transport() -> anyhow::Result<()> {
+    let hub = hub("[events]\nheartbeat_ms = 200\n").await?;
+    let http = hub.http(PeerEra::Modern, everything(), friendly()).await?;
+    let bridge = hub
+        .bridge(PeerEra::Modern, everything(), friendly())
+        .await?;
+    for (nth, peer) in [&http, &bridge].into_iter().enumerate() {
+        let stream = peer
+            .start("events/stream", json!({"name": "message.received"}))
+            .await?;
+        let heard = |method: &str| peer.heard_of(&format!("notifications/events/{method}"));
+        until("active", PATIENCE, async || !heard("active").is_empty()).await?;
+        let id = format!("s{nth}");
+        post(&hub, &id).await?;
+        until("the event", PATIENCE, async || !heard("event").is_empty()).await?;
+        let event = &heard("event")[0]["params"];
+        assert_eq!(event["data"]["id"], id.as_str());
+        assert!(event["cursor"].is_string(), "{event}");
+        until("a sign of life", PATIENCE, async || {
+            !heard("heartbeat").is_empty()
+        })
+        .await?;
+        for told in ["active", "event", "heartbeat"] {
+            let of = &heard(told)[0]["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
+            assert_eq!(*of, json!(stream.id), "{told}");
+        }
+        peer.cancel(&stream).await?;
+        drop(stream);
+        let open = async || {
+            let metrics = metrics(&hub).await.unwrap_or_default();
+            metrics.contains("legation_event_streams 0")
+        };
+        until("the end of the stream", PATIENCE, open).await?;
+    }
+    let bad = http
+        .request(
+            "events/stream",
+            json!({"name": "message.received", "cursor": "made-up"}),
+        )
+        .await?;
+    assert_eq!(
+        bad.code(),
+        Some(-32602),
+        "an error, and no stream: {}",
+        bad.text
+    );
+    Ok(())
+}
+
+async fn metrics(hub: &Hub) -> anyhow::Result<String> {
+    let uri: http::Uri = format!("{}/metrics", hub.base).parse()?;
+    let host = uri.authority().map(ToString::to_string).unwrap_or_default();
+    let request = http::Request::get("/metrics").header("host", host);
+    let request = request.body(http_body_util::Full::default())?;
+    Ok(legation_tests::harness::http::whole(&uri, request)
+        .await?
+        .body)
+}
+
+#[tokio::test]
+async fn receivers_on_this_machine_are_refused_unless_allowed() -> anyhow::Result<()> {
+    let hub = hub("[events]\nerror_numbers = \"draft\"\n").await?;
+    let peer = hub.http(PeerEra::Modern, everything(), friendly()).await?;
+    let wish = |url: &str| {
+        json!({
+            "name": "message.received",
+            "delivery": {"mode": "webhook", "url": url, "secret": SECRET},
+        })
+    };
+    for (url, code) in [
+        ("https://127.0.0.1:9/hook", -32602),
+        ("https://[::1]/hook", -32602),
+        ("https://169.254.169.254/latest", -32602),
+        ("http://example.com/hook", -32602),
+        ("https://localhost:9/hook", -32015),
+    ] {
+        let answer = peer.request("events/subscribe", wish(url)).await?;
+        assert_eq!(answer.code(), Some(code), "{url}: {}", answer.text);
+    }
+    let unknown = json!({"name": "message.received", "delivery": {"url": "https://example.com/"}});
+    let answer = peer.request("events/unsubscribe", unknown).await?;
+    assert_eq!(answer.code(), Some(-32011), "{}", answer.text);
+    let (code, listed, _) = hub.run(&["events", "list", "--json"]).await?;
+    assert_eq!(
+        (code, serde_json::from_str::<Value>(&listed)?),
+        (0, json!({"subscriptions": []}))
+    );
+    let (code, _, complaint) = hub.run(&["events", "rm", "sub_none"]).await?;
+    assert_eq!(code, 1, "{complaint}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn listeners_hear_when_the_rules_change_what_there_is() -> anyhow::Result<()> {
+    let hub = hub("").await?;
+    let peer = hub.http(PeerEra::Modern, everything(), friendly()).await?;
+    let wish = json!({"notifications": {"eventsListChanged": true}});
+    let listening = peer.start("subscriptions/listen", wish).await?;
+    let told = "notifications/subscriptions/acknowledged";
+    until("the acknowledgement", PATIENCE, async || {
+        !peer.heard_of(told).is_empty()
+    })
+    .await?;
+    let accepted = &peer.heard_of(told)[0]["params"]["notifications"];
+    assert_eq!(*accepted, json!({"eventsListChanged": true}));
+    let (code, _, complaint) = hub.run(&["mcp", "reload"]).await?;
+    assert_eq!(code, 0, "{complaint}");
+    let changed = "notifications/events/list_changed";
+    until("the word of it", PATIENCE, async || {
+        !peer.heard_of(changed).is_empty()
+    })
+    .await?;
+    drop(listening);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_server_that_offers_events_feeds_the_inbox() -> anyhow::Result<()> {
+    // Another hub is a server that offers events as well as any.
+    let other = hub("").await?;
+    let entry = |events: Value| {
+        let authorization = format!("Bearer {}", other.token().unwrap());
+        json!({"Tracker": {
+            "type": "http", "url": other.url(), "events": events,
+            "headers": {"Authorization": authorization},
+        }})
+    };
+    let hub = Hub::start(HubOptions {
+        servers: entry(json!(["message.*"])),
+        ..HubOptions::default()
+    })
+    .await?;
+    // Once it is asked for events it has a place in them.
+    let asked = async || {
+        let log = metrics(&other).await.unwrap_or_default();
+        log.contains("legation_events_polls_total")
+            && !log.contains("legation_events_polls_total 0")
+    };
+    until("the first poll", PATIENCE, asked).await?;
+    for id in ["u1", "u2"] {
+        post(&other, id).await?;
+    }
+    let listed = async || -> anyhow::Result<Value> {
+        let (_, output, _) = hub.run(&["inbox", "list", "--json"]).await?;
+        Ok(serde_json::from_str(&output)?)
+    };
+    let both = async || {
+        let listed = listed().await.unwrap_or_default();
+        listed["messages"]
+            .as_array()
+            .is_some_and(|all| all.len() == 2)
+    };
+    until("the events", Duration::from_secs(40), both).await?;
+    let listed = listed().await?;
+    let message = &listed["messages"][1];
+    assert_eq!(message["meta"]["event"], "message.received", "{listed}");
+    assert_eq!(
+        (&message["from"], &message["kind"]),
+        (&json!("Tracker"), &json!("new"))
+    );
+    let channel = message["channel"].as_str().unwrap_or_default();
+    assert!(channel.starts_with("tracker-"), "{channel}");
+    let text = message["content_text_sanitized"]
+        .as_str()
+        .unwrap_or_default();
+    assert!(
+        text.contains("id: u1") && text.contains("summary: hello"),
+        "{text}"
+    );
+    // Its agents have it as any other message.
+    let peer = hub.http(PeerEra::Legacy, everything(), friendly()).await?;
+    let pulled = peer.call("inbox-pull", json!({})).await?;
+    let pulled = &pulled.result()?["structuredContent"];
+    assert_eq!(
+        pulled["messages"].as_array().map(Vec::len),
+        Some(2),
+        "{pulled}"
+    );
+    Ok(())
+}
