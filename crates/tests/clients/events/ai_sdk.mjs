@@ -3,12 +3,13 @@
 // One line of JSON a check on standard output. Where the hub has to be started again it says so,
 // and reads the new address from standard input.
 
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer, request as post } from 'node:https';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
 
 const plan = JSON.parse(process.argv[2]);
 const require = createRequire(`${plan.modules}/package.json`);
@@ -41,12 +42,15 @@ async function until(what, condition) {
   throw new Error(`${what}: ${JSON.stringify({ got: [...got.keys()], gaps, ended, errors })}`);
 }
 
-function legation(...words) {
-  return execFileSync(plan.legation, words, { encoding: 'utf8', env: process.env });
+const run = promisify(execFile);
+
+// Never blocking: a command may make the hub ask the receiver here.
+async function legation(...words) {
+  return (await run(plan.legation, words, { encoding: 'utf8', env: process.env })).stdout;
 }
 
-function message(id) {
-  legation('inbox', 'post', `text of ${id}`, '--from', 'Ada Example', '--id', id);
+async function message(id) {
+  await legation('inbox', 'post', `text of ${id}`, '--from', 'Ada Example', '--id', id);
 }
 
 // The application's store: private, and updated piece by piece.
@@ -128,7 +132,7 @@ await check('a receiver is verified while it subscribes', async () => {
 });
 
 await check('messages arrive, each under an id of its own', async () => {
-  for (let nth = 0; nth < 20; nth += 1) message(`a${nth}`);
+  for (let nth = 0; nth < 20; nth += 1) await message(`a${nth}`);
   await until('twenty messages', () => got.size === 20);
   const ids = new Set([...got.values()].map((all) => all[0]));
   holds(ids.size === 20, `${ids.size} ids`);
@@ -136,7 +140,7 @@ await check('messages arrive, each under an id of its own', async () => {
 
 await check('what is refused comes again under the same id', async () => {
   refusals.set('b1', 2);
-  message('b1');
+  await message('b1');
   await until('the message', () => got.has('b1'));
   holds(refusals.get('b1') === 0, 'it was refused twice');
 });
@@ -165,14 +169,14 @@ await check('a forged delivery is refused', async () => {
 await check('a refresh is the same subscription', async () => {
   const again = await client.experimental_events.refresh({ id: granted.id });
   holds(again.id === granted.id, `${again.id} is not ${granted.id}`);
-  message('c1');
+  await message('c1');
   await until('the message after it', () => got.has('c1'));
 });
 
 await check('it goes on when the hub has been killed', async () => {
   say({ ask: 'restart' });
   const { value: url } = await input.next();
-  message('d1');
+  await message('d1');
   await until('the message after it', () => got.has('d1'));
   await client.close();
   client = await open(url);
@@ -191,7 +195,7 @@ await check('a receiver inside that nobody allowed is refused', async () => {
 await check('it is over when the client says so', async () => {
   await client.experimental_events.unsubscribe({ id: granted.id });
   holds(rows.size === 0, 'the store is empty');
-  message('e1');
+  await message('e1');
   await sleep(300);
   holds(!got.has('e1'), 'nothing follows');
 });
@@ -201,11 +205,11 @@ await check('it is over when the owner says so, and the client hears of it', asy
     name: 'message.received',
     delivery: { mode: 'webhook', url: receiver },
   });
-  const listed = JSON.parse(legation('events', 'list', '--json'));
+  const listed = JSON.parse(await legation('events', 'list', '--json'));
   holds(listed.subscriptions.length === 1 && listed.subscriptions[0].id === other.id, JSON.stringify(listed));
   holds(!JSON.stringify(listed).includes('tenant'), 'the list shows no path');
-  legation('events', 'test', other.id);
-  legation('events', 'rm', other.id);
+  await legation('events', 'test', other.id);
+  await legation('events', 'rm', other.id);
   await until('the end', () => ended.length === 1);
   holds(ended[0].code === -32024 && rows.size === 0, JSON.stringify(ended));
 });

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::time::timeout;
@@ -112,6 +112,9 @@ impl Certificates {
         let ca_key = KeyPair::generate()?;
         let mut ca = CertificateParams::new(Vec::new())?;
         ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        // Of another name than what it vouches for, which would otherwise look self-signed.
+        let name = "Authority of the test";
+        ca.distinguished_name.push(DnType::CommonName, name);
         let authority = ca.self_signed(&ca_key)?.pem();
         let issuer = Issuer::new(ca, ca_key);
         let key = KeyPair::generate()?;

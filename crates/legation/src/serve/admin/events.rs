@@ -61,5 +61,12 @@ fn wrong(error: EventsError) -> ErrorObject {
         }
         ref error => error.hint(),
     };
-    failed(&legation_core::error::chain(&error), Some(hint.to_owned()))
+    let message = match error {
+        EventsError::Callback { reason } => format!(
+            "the receiver did not answer as it should ({}); the subscription stays",
+            reason.as_str()
+        ),
+        error => legation_core::error::chain(&error),
+    };
+    failed(&message, Some(hint.to_owned()))
 }
