@@ -66,7 +66,7 @@ pub(super) struct Tally {
 
 impl Stage {
     /// In the order they run.
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::Fmt,
         Self::Clippy,
         Self::Tidy,
