@@ -106,12 +106,14 @@ impl Writer {
             let next = waiting.recv_timeout(AGAIN);
             let gone = matches!(next, Err(RecvTimeoutError::Disconnected));
             self.serve(next.ok(), waiting);
+            self.look_after();
             self.bring_up();
             self.write_state();
             if gone || self.shared.stopping.load(Ordering::Acquire) {
                 while let Ok(command) = waiting.try_recv() {
                     self.serve(Some(command), waiting);
                 }
+                self.look_after();
                 self.bring_up();
                 self.write_state();
                 self.sync_index();

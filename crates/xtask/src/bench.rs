@@ -10,6 +10,7 @@ mod decisions;
 mod footprint;
 pub(crate) mod hub;
 mod identity;
+mod inbox;
 mod messages;
 pub(crate) mod programs;
 mod redaction;
@@ -43,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long)]
     strict: bool,
     /// Only the sections whose name contains this: calls, decisions, footprint,
-    /// starts, listing, peers, redaction, identity, messages.
+    /// starts, listing, peers, redaction, identity, messages, inbox.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
     /// Use the programs of this folder instead of building them.
@@ -96,6 +97,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         messages::measure(args.quick, &mut table).context("messages")?;
         return shown(args, &table);
     }
+    if only("inbox") {
+        inbox::measure(args.quick, &mut table).context("inbox")?;
+        return shown(args, &table);
+    }
     if only("identity") {
         identity::measure(args.quick, &mut table).context("identity")?;
         return shown(args, &table);
@@ -131,6 +136,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     if wanted("messages") {
         messages::measure(args.quick, &mut table).context("messages")?;
+    }
+    if wanted("inbox") {
+        inbox::measure(args.quick, &mut table).context("inbox")?;
     }
     shown(args, &table)
 }

@@ -257,6 +257,44 @@ fn a_day_that_is_missing_or_changed_is_noticed_at_the_start() {
     }
 }
 
+/// The file that is written is still open, and so nothing of it is lost, also when nothing
+/// comes in any more. An old one is gone, and everybody who wants it is told so.
+#[test]
+fn a_day_file_that_is_deleted_under_the_hub_is_never_missed_silently() {
+    let place = Place::new();
+    let inbox = place.open();
+    put(&inbox, "teams", 0..2);
+    let old = place.day_file();
+    place.next_day();
+    put(&inbox, "teams", 2..4);
+    fs::remove_file(place.folder().join("2026-11-22.jsonl")).expect("removed");
+    fs::remove_file(&old).expect("removed");
+    // Readers of before have the file open; others are told.
+    inbox.shared.index.reopen();
+    let error = inbox.pull(&pull("a")).expect_err("it is gone");
+    assert!(
+        matches!(error, ReadError::Damaged { seq: 1, .. }),
+        "{error}"
+    );
+    let told = legation_core::error::chain(&error);
+    assert!(told.contains("2026-11-21.jsonl"), "{told}");
+    assert!(error.hint().contains("legation inbox repair"));
+    drop(inbox);
+    assert!(
+        place.folder().join("2026-11-22.jsonl").exists(),
+        "it was put back"
+    );
+    let error = place.try_open().expect_err("a day is gone");
+    assert!(error.to_string().contains("the file is gone"), "{error}");
+    let repaired = repair(&place.folder()).expect("mended");
+    assert_eq!((repaired.lost, repaired.records), (2, 2));
+    let inbox = place.open();
+    assert_eq!(ids(&everything(&inbox)), ["teams-2", "teams-3"]);
+    // Its source may bring again what was in it.
+    put(&inbox, "teams", 0..4);
+    assert_eq!(everything(&inbox).len(), 4);
+}
+
 #[test]
 fn a_day_file_that_is_deleted_under_the_hub_is_put_back() {
     let place = Place::new();

@@ -223,6 +223,59 @@ fn nothing_is_announced_before_it_is_recorded() {
 }
 
 #[test]
+fn more_than_may_wait_is_refused_and_not_remembered() {
+    let stuck = Arc::new(Stuck::default());
+    let place = Place {
+        governor: Arc::clone(&stuck) as _,
+        ..Place::new()
+    };
+    let inbox = place.open();
+    let held = stuck.0.lock().expect("whole");
+    let mut waiting = Vec::new();
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let refused = (0..5_000).find_map(|at| {
+        let mut one = Box::pin(inbox.append(vec![message("local", &format!("w{at}"))]));
+        match one.as_mut().poll(&mut context) {
+            std::task::Poll::Ready(done) => Some((at, done)),
+            std::task::Poll::Pending => {
+                waiting.push(one);
+                None
+            }
+        }
+    });
+    let (at, done) = refused.expect("a burst without an end is refused");
+    assert!(matches!(done, Err(AppendError::Busy)), "{done:?}");
+    assert!((1_000..3_000).contains(&at), "{at} wait");
+    drop(held);
+    // What waited is kept, and what was refused comes again.
+    drop(waiting);
+    let again: Vec<Incoming> = (0..=at)
+        .map(|at| message("local", &format!("w{at}")))
+        .collect();
+    while inbox.append_blocking(again.clone()).is_err() {}
+    assert_eq!(everything(&inbox).len(), at + 1);
+}
+
+/// A record that hangs as long as somebody holds it.
+#[derive(Debug, Default)]
+struct Stuck(Mutex<()>);
+
+impl Governor for Stuck {
+    fn must_seal(&self, _entity: &EntityId) -> bool {
+        false
+    }
+
+    fn records(&self) -> bool {
+        true
+    }
+
+    fn record(&self, _messages: &[Message]) -> Result<(), String> {
+        drop(self.0.lock().expect("whole"));
+        Ok(())
+    }
+}
+
+#[test]
 fn what_is_kept_without_a_record_is_recorded_by_the_next_hub() {
     let ledger = Arc::new(Ledger::default());
     let alone = Place {

@@ -29,8 +29,7 @@ impl Writer {
         if let Some((open, file)) = &self.file
             && *open == day
         {
-            let gone = file.metadata().is_ok_and(|metadata| metadata.nlink() == 0);
-            if gone {
+            if is_deleted(file) {
                 self.put_back(day, end).map_err(AppendError::write(
                     "putting back a day file that was deleted",
                 ))?;
@@ -63,6 +62,21 @@ impl Writer {
             .open(day.path(&self.shared.folder))?;
         File::open(&self.shared.folder)?.sync_all()?;
         Ok(file)
+    }
+
+    /// Puts a day file back that somebody deleted, while what was in it is still at hand.
+    pub(super) fn look_after(&mut self) {
+        let Some((day, file)) = &self.file else {
+            return;
+        };
+        let known = self.mark.days.iter().find(|known| known.day == day.0);
+        let (day, end) = (*day, known.map_or(0, |known| known.bytes));
+        if is_deleted(file)
+            && end > 0
+            && let Err(error) = self.put_back(day, end)
+        {
+            tracing::error!(%error, day = day.name(), "a day file was deleted and could not be put back; it is tried again");
+        }
     }
 
     /// Writes a day file anew from what is still open of it.
@@ -99,4 +113,9 @@ impl Writer {
         }
         written
     }
+}
+
+/// Whether nothing leads to a file any more.
+fn is_deleted(file: &File) -> bool {
+    file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
 }

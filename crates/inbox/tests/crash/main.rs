@@ -10,6 +10,7 @@ mod book;
 mod burst;
 mod check;
 mod drive;
+mod flood;
 mod full;
 mod kills;
 mod messages;
@@ -26,7 +27,7 @@ use crate::check::{Facts, look};
 type Test = fn(u64) -> Result<String, String>;
 
 /// The short forms, by their names.
-const TESTS: [(&str, Test); 4] = [
+const TESTS: [(&str, Test); 5] = [
     (
         "every_crash_point_of_a_short_run_keeps_what_was_acknowledged",
         |seed| points(200, seed, 60),
@@ -42,6 +43,10 @@ const TESTS: [(&str, Test); 4] = [
     (
         "a_disk_that_fills_up_in_a_burst_stops_the_sources_until_there_is_room",
         full::run,
+    ),
+    (
+        "a_burst_of_a_hundred_thousand_messages_costs_no_more_memory_than_one_of_ten_thousand",
+        flood::run,
     ),
 ];
 
