@@ -262,10 +262,10 @@ impl Desk {
         }
     }
 
-    /// Forgets what ended long ago.
-    pub fn forget(&self, before_ms: i64) {
+    /// Forgets what ended so long ago that its row is gone too.
+    pub fn forget(&self, now_ms: i64) {
         let mut held = self.lock();
-        let is_old = |one: &Posting| one.is_over() && one.expires_ms < before_ms;
+        let is_old = |one: &Posting| one.is_over() && one.forgotten_ms() <= now_ms;
         held.postings.retain(|_, one| !is_old(one));
     }
 

@@ -161,6 +161,11 @@ impl Posting {
         !matches!(self.stage, Stage::Posting | Stage::Open)
     }
 
+    /// From when on nobody needs to know of it.
+    pub(super) fn forgotten_ms(&self) -> i64 {
+        self.expires_ms.saturating_add(REMEMBERED_MS)
+    }
+
     /// What its code is made of.
     pub(super) fn put(&self) -> PutTo<'_> {
         PutTo {
@@ -254,7 +259,7 @@ impl Rows {
             name: posting.id.to_string(),
             value: serde_json::to_string(&posting.kept()).unwrap_or_default(),
             changed_ms: posting.asked_ms,
-            expires_ms: posting.expires_ms.saturating_add(REMEMBERED_MS),
+            expires_ms: posting.forgotten_ms(),
         })
     }
 

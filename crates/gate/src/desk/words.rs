@@ -20,7 +20,9 @@ pub enum Words {
     },
 }
 
-/// Letters of a code at least and at most; what is shorter or longer is none.
+/// How many letters and digits a code has, and how many it may have lost or
+/// gained when it was typed.
+const LENGTH: usize = 6;
 const CODE: std::ops::RangeInclusive<usize> = 4..=8;
 /// What Teams puts where a quoted message stood.
 const QUOTATION: &str = "[quotation]";
@@ -61,17 +63,16 @@ fn said(line: &str) -> Option<Words> {
         _ => return None,
     };
     let code = plain(words.next()?);
-    let is_code = CODE.contains(&code.len()) && code.bytes().all(|b| b.is_ascii_alphanumeric());
-    if !is_code {
+    let is_word = CODE.contains(&code.len()) && code.bytes().all(|b| b.is_ascii_alphanumeric());
+    // Other words are as long; a code has capitals and digits, or is typed in
+    // small letters and then has its own length.
+    let looks_like_one = code.bytes().any(|b| b.is_ascii_digit()) || code == code.to_uppercase();
+    if !is_word || !(looks_like_one || code.len() == LENGTH) {
         return None;
     }
-    // A word like another is no code: codes are written in capitals and digits,
-    // and whoever types one in small letters writes nothing else.
     match words.next() {
         None => Some(Words::Answer { approve, code }),
-        Some(_) if code.bytes().any(|b| b.is_ascii_digit()) || code == code.to_uppercase() => {
-            Some(Words::Unclear { code })
-        }
+        Some(_) if looks_like_one => Some(Words::Unclear { code }),
         Some(_) => None,
     }
 }
@@ -108,6 +109,9 @@ mod tests {
             ("do not approve 7K2QXM", None),
             ("approve", None),
             ("approve that please", None),
+            ("approve that", None),
+            ("approve abcdef", answer(true, "abcdef")),
+            ("approve 7K2Q", answer(true, "7K2Q")),
             ("approved 7K2QXM", None),
             ("approve 7K2Q-XM1", None),
             ("", None),

@@ -24,7 +24,7 @@ use super::Shared;
 use super::pace::Pace;
 use super::poll::Place as ReadTo;
 use super::talk::Line;
-use crate::accounts::{self, Failure};
+use crate::accounts::Failure;
 use crate::kept::{self, Kind};
 use crate::sources::{context_as, is_over};
 
@@ -115,9 +115,6 @@ async fn attend(shared: &Shared, here: &ApprovalsHere, name: &str, context: &OpC
     if !account.acting().is_somebody_else() {
         return Failure::said(Class::Local, AS_THE_HUMAN.to_owned(), "");
     }
-    if let Err(failure) = accounts::ready(context, &account).await {
-        return failure;
-    }
     let counter = Counter {
         pace: Pace::new(account.instant()),
         shared,
@@ -139,6 +136,7 @@ impl Counter<'_> {
     async fn run(mut self) -> Result<(), Failure> {
         let mut events = self.here.desk.events();
         loop {
+            self.here.desk.forget(self.account.now().0);
             self.put_all().await?;
             self.tell_ended().await?;
             let now = self.account.instant();

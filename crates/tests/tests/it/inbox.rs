@@ -410,7 +410,10 @@ async fn what_was_acknowledged_is_there_once_whenever_the_hub_is_killed() -> any
 }
 
 /// A client over standard input and output that registers a channel, as the wire has it.
-async fn channel(hub: &Hub, name: &str) -> anyhow::Result<(tokio::process::Child, Lines)> {
+pub(crate) async fn channel(
+    hub: &Hub,
+    name: &str,
+) -> anyhow::Result<(tokio::process::Child, Lines)> {
     let mut child = hub
         .command(&["bridge", "--channel"])?
         .stdin(std::process::Stdio::piped())
@@ -436,21 +439,21 @@ async fn channel(hub: &Hub, name: &str) -> anyhow::Result<(tokio::process::Child
     Ok((child, lines))
 }
 
-type Lines = tokio::io::Lines<tokio::io::BufReader<tokio::process::ChildStdout>>;
+pub(crate) type Lines = tokio::io::Lines<tokio::io::BufReader<tokio::process::ChildStdout>>;
 
-async fn send(child: &mut tokio::process::Child, message: &Value) -> anyhow::Result<()> {
+pub(crate) async fn send(child: &mut tokio::process::Child, message: &Value) -> anyhow::Result<()> {
     let input = child.stdin.as_mut().unwrap();
     input.write_all(format!("{message}\n").as_bytes()).await?;
     Ok(input.flush().await?)
 }
 
-async fn next(lines: &mut Lines) -> anyhow::Result<Value> {
+pub(crate) async fn next(lines: &mut Lines) -> anyhow::Result<Value> {
     let line = tokio::time::timeout(PATIENCE, lines.next_line()).await??;
     Ok(serde_json::from_str(&line.unwrap_or_default())?)
 }
 
 /// A request and its answer; what comes in between is not looked at.
-async fn ask(
+pub(crate) async fn ask(
     child: &mut tokio::process::Child,
     lines: &mut Lines,
     id: u64,

@@ -27,6 +27,7 @@ mod leftovers;
 mod natives;
 mod patience;
 mod pins;
+mod relay;
 mod replays;
 mod roads;
 mod rules;

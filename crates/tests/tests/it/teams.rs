@@ -6,6 +6,7 @@ mod asking;
 mod hostile;
 mod mail;
 mod once;
+mod relay;
 mod rules;
 mod stand;
 mod talking;

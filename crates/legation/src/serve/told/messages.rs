@@ -6,6 +6,7 @@ use legation_core::Wall;
 use legation_core::error::chain;
 use legation_events::{Batch, Entry, Kind, Log, LogError, event_id};
 use legation_inbox::{self as inbox, Inbox, Message, ReadError, Seq, summary};
+use legation_servers::teams::APPROVAL_REPLY;
 use legation_wire::json::{Object, Raw};
 use tokio::sync::watch;
 
@@ -54,14 +55,16 @@ impl Log for InboxLog {
         let messages = self.inbox.after(Seq(after), most).map_err(unreadable)?;
         // What is on its way to being announced is not told yet.
         let messages = messages.iter().filter(|message| message.seq.0 <= end);
-        let entries: Vec<Entry> = messages.map(entry).collect();
         let mut expected = after + 1;
         let mut gap = false;
-        for entry in &entries {
-            gap |= entry.place != expected;
-            expected = entry.place + 1;
+        for message in messages.clone() {
+            gap |= message.seq.0 != expected;
+            expected = message.seq.0 + 1;
         }
-        let last = entries.last().map(|entry| entry.place);
+        let last = messages.clone().last().map(|message| message.seq.0);
+        // An answer to the hub is nobody's to act on.
+        let others = messages.filter(|message| !message.meta.contains_key(APPROVAL_REPLY));
+        let entries: Vec<Entry> = others.map(entry).collect();
         Ok(Batch {
             // Nothing there although the log goes on: retention took it all.
             gap: gap || (last.is_none() && after < end),

@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 
 use super::stand::Stand;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(90);
+/// Between two looks that cost a process or a call.
+const APART: Duration = Duration::from_millis(300);
 
 /// A tenant, and a hub that asks its human.
 struct Asked {
@@ -106,6 +108,7 @@ impl Asked {
     /// So often answers were refused for this reason.
     async fn refused(&self, reason: &str, times: usize) -> anyhow::Result<()> {
         until(reason, PATIENCE, async || {
+            tokio::time::sleep(APART).await;
             let all = self.records("APPROVAL_REPLY_REFUSED").await;
             let found = all.iter().filter(|one| one["governance_result"] == reason);
             found.count() == times
@@ -133,6 +136,7 @@ impl Asked {
     /// The call goes through as soon as the answer was read.
     async fn goes_through(&self, peer: &Peer, arguments: &Value) -> anyhow::Result<()> {
         until("the call goes through", PATIENCE, async || {
+            tokio::time::sleep(APART).await;
             let answer = peer.call(ASKED, arguments.clone()).await.unwrap();
             pending(&answer).is_none()
         })
