@@ -295,18 +295,7 @@ impl Settings {
                 poll_per_minute: small(&values, "rate.poll_per_minute"),
                 burst_s: small(&values, "rate.burst_s"),
             },
-            events: EventSettings {
-                error_numbers: text("events.error_numbers").into(),
-                heartbeat: millis(&values, "events.heartbeat_ms"),
-                webhook_allow: match &values["events.webhook_allow"].value {
-                    Value::Texts(hosts) => hosts.iter().map(|host| host.as_str().into()).collect(),
-                    _ => Vec::new(),
-                },
-                webhook_ca_file: Some(text("events.webhook_ca_file"))
-                    .filter(|path| !path.is_empty())
-                    .map(PathBuf::from),
-                webhook_retry: millis(&values, "events.webhook_retry_ms"),
-            },
+            events: events(&values),
             accounts: accounts::read(&values)?,
             views: views(&values),
             values,
@@ -343,6 +332,25 @@ impl Settings {
                 None => known.map(keys::Key::variable),
             },
         })
+    }
+}
+
+fn events(values: &Values) -> EventSettings {
+    let text = |key: &str| match &values[key].value {
+        Value::Text(text) => text.as_str(),
+        Value::Number(_) | Value::Texts(_) | Value::Database(_) | Value::Hidden(_) => "",
+    };
+    EventSettings {
+        error_numbers: text("events.error_numbers").into(),
+        heartbeat: millis(values, "events.heartbeat_ms"),
+        webhook_allow: match &values["events.webhook_allow"].value {
+            Value::Texts(hosts) => hosts.iter().map(|host| host.as_str().into()).collect(),
+            _ => Vec::new(),
+        },
+        webhook_ca_file: Some(text("events.webhook_ca_file"))
+            .filter(|path| !path.is_empty())
+            .map(PathBuf::from),
+        webhook_retry: millis(values, "events.webhook_retry_ms"),
     }
 }
 
