@@ -24,6 +24,7 @@ mod identity;
 mod inbox;
 mod leaks;
 mod leftovers;
+mod models;
 mod natives;
 mod patience;
 mod pins;
