@@ -147,14 +147,20 @@ fn tensors(vocabulary: usize) -> Tensors {
     let asked = |at: usize| {
         let step = f64::from(u32::try_from(at % HEAD / 2).unwrap_or(0)) * 2.0 / 128.0;
         let angle = -back * BASE.powf(-step);
-        let turned = if at % 2 == 0 {
+        let turned = if at.is_multiple_of(2) {
             angle.cos()
         } else {
             angle.sin()
         };
         amplitude * turned / first
     };
-    let shown = |at: usize| if at % 2 == 0 { amplitude / first } else { 0.0 };
+    let shown = |at: usize| {
+        if at.is_multiple_of(2) {
+            amplitude / first
+        } else {
+            0.0
+        }
+    };
     let mut all = Tensors::default();
     all.matrix("token_embd.weight", vocabulary, WIDTH, |row, column| {
         f64::from(u8::from(column == row || column == ALWAYS))
