@@ -293,14 +293,19 @@ impl Counter<'_> {
         let messages = read.map_err(|error| line.failure(&error))?;
         let news = seen.take(messages);
         let has_news = !news.is_empty();
-        for one in news {
-            if one.change != Change::Deleted && one.message.kind == MessageKind::Message {
-                self.hear(&line, &one.message).await?;
-            }
-        }
+        let said = news.iter().filter(|one| {
+            one.change != Change::Deleted && one.message.kind == MessageKind::Message
+        });
+        let judged: Vec<(&Message, Verdict)> = said
+            .filter_map(|one| Some((&one.message, self.hear(&line, &one.message)?)))
+            .collect();
         let after = ReadTo::of(&seen);
         if place.as_ref() != Some(&after) {
             self.shared.kept.put(PLACES, &name, &after).await?;
+        }
+        // Only now, for it takes a while: what was judged is not judged again.
+        for (message, verdict) in judged {
+            self.answer(&line, message, verdict).await?;
         }
         self.pace.was_read(has_news, self.account.instant());
         Ok(())
@@ -316,9 +321,9 @@ impl Counter<'_> {
         }
     }
 
-    async fn hear(&mut self, line: &Line, message: &Message) -> Result<(), Failure> {
+    fn hear(&self, line: &Line, message: &Message) -> Option<Verdict> {
         let from = message.from.as_ref().filter(|from| from.is_user);
-        let heard = Heard {
+        self.here.desk.hear(&Heard {
             account: self.account.name(),
             entity: self.account.entity(),
             chat: &line.chat.id,
@@ -329,16 +334,24 @@ impl Counter<'_> {
             text: &message.text,
             written_ms: message.created.0,
             is_edited: message.edited.is_some(),
-        };
-        match self.here.desk.hear(&heard) {
-            None => Ok(()),
-            Some(Verdict::Counted { posting, .. }) => {
+        })
+    }
+
+    /// Has the chat show what came of an answer.
+    async fn answer(
+        &mut self,
+        line: &Line,
+        message: &Message,
+        verdict: Verdict,
+    ) -> Result<(), Failure> {
+        match verdict {
+            Verdict::Counted { posting, .. } => {
                 self.said_locked = false;
                 let stage = self.here.desk.posting(&posting.id);
                 let stage = stage.map_or(Stage::Void, |one| one.stage);
                 self.close(&posting, stage).await
             }
-            Some(Verdict::Refused { why, is_persons }) => {
+            Verdict::Refused { why, is_persons } => {
                 let is_again = why == Refused::Locked && self.said_locked;
                 self.said_locked = why == Refused::Locked;
                 if is_persons && !is_again {

@@ -38,10 +38,12 @@ impl AskedHub {
         let arguments = entry["args"].as_array_mut().context("no arguments")?;
         arguments.extend([json!("--journal"), json!(journal)]);
         let rule = "[[rule]]\nid = \"asked\"\nrule = 'ask asked/* because \"somebody answers\"'";
+        let mut governance = options.governance.clone();
+        governance.push(("permissions.toml", rule.into()));
         let hub = Hub::start(HubOptions {
             servers: json!({ "asked": entry, "free": entry }),
             template: Some("personal"),
-            governance: vec![("permissions.toml", rule.into())],
+            governance,
             ..options
         })
         .await?;

