@@ -140,6 +140,7 @@ impl AdminClient {
             seat: "admin".to_owned(),
             version: version.to_owned(),
             channel: false,
+            again: false,
         };
         let mut text = serde_json::to_vec(&HelloLine {
             legation: HELLO_VERSION,

@@ -5,6 +5,7 @@ use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use legation_core::hello::{HELLO_VERSION, Hello, HelloAnswer, HelloLine, Rejection, Welcome};
@@ -77,6 +78,8 @@ pub(crate) struct Connector {
     pub(crate) hello: Hello,
     pub(crate) starter: Option<HubStarter>,
     pub(crate) clock: SharedClock,
+    /// Whether a hub was reached before.
+    pub(crate) was_reached: AtomicBool,
 }
 
 // === impl ConnectError ===
@@ -175,7 +178,17 @@ impl Connector {
     fn try_connect(&self) -> Result<Option<Connected>, ConnectError> {
         let path = self.home.socket();
         match UnixStream::connect(&path) {
-            Ok(stream) => greet(stream, &self.hello, &path),
+            Ok(stream) => {
+                let again = self.was_reached.load(Ordering::Relaxed);
+                let hello = Hello {
+                    again,
+                    ..self.hello.clone()
+                };
+                let greeted = greet(stream, hello, &path)?;
+                self.was_reached
+                    .store(again || greeted.is_some(), Ordering::Relaxed);
+                Ok(greeted)
+            }
             Err(error)
                 if matches!(
                     error.kind(),
@@ -201,33 +214,30 @@ impl Connector {
 }
 
 /// `None` when the hub went away during the greeting: it is stopping.
-fn greet(
-    stream: UnixStream,
-    hello: &Hello,
-    path: &Path,
-) -> Result<Option<Connected>, ConnectError> {
+fn greet(stream: UnixStream, hello: Hello, path: &Path) -> Result<Option<Connected>, ConnectError> {
     let stranger = |source| ConnectError::Stranger {
         path: path.to_owned(),
         source,
     };
-    let exchange = || -> io::Result<Option<(BufReader<UnixStream>, UnixStream, HelloAnswer)>> {
-        stream.set_read_timeout(Some(HELLO_LIMIT))?;
-        let mut writer = stream.try_clone()?;
-        let line = HelloLine {
-            legation: HELLO_VERSION,
-            hello: hello.clone(),
+    let exchange =
+        move || -> io::Result<Option<(BufReader<UnixStream>, UnixStream, HelloAnswer)>> {
+            stream.set_read_timeout(Some(HELLO_LIMIT))?;
+            let mut writer = stream.try_clone()?;
+            let line = HelloLine {
+                legation: HELLO_VERSION,
+                hello,
+            };
+            let mut text = serde_json::to_vec(&line)?;
+            text.push(b'\n');
+            writer.write_all(&text)?;
+            let mut reader = BufReader::with_capacity(16 * 1024, stream);
+            let mut answer = String::new();
+            if reader.read_line(&mut answer)? == 0 {
+                return Ok(None);
+            }
+            reader.get_ref().set_read_timeout(None)?;
+            Ok(Some((reader, writer, serde_json::from_str(&answer)?)))
         };
-        let mut text = serde_json::to_vec(&line)?;
-        text.push(b'\n');
-        writer.write_all(&text)?;
-        let mut reader = BufReader::with_capacity(16 * 1024, stream);
-        let mut answer = String::new();
-        if reader.read_line(&mut answer)? == 0 {
-            return Ok(None);
-        }
-        reader.get_ref().set_read_timeout(None)?;
-        Ok(Some((reader, writer, serde_json::from_str(&answer)?)))
-    };
     let (reader, writer, answer) = match exchange() {
         Ok(Some(parts)) => parts,
         Ok(None) => return Ok(None),

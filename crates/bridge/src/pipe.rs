@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -89,6 +90,7 @@ pub fn run(parts: BridgeParts) -> Result<(), BridgeError> {
             hello: parts.hello,
             starter: parts.starter,
             clock: parts.clock,
+            was_reached: AtomicBool::new(false),
         },
         state: Mutex::new(State {
             memory: Memory::new(channel),

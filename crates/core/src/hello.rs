@@ -54,6 +54,9 @@ pub struct Hello {
     /// Whether the client registers a channel, for which the bridge keeps it in the handshake era.
     #[serde(default)]
     pub channel: bool,
+    /// Whether it carries its client over from an earlier connection, as after a restart of the hub.
+    #[serde(default)]
+    pub again: bool,
 }
 
 /// The hub accepts.
@@ -109,6 +112,7 @@ impl std::fmt::Debug for Hello {
             .field("seat", &self.seat)
             .field("version", &self.version)
             .field("channel", &self.channel)
+            .field("again", &self.again)
             .finish()
     }
 }

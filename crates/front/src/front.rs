@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use legation_core::{BootId, Cancel, CancelReason, SharedClock, TaskSet};
 use legation_events::Events;
-use legation_gate::Gate;
+use legation_gate::{Feed, Gate};
 
 use crate::access::{AdminHandler, Authenticator};
 use crate::parking::Parking;
@@ -30,6 +30,8 @@ pub struct FrontParts {
     pub authenticator: Arc<dyn Authenticator>,
     /// What there is to be told of; without it the extension is not offered.
     pub events: Option<Events>,
+    /// What is told to clients one by one; without it nothing is.
+    pub feed: Option<Arc<dyn Feed>>,
     /// What answers the owner's commands.
     pub admin: Arc<dyn AdminHandler>,
     /// Limits and times.
@@ -64,6 +66,7 @@ impl Front {
             gate: parts.gate,
             authenticator: parts.authenticator,
             events: parts.events,
+            feed: parts.feed,
             admin: parts.admin,
             settings: parts.settings,
             clock: parts.clock,

@@ -289,6 +289,7 @@ fn notified(shared: &Arc<Shared>, session: &Arc<Session>, notification: &Notific
             let peer = LegacyPeer::new(session, &session.general, None);
             sit(shared, session, Arc::new(peer));
             watch(shared, session);
+            session.feed(shared);
         }
         "notifications/cancelled" => {
             let id = notification

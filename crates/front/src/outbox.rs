@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
+use tokio::sync::Notify;
 
 use crate::outgoing::{Deliveries, Outgoing};
 
@@ -50,6 +51,8 @@ pub(crate) enum Next {
 pub(crate) struct Outbox {
     keep: bool,
     inner: Mutex<Inner>,
+    /// Told when something was read, and at the end.
+    room: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -75,6 +78,7 @@ impl Outbox {
         Self {
             keep: false,
             inner: Mutex::default(),
+            room: Notify::new(),
         }
     }
 
@@ -83,6 +87,7 @@ impl Outbox {
         Self {
             keep: true,
             inner: Mutex::default(),
+            room: Notify::new(),
         }
     }
 
@@ -121,6 +126,8 @@ impl Outbox {
         let mut inner = self.lock();
         inner.finished = true;
         inner.wake();
+        drop(inner);
+        self.room.notify_waiters();
     }
 
     /// Whether [`Outbox::finish`] was called.
@@ -137,6 +144,31 @@ impl Outbox {
     pub(crate) fn has_room(&self) -> bool {
         let inner = self.lock();
         inner.bytes < SOFT_BYTES && inner.unread() < SOFT_MESSAGES
+    }
+
+    /// Whether more may be told that would be dropped for want of room.
+    pub(crate) fn has_room_for_news(&self) -> bool {
+        let inner = self.lock();
+        inner.unread() < SOFT_MESSAGES / 2 && inner.bytes < SOFT_BYTES / 2 + self.kept_bytes()
+    }
+
+    /// Has those look again who wait for room.
+    pub(crate) fn tell_of_room(&self) {
+        self.room.notify_waiters();
+    }
+
+    /// Waits until something is so; it is looked at whenever something was read, and
+    /// at the end.
+    pub(crate) async fn until(&self, is: impl Fn() -> bool) {
+        loop {
+            let mut told = std::pin::pin!(self.room.notified());
+            // Listened for before it is looked at, so that nothing is missed between.
+            told.as_mut().enable();
+            if is() {
+                return;
+            }
+            told.await;
+        }
     }
 
     /// Bytes held.
@@ -180,6 +212,8 @@ impl Outbox {
             inner.first += 1;
             inner.bytes -= message.len();
         }
+        drop(inner);
+        self.room.notify_waiters();
         Poll::Ready(Next::Message(number, message))
     }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use legation_core::{BootId, Cancel, SharedClock, TaskSet};
 use legation_events::Events;
-use legation_gate::{Gate, ServerSet};
+use legation_gate::{Feed, Gate, ServerSet};
 use legation_wire::json::{Object, Raw};
 
 use crate::access::{AdminHandler, Authenticator};
@@ -23,6 +23,7 @@ pub(crate) struct Shared {
     pub(crate) gate: Arc<Gate>,
     pub(crate) authenticator: Arc<dyn Authenticator>,
     pub(crate) events: Option<Events>,
+    pub(crate) feed: Option<Arc<dyn Feed>>,
     pub(crate) admin: Arc<dyn AdminHandler>,
     pub(crate) settings: FrontSettings,
     pub(crate) clock: SharedClock,

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use legation_core::{Caller, ClientId, EntityId, SeatId, ServerName};
 use legation_wire::json::{Object, Raw};
 
@@ -60,9 +61,6 @@ pub enum HubEvent {
         /// The task in the shape of the tasks extension, under the hub's handle.
         task: Object,
     },
-    /// Something is said to the conversations of clients that registered a
-    /// channel.
-    Injected(Arc<Injection>),
     /// A server connected, failed or stopped.
     StatusChanged {
         /// Which server.
@@ -85,8 +83,32 @@ pub struct Injection {
     pub arrival: Arc<dyn Arrival>,
 }
 
+/// What is told one by one and in its order. Whoever is told keeps a place of its own
+/// and goes on from there when it can take more, so that nothing is queued for a client
+/// that reads slowly and nothing is left out for it either.
+pub trait Feed: Send + Sync + fmt::Debug {
+    /// Where a client begins: at what comes next or, if it was carried over from an
+    /// earlier connection, behind the last thing it is known to have.
+    fn start(&self, caller: &Caller, again: bool) -> BoxFuture<'static, u64>;
+
+    /// Some of what follows on a place, oldest first; waits until there is something.
+    /// Nothing once nothing will follow.
+    fn next(&self, caller: &Caller, after: u64) -> BoxFuture<'static, Vec<News>>;
+}
+
+/// One thing of a [`Feed`].
+#[derive(Debug)]
+pub struct News {
+    /// Its place.
+    pub place: u64,
+    /// For clients that registered a channel.
+    pub injection: Injection,
+    /// For clients that want to hear logs: params of `notifications/message`.
+    pub log: Raw,
+}
+
 /// Told when something that was pushed has arrived.
 pub trait Arrival: Send + Sync + fmt::Debug {
-    /// A client asked for something after it was told, so it is there and reads.
+    /// A client asked for something after it was written out, so it is there and reads.
     fn arrived(&self, caller: &Caller);
 }

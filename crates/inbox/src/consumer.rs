@@ -191,6 +191,12 @@ impl Consumer {
         handed.any(|one| one.number == number && one.channel == channel)
     }
 
+    /// The first number of a channel that is not read.
+    pub(crate) fn first_unread(&self, channel: &str) -> u64 {
+        let read = self.read.get(channel);
+        read.map_or(0, |read| read.first_absent(0))
+    }
+
     /// The first number of a channel from `from` on that is neither read nor
     /// handed out.
     pub(crate) fn next(&self, channel: &str, from: u64) -> u64 {

@@ -30,6 +30,7 @@ pub(crate) fn bridge(context: &Context, args: BridgeArgs) -> Result<(), CliError
         seat: random_hex().map_err(|error| CliError::new(Exit::Failed, error.to_string()))?,
         version: context.version.to_owned(),
         channel: args.channel,
+        again: false,
     };
     run(BridgeParts {
         home: context.home.clone(),

@@ -125,6 +125,7 @@ fn set_level(inquiry: &Inquiry) -> Body {
         level.ok_or_else(|| invalid("level must be one of the eight severities of RFC 5424"))?;
     if let Speaker::Legacy(session) = &inquiry.speaker {
         session.set_level(level);
+        session.feed(&inquiry.shared);
     }
     Ok(Raw::empty_object())
 }

@@ -20,7 +20,7 @@ const CLIENTS: [&str; 2] = ["claude-code", "claude code"];
 /// The experimental capability, and the method it is about.
 const CAPABILITY: &str = "claude/channel";
 const METHOD: &str = "notifications/claude/channel";
-/// Most that may wait for a sign of life; what is said past it is offered again.
+/// Past so much that waits for a sign of life, no more is said.
 const WAITING_MAX: usize = 1024;
 
 /// Something that is being written out to a client.
@@ -37,10 +37,8 @@ impl Delivery for Told {
         let Some(session) = self.session.upgrade() else {
             return;
         };
-        let mut state = session.lock();
-        if state.injected.len() < WAITING_MAX {
-            state.injected.push(self.arrival);
-        }
+        // Bounded: no more is said once so much waits, but for what is on its way already.
+        session.lock().injected.push(self.arrival);
     }
 }
 
@@ -48,8 +46,10 @@ impl Delivery for Told {
 
 impl Session {
     /// A session whose bridge said that it registers a channel, or not.
-    pub(crate) fn with_channel(mut self, wants: bool) -> Self {
+    /// Whether its client is carried over from an earlier connection is known too.
+    pub(crate) fn with_channel(mut self, wants: bool, again: bool) -> Self {
         self.wants_channel = wants && self.carrier == Carrier::Socket;
+        self.again = again;
         self
     }
 
@@ -88,11 +88,13 @@ impl Session {
         Some(result.to_raw())
     }
 
-    /// Says something into the conversation, if it has a channel.
-    pub(crate) fn inject(self: &Arc<Self>, injection: &Arc<Injection>) {
-        if !self.has_channel() || !self.is_ready() {
-            return;
-        }
+    /// Whether it may be told more: not too much waits for a sign of life.
+    pub(super) fn has_room_for_news(&self) -> bool {
+        self.general.has_room_for_news() && self.lock().injected.len() < WAITING_MAX
+    }
+
+    /// Says something into the conversation.
+    pub(super) fn inject(self: &Arc<Self>, injection: &Injection) {
         let params = Object::new()
             .with("content", Raw::str(&injection.content))
             .with("meta", injection.meta.to_raw());
@@ -114,6 +116,9 @@ impl Session {
             return;
         }
         let arrived = std::mem::take(&mut self.lock().injected);
+        if !arrived.is_empty() {
+            self.general.tell_of_room();
+        }
         for arrival in arrived {
             arrival.arrived(&self.caller);
         }

@@ -7,6 +7,7 @@
 
 mod asks;
 mod channel;
+mod feed;
 mod flights;
 mod permission;
 mod streams;
@@ -85,6 +86,10 @@ pub(crate) struct Session {
     used_ms: AtomicU64,
     /// Whether its bridge said that it registers a channel.
     wants_channel: bool,
+    /// Whether its client is carried over from an earlier connection.
+    again: bool,
+    /// Whether it is told things one by one.
+    is_fed: AtomicBool,
     /// Of which its calls are children, so that threads do not contend for the hub's own.
     cancel: OnceLock<Cancel>,
     state: Mutex<State>,
@@ -136,6 +141,8 @@ impl Session {
             seated: AtomicBool::new(false),
             used_ms: AtomicU64::new(0),
             wants_channel: false,
+            again: false,
+            is_fed: AtomicBool::new(false),
             cancel: OnceLock::new(),
             state: Mutex::new(State {
                 phase: Phase::Fresh,

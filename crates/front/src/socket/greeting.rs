@@ -23,6 +23,8 @@ pub(super) struct Greeted {
     pub(super) endpoint: Endpoint,
     /// Whether the client registers a channel.
     pub(super) channel: bool,
+    /// Whether the client is carried over from an earlier connection.
+    pub(super) again: bool,
 }
 
 /// The peer behind a first line that is a protocol message already: an MCP
@@ -47,6 +49,7 @@ pub(super) fn plain(shared: &Shared, line: &[u8]) -> Option<Greeted> {
         },
         endpoint: Endpoint::All,
         channel: false,
+        again: false,
     })
 }
 
@@ -74,6 +77,7 @@ pub(super) fn read(shared: &Shared, line: &[u8]) -> Result<Greeted, Rejection> {
         caller,
         endpoint: endpoint(hello.endpoint)?,
         channel: hello.channel,
+        again: hello.again,
     })
 }
 

@@ -47,7 +47,7 @@ struct Client<'a> {
 pub(super) async fn serve(shared: &Arc<Shared>, lines: Lines, greeted: Greeted) {
     let id = greeted.caller.seat.as_str().into();
     let session = Session::new(id, greeted.caller, greeted.endpoint, Carrier::Socket);
-    let session = Arc::new(session.with_channel(greeted.channel));
+    let session = Arc::new(session.with_channel(greeted.channel, greeted.again));
     let Lines {
         mut reader,
         mut writer,

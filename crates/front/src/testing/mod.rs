@@ -112,6 +112,7 @@ impl Rig {
         let front = Front::new(FrontParts {
             gate: Arc::new(gate),
             events: None,
+            feed: None,
             authenticator: Arc::new(Tokens),
             admin: Arc::new(Admin),
             settings,

@@ -232,20 +232,6 @@ fn tell(shared: &Shared, event: &HubEvent) {
                 }
             }
         }
-        HubEvent::Injected(injection) => {
-            for (_, watcher) in shared.watchers.all() {
-                // Nothing that is said so is redacted.
-                if let Interest::Session(session) = &watcher.interest
-                    && session.has_channel()
-                    && watcher.sees(shared, &injection.server, &Audience::All)
-                    && shared
-                        .gate
-                        .may_be_told(&watcher.caller, injection.entity.as_ref())
-                {
-                    session.inject(injection);
-                }
-            }
-        }
         HubEvent::ListChanged { .. } | HubEvent::StatusChanged { .. } => {}
     }
 }

@@ -7,7 +7,7 @@ use legation_core::{EntityId, Moment, Wall};
 use crate::consumer::{Consumer, ConsumerName, Fate, Handed};
 use crate::error::ReadError;
 use crate::inbox::{BYTES_MAX, Inbox, Shared, Tail};
-use crate::message::{Channel, Message, of_lane};
+use crate::message::{Channel, Message, Seq, of_lane};
 
 /// What is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -215,6 +215,26 @@ impl Inbox {
         drop(consumers);
         self.wake();
         Ok(())
+    }
+
+    /// The first record that a consumer has not read, be it handed out; `None` where
+    /// it has read everything, or was never seen. It reads files.
+    ///
+    /// # Errors
+    /// See [`ReadError`].
+    pub fn first_unread(&self, consumer: &ConsumerName) -> Result<Option<Seq>, ReadError> {
+        let tail = self.shared.tail();
+        let known = self.shared.consumers().find(consumer).cloned();
+        let Some(known) = known else { return Ok(None) };
+        let mut first = None;
+        for (lane, total) in &tail.channels {
+            let number = known.first_unread(lane);
+            if number < *total {
+                let member = self.shared.members(lane, number, 1)?.first().copied();
+                first = [first, member].into_iter().flatten().min();
+            }
+        }
+        Ok(first.map(Seq))
     }
 
     /// Forgets consumers that were not used since a time and that no person named;

@@ -47,6 +47,7 @@ impl DemoClient {
             seat: random_hex().map_err(|error| CliError::new(Exit::Failed, error.to_string()))?,
             version: crate::VERSION.to_owned(),
             channel: false,
+            again: false,
         };
         client.send(&json!(HelloLine {
             legation: HELLO_VERSION,

@@ -93,10 +93,12 @@ impl Hub {
         let tasks = TaskSet::new();
         let events = told::open(&inner, &settings, (&store, &tasks))?;
         inner.events.get_or_init(|| events.clone());
+        let feed = inbox::feed(&inner);
         let front = Front::new(FrontParts {
             gate: Arc::clone(&inner.gate),
             authenticator: Arc::clone(&inner.keys) as _,
             events: Some(events),
+            feed,
             admin: Arc::new(Admin::new(&inner)),
             settings: parts::front_settings(&settings, options.no_auth),
             clock: options.clock.clone(),

@@ -1,7 +1,8 @@
 //! The inbox in the hub: opened under the hub's rules, recorded in its ledger, and
 //! announced to its clients.
 
-use std::collections::BTreeMap;
+mod feed;
+
 use std::sync::Arc;
 
 use futures_util::future::try_join_all;
@@ -13,8 +14,8 @@ use legation_entra::mail::Noise;
 use legation_gate::journal::Happened;
 use legation_gate::policy::Clearance;
 use legation_gate::policy::registry::EventName;
-use legation_gate::{Arrival, Audience, HubEvent, Injection};
-use legation_inbox::{ConsumerName, Governor, Inbox, Message, Options, Seq, summary};
+use legation_gate::{Audience, Feed, HubEvent};
+use legation_inbox::{Governor, Inbox, Kind, Message, Options, Seq};
 use legation_keystore::Keystore;
 use legation_ledger::Ledger;
 use legation_servers::inbox::{INBOX_URI, InboxView};
@@ -22,18 +23,15 @@ use legation_servers::mail::{MailSource, Mailbox};
 use legation_servers::teams::{APPROVAL_REPLY, Destination};
 use legation_store::Store;
 use legation_wire::json::{Object, Raw};
-use serde::Serialize;
 use tokio::runtime::Handle;
 
 use super::hub::{HubOptions, Inner};
 use super::natives::Windows;
 
-/// Characters of a message in a log message.
-const SUMMARY: usize = 200;
-/// Most of a text that is said into a conversation, in bytes.
-const CONTENT_MAX: usize = 32 * 1024;
-/// Messages that are told of one by one; of a burst only the last are.
-const TOLD_MAX: usize = 20;
+use feed::InboxFeed;
+
+/// Messages that are read at a time.
+const PAGE: usize = 20;
 
 /// The hub's rules and ledger, for the inbox.
 #[derive(Debug)]
@@ -47,26 +45,6 @@ struct HubGovernor {
 #[derive(Debug)]
 pub(super) struct InboxWindow {
     pub(super) gate: Windows,
-}
-
-/// A message that was pushed, and counts as read once it has arrived.
-#[derive(Debug)]
-struct Pushed {
-    inbox: Arc<Inbox>,
-    message: Message,
-}
-
-/// The data of a log message.
-#[derive(Serialize)]
-struct Told<'a> {
-    channel: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    summary: Option<String>,
-    unread: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'a str>,
 }
 
 /// Opens the inbox of a hub that starts.
@@ -88,6 +66,12 @@ pub(super) fn open(
     });
     let inbox = inbox.map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
     Ok(Arc::new(inbox))
+}
+
+/// What clients are told one by one.
+pub(super) fn feed(inner: &Inner) -> Option<Arc<dyn Feed>> {
+    let server = ServerName::parse("inbox").ok()?;
+    Some(Arc::new(InboxFeed::new(&inner.inbox, server)))
 }
 
 /// Tells clients of what comes in. It reads what is announced, so that a client
@@ -176,111 +160,40 @@ pub(super) fn read_mail(
     });
 }
 
+/// Tells of what came after one record, up to another: clients look themselves what
+/// there is, but an edit is another version of a resource that they may hold.
 fn tell(hub: &Inner, server: &ServerName, (told, last): (u64, u64)) {
-    let mut uris = vec![INBOX_URI.to_owned()];
-    let from = told.max(last.saturating_sub(TOLD_MAX as u64));
-    let mut messages = Vec::new();
-    let mut after = from;
-    while after < last {
-        let page = hub
-            .inbox
-            .after(Seq(after), TOLD_MAX)
-            .unwrap_or_else(|error| {
-                let error = chain(&error);
-                tracing::error!(error, "messages came in that cannot be read");
-                Vec::new()
-            });
-        let Some(end) = page.last() else { break };
-        after = end.seq.0;
-        messages.extend(page);
-    }
-    // What came since is told of with the next.
-    for message in messages.iter().filter(|message| message.seq.0 <= last) {
-        // An answer to the hub is on record like any message, and no agent's to
-        // act on: nobody is woken for it.
-        if message.meta.contains_key(APPROVAL_REPLY) {
-            continue;
-        }
-        let injection = injection(&hub.inbox, server, message);
-        hub.host.announce(HubEvent::Injected(Arc::new(injection)));
-        hub.host.announce(HubEvent::Logged {
-            server: server.clone(),
-            params: logged(message, hub.inbox.unread_by_all()),
-            audience: Audience::All,
-        });
-        // An edit is another version of a resource there was.
-        if message.kind != legation_inbox::Kind::New {
-            uris.push(uri_of(&message.id));
-        }
-    }
-    for uri in uris {
+    let updated = |uri: String| {
         hub.host.announce(HubEvent::ResourceUpdated {
             server: server.clone(),
             params: Object::new().with("uri", Raw::str(&uri)),
             uri: uri.into(),
             audience: Audience::All,
         });
+    };
+    updated(INBOX_URI.to_owned());
+    let mut after = told;
+    while after < last {
+        let page = hub.inbox.after(Seq(after), PAGE).unwrap_or_else(|error| {
+            let error = chain(&error);
+            tracing::error!(error, "messages came in that cannot be read");
+            Vec::new()
+        });
+        let Some(end) = page.last() else { break };
+        after = end.seq.0;
+        // What came since is told of with the next.
+        let page = page.iter().filter(|message| message.seq.0 <= last);
+        let page = page.filter(|message| !is_answer_to_the_hub(message));
+        for message in page.filter(|message| message.kind != Kind::New) {
+            updated(uri_of(&message.id));
+        }
     }
 }
 
-/// A message as it is said into a conversation: whole up to a limit, and every
-/// member of `meta` a text, for a client that drops the connection over others.
-fn injection(inbox: &Arc<Inbox>, server: &ServerName, message: &Message) -> Injection {
-    let end = message.text.floor_char_boundary(CONTENT_MAX);
-    let cut = if end < message.text.len() {
-        "\u{2026} (cut; the inbox has it whole)"
-    } else {
-        ""
-    };
-    let content = format!("{}{cut}", &message.text[..end]);
-    let mut meta = Object::new();
-    for (key, value) in &message.meta {
-        meta.set(key, Raw::str(value));
-    }
-    let members = [
-        ("chat_id", message.chat_id.as_str()),
-        ("message_id", &message.id),
-        ("user", &message.from),
-        ("ts", &message.ts),
-        ("channel", message.channel.as_str()),
-        ("kind", message.kind.as_str()),
-    ];
-    for (key, value) in members {
-        meta.set(key, Raw::str(value));
-    }
-    Injection {
-        server: server.clone(),
-        entity: message.entity.clone(),
-        content: content.into(),
-        meta,
-        arrival: Arc::new(Pushed {
-            inbox: Arc::clone(inbox),
-            // Only its place is wanted, for as long as a client says nothing.
-            message: Message {
-                text: String::new(),
-                meta: BTreeMap::new(),
-                ..message.clone()
-            },
-        }),
-    }
-}
-
-/// A message as a log message. Who may read an entity's data is decided where it
-/// is read; here nothing of it is said.
-fn logged(message: &Message, unread: u64) -> Raw {
-    let open = message.entity.is_none();
-    let data = Told {
-        channel: message.channel.as_str(),
-        from: open.then_some(&message.from),
-        summary: open.then(|| summary(&message.text, SUMMARY)),
-        unread,
-        id: open.then_some(&message.id),
-    };
-    Object::new()
-        .with("level", Raw::from_static(r#""info""#))
-        .with("logger", Raw::from_static(r#""legation.inbox""#))
-        .with("data", Raw::from_serialize(&data))
-        .to_raw()
+/// Whether a message is an answer to the hub: it is on record like any message, and
+/// no agent's to act on, so nobody is woken for it.
+fn is_answer_to_the_hub(message: &Message) -> bool {
+    message.meta.contains_key(APPROVAL_REPLY)
 }
 
 /// Where a message is read.
@@ -335,18 +248,6 @@ impl Governor for HubGovernor {
         // Together they share a commit.
         let written = self.runtime.block_on(try_join_all(written));
         written.map(drop).map_err(|error| chain(&error))
-    }
-}
-
-// === impl Pushed ===
-
-impl Arrival for Pushed {
-    fn arrived(&self, caller: &Caller) {
-        let consumer = ConsumerName::new(caller.principal.client.as_str(), None);
-        if let Err(error) = self.inbox.take(&consumer, &self.message) {
-            let error = chain(&error);
-            tracing::warn!(error, "a message that was pushed is offered again");
-        }
     }
 }
 

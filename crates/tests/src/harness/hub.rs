@@ -403,7 +403,7 @@ fn write_servers(home: &Path, mark: &str, servers: &Value) -> anyhow::Result<()>
 }
 
 /// The credential of a configured client: long enough to be one.
-fn client_token(id: &str) -> String {
+pub fn client_token(id: &str) -> String {
     format!("lgn_{id:x<43}")
 }
 

@@ -3,6 +3,7 @@
 
 mod approvals;
 mod asking;
+mod delivery;
 mod hostile;
 mod mail;
 mod once;
