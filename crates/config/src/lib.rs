@@ -28,6 +28,7 @@ pub use servers::{
     ResolvedHttp, ResolvedStdio, ServerSpec, Severity, Source, Transport,
 };
 pub use settings::{
-    AccountSettings, BrokerChoice, LedgerSettings, Limits, SecretsPlace, Settings, StoreUrl, View,
+    AccountSettings, BrokerChoice, InboxSettings, LedgerSettings, Limits, SecretsPlace, Settings,
+    StoreUrl, View,
 };
 pub use watch::Watch;

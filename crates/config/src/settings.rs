@@ -63,6 +63,8 @@ pub struct Settings {
     pub limits: Limits,
     /// `[rate]`.
     pub rate: Rate,
+    /// `[inbox]`.
+    pub inbox: InboxSettings,
     /// `[events]`.
     pub events: EventSettings,
     /// `[accounts.NAME]`, by name.
@@ -126,6 +128,17 @@ pub struct Rate {
     pub poll_per_minute: u32,
     /// `burst_s`.
     pub burst_s: u32,
+}
+
+/// What the inbox forgets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InboxSettings {
+    /// `retention_days`; `None` keeps messages.
+    pub retention_days: Option<u32>,
+    /// `retention_unread` is `take`.
+    pub takes_unread: bool,
+    /// `reader_days`; `None` keeps readers.
+    pub reader_days: Option<u32>,
 }
 
 /// How events are told, and where webhooks may go.
@@ -294,6 +307,12 @@ impl Settings {
                 tool_per_minute: small(&values, "rate.tool_per_minute"),
                 poll_per_minute: small(&values, "rate.poll_per_minute"),
                 burst_s: small(&values, "rate.burst_s"),
+            },
+            inbox: InboxSettings {
+                retention_days: Some(small(&values, "inbox.retention_days"))
+                    .filter(|days| *days > 0),
+                takes_unread: text("inbox.retention_unread") == "take",
+                reader_days: Some(small(&values, "inbox.reader_days")).filter(|days| *days > 0),
             },
             events: events(&values),
             accounts: accounts::read(&values)?,

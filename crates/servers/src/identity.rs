@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use crate::accounts::{self, Failure};
 use crate::native::READS;
-use crate::{Native, Resource, Tool};
+use crate::{Native, Resource, Tool, Unread};
 
 use flow::Flows;
 
@@ -26,6 +26,7 @@ use flow::Flows;
 pub struct Identity {
     accounts: Arc<Accounts>,
     flows: Arc<Flows>,
+    unread: Option<Arc<dyn Unread>>,
 }
 
 /// Who acts, as agents read it.
@@ -43,6 +44,9 @@ struct Who {
     scopes: Vec<String>,
     expires: String,
     expires_in_s: u64,
+    /// Messages of the inbox that the client has not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unread: Option<u64>,
 }
 
 /// What was ended.
@@ -119,7 +123,15 @@ impl Identity {
         Self {
             accounts,
             flows: Arc::default(),
+            unread: None,
         }
+    }
+
+    /// Has `whoami` say how many messages wait for the caller.
+    #[must_use]
+    pub fn with_unread(mut self, unread: Arc<dyn Unread>) -> Self {
+        self.unread = Some(unread);
+        self
     }
 }
 
@@ -154,6 +166,7 @@ impl Native for Identity {
         peer: Arc<dyn Peer>,
     ) -> BoxFuture<'static, Outcome> {
         let (all, flows) = (Arc::clone(&self.accounts), Arc::clone(&self.flows));
+        let inbox = self.unread.clone();
         Box::pin(async move {
             let account = match accounts::pick(&all, &arguments).await {
                 Ok(account) => account,
@@ -163,7 +176,13 @@ impl Native for Identity {
                 "bootstrap" => bootstrap::bootstrap(&context, &account, &flows, &peer).await,
                 "refresh" => accounts::outcome(refresh(&context, &account).await),
                 "revoke" => accounts::outcome(revoke(&context, &account, &flows).await),
-                _ => accounts::outcome(whoami(&context, &account).await),
+                _ => {
+                    let mut who = whoami(&context, &account).await;
+                    if let (Ok(who), Some(inbox)) = (&mut who, inbox) {
+                        who.unread = Some(inbox.unread(&context.caller));
+                    }
+                    accounts::outcome(who)
+                }
             }
         })
     }
@@ -235,6 +254,7 @@ impl Who {
             scopes: who.scopes,
             expires: who.expires.to_string(),
             expires_in_s: seconds_until(who.expires, now),
+            unread: None,
         }
     }
 }

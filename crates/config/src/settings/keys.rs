@@ -49,7 +49,7 @@ const fn number(name: &'static str, min: i64, max: i64) -> Key {
 pub(super) const LOG_LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 
 /// All keys but those of accounts and views, whose names are the owner's.
-pub(super) const KEYS: [Key; 29] = [
+pub(super) const KEYS: [Key; 32] = [
     Key {
         name: "listen",
         kind: Kind::Address,
@@ -98,6 +98,12 @@ pub(super) const KEYS: [Key; 29] = [
     number("rate.tool_per_minute", 0, 1_000_000_000),
     number("rate.poll_per_minute", 0, 1_000_000_000),
     number("rate.burst_s", 1, 3600),
+    number("inbox.retention_days", 0, 36_500),
+    Key {
+        name: "inbox.retention_unread",
+        kind: Kind::Word(&["keep", "take"]),
+    },
+    number("inbox.reader_days", 0, 36_500),
     Key {
         name: "events.error_numbers",
         kind: Kind::Word(&["sep", "draft"]),

@@ -51,6 +51,9 @@ fn defaults_are_read_from_their_own_file() {
         call_timeout_ms = 60000 # How long a call may take where a server's entry has no `timeout`.
         env_value_mode = "direct" # How values of `env` in mcp.json are read: `direct` takes them as the values, `indirect` as names of variables that hold the values.
         idle_exit_ms = 0 # A hub that was started by a bridge ends after so long without a client, in milliseconds; 0 means never.
+        inbox.reader_days = 90 # After how many days without use an agent's reader is forgotten; 0 keeps them. One that a person named stays.
+        inbox.retention_days = 0 # After how many days the hub takes whole days of messages out of the inbox; 0 keeps them.
+        inbox.retention_unread = "keep" # Whether a day that somebody has not read all of is kept (`keep`) or taken out with the others (`take`).
         ledger.checkpoint_ms = 300000 # And after so many milliseconds, when there is something new.
         ledger.checkpoint_records = 10000 # A signed checkpoint of the ledger is made after so many records, at most one a second, and when the hub ends.
         ledger.export_command = [] # And handed to this program, as a file whose path is its last argument.

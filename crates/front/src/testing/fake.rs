@@ -9,8 +9,9 @@ use futures_util::future::{BoxFuture, join_all};
 use legation_core::{Caller, CancelReason, OpContext, ServerName, TaskHandle};
 use legation_gate::policy::{Origin, Permitted, PinState, Target};
 use legation_gate::{
-    Ask, Call, CallFailure, Description, Endpoint, Entry, HubEvent, InputRequired, Item, ListKind,
-    Listing, Outcome, Peer, Resolve, ServerSet, Subscription, TaskVerb, TaskWish, Unresolved,
+    Ask, Call, CallFailure, Delivery, Description, Endpoint, Entry, HubEvent, InputRequired, Item,
+    ListKind, Listing, Outcome, Peer, Resolve, ServerSet, Subscription, TaskVerb, TaskWish,
+    Unresolved,
 };
 use legation_wire::caps::ServerCapabilities;
 use legation_wire::json::{Object, Raw};
@@ -31,6 +32,29 @@ pub(crate) struct Fake {
     pub(crate) seats: Mutex<Vec<String>>,
     pub(crate) calls: AtomicUsize,
     pub(crate) tools: Mutex<usize>,
+    /// What became of the answers of tools, and whether they were written out.
+    pub(crate) fates: Arc<Mutex<Vec<(Box<str>, bool)>>>,
+}
+
+/// Notes what became of an answer.
+#[derive(Debug)]
+struct Fate {
+    tool: Box<str>,
+    is_written: bool,
+    fates: Arc<Mutex<Vec<(Box<str>, bool)>>>,
+}
+
+impl Delivery for Fate {
+    fn written(mut self: Box<Self>) {
+        self.is_written = true;
+    }
+}
+
+impl Drop for Fate {
+    fn drop(&mut self) {
+        let fate = (std::mem::take(&mut self.tool), self.is_written);
+        self.fates.lock().expect("sound").push(fate);
+    }
 }
 
 impl Default for Fake {
@@ -43,6 +67,7 @@ impl Default for Fake {
             seats: Mutex::default(),
             calls: AtomicUsize::new(0),
             tools: Mutex::new(0),
+            fates: Arc::default(),
         }
     }
 }
@@ -150,6 +175,11 @@ fn asking(name: &str, peer: Arc<dyn Peer>) -> BoxFuture<'static, Outcome> {
 impl Fake {
     fn tool(&self, name: &str, context: OpContext, call: Call) -> BoxFuture<'static, Outcome> {
         let peer = call.peer;
+        peer.deliver(Box::new(Fate {
+            tool: name.into(),
+            is_written: false,
+            fates: Arc::clone(&self.fates),
+        }));
         match name {
             "echo" => {
                 let arguments = call

@@ -425,3 +425,52 @@ async fn calls_in_flight_end_when_the_hub_stops() {
     drop(front);
     rig.stop().await;
 }
+
+#[tokio::test]
+async fn who_gave_something_with_an_answer_is_told_when_it_was_written_out() {
+    let (rig, path) = rig().await;
+    let (mut client, _) = SocketClient::greet(&path, HELLO).await;
+    let calls = [
+        ("echo", true),
+        ("error", false),
+        ("fail", false),
+        ("log", true),
+    ];
+    for (number, (tool, is_written)) in (1..).zip(calls) {
+        let params = format!(r#""name":"{tool}","arguments":{{}}"#);
+        client
+            .send(&modern(number, "tools/call", "{}", &params))
+            .await;
+        while id(&client.line().await.expect("an answer")) != Some(number) {}
+        let expected = (Box::from(tool), is_written);
+        let told = || rig.fake.fates.lock().expect("sound").contains(&expected);
+        for _ in 0..500 {
+            if told() {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        assert!(told(), "{tool}: {:?}", rig.fake.fates);
+    }
+    // The answer of a client that is gone was not written.
+    client
+        .send(&modern(
+            9,
+            "tools/call",
+            "{}",
+            r#""name":"slow","arguments":{}"#,
+        ))
+        .await;
+    rig.fake.begun.notified().await;
+    drop(client);
+    rig.fake.called_off(1).await;
+    let lost = (Box::from("slow"), false);
+    for _ in 0..500 {
+        if rig.fake.fates.lock().expect("sound").contains(&lost) {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    assert!(rig.fake.fates.lock().expect("sound").contains(&lost));
+    rig.stop().await;
+}

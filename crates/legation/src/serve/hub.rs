@@ -125,6 +125,7 @@ impl Hub {
         identities::watch(&tasks, &inner.accounts, &options.home);
         records::run(&tasks, &inner);
         inbox::run(&tasks, &inner);
+        inbox::keep_up(&tasks, &inner, settings.inbox);
         feeds::run(&tasks, &inner, &store);
         inbox::watch_chats(&tasks, &inner, &settings);
         approvals::run(&tasks, &inner);

@@ -2,6 +2,7 @@
 //! announced to its clients.
 
 mod feed;
+mod upkeep;
 
 use std::sync::Arc;
 
@@ -29,6 +30,7 @@ use super::hub::{HubOptions, Inner};
 use super::natives::Windows;
 
 use feed::InboxFeed;
+pub(super) use upkeep::keep_up;
 
 /// Messages that are read at a time.
 const PAGE: usize = 20;

@@ -95,7 +95,8 @@ pub(super) fn beside(
         vec![Arc::new(hub), Arc::new(audit), Arc::clone(&inbox) as _];
     // Without an account these could only refuse.
     let teams = (!accounts.is_empty()).then(|| {
-        natives.push(Arc::new(Identity::new(Arc::clone(accounts))));
+        let identity = Identity::new(Arc::clone(accounts));
+        natives.push(Arc::new(identity.with_unread(Arc::clone(&inbox) as _)));
         let activity = Arc::new(windows.clone());
         let (accounts, store) = (Arc::clone(accounts), Arc::clone(store));
         let teams = Teams::new(accounts, store, Arc::clone(clock), activity);
