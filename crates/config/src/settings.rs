@@ -308,12 +308,7 @@ impl Settings {
                 poll_per_minute: small(&values, "rate.poll_per_minute"),
                 burst_s: small(&values, "rate.burst_s"),
             },
-            inbox: InboxSettings {
-                retention_days: Some(small(&values, "inbox.retention_days"))
-                    .filter(|days| *days > 0),
-                takes_unread: text("inbox.retention_unread") == "take",
-                reader_days: Some(small(&values, "inbox.reader_days")).filter(|days| *days > 0),
-            },
+            inbox: inbox(&values),
             events: events(&values),
             accounts: accounts::read(&values)?,
             views: views(&values),
@@ -351,6 +346,16 @@ impl Settings {
                 None => known.map(keys::Key::variable),
             },
         })
+    }
+}
+
+fn inbox(values: &Values) -> InboxSettings {
+    let days = |key: &str| Some(small(values, key)).filter(|days| *days > 0);
+    let unread = &values["inbox.retention_unread"].value;
+    InboxSettings {
+        retention_days: days("inbox.retention_days"),
+        takes_unread: matches!(unread, Value::Text(word) if word == "take"),
+        reader_days: days("inbox.reader_days"),
     }
 }
 
