@@ -1,6 +1,7 @@
 //! How each account stands, without asking its tenant anything.
 
 use legation_config::Settings;
+use legation_config::settings::AccountSettings;
 use legation_core::error::chain;
 use legation_entra::Acting;
 use serde::Serialize;
@@ -14,6 +15,8 @@ pub(crate) struct AccountState {
     pub(crate) entity: String,
     /// Who acts, where the tenant has what the settings name.
     pub(crate) acts_as: &'static str,
+    /// What of it comes into the inbox.
+    pub(crate) inbox: Vec<&'static str>,
     /// Whose sign-ins are kept.
     pub(crate) signed_in: Vec<&'static str>,
     /// What is wrong with it.
@@ -45,6 +48,11 @@ pub(crate) fn states(
             account: one.name.to_string(),
             entity: one.entity.to_string(),
             acts_as: acting.as_str(),
+            inbox: settings
+                .accounts
+                .get(&one.name)
+                .map(sources)
+                .unwrap_or_default(),
             signed_in: Vec::new(),
             problem: None,
             hint: None,
@@ -81,6 +89,13 @@ pub(crate) fn states(
     Ok(states.collect())
 }
 
+/// The sources of the inbox that an account has.
+fn sources(account: &AccountSettings) -> Vec<&'static str> {
+    let all = [(account.inbox.chats, "chats"), (account.inbox.mail, "mail")];
+    let wanted = all.into_iter().filter(|(is_wanted, _)| *is_wanted);
+    wanted.map(|(_, word)| word).collect()
+}
+
 // === impl AccountState ===
 
 impl AccountState {
@@ -100,6 +115,10 @@ impl AccountState {
                 some => format!("signed in: {}", some.join(", ")),
             },
         };
-        format!("{account} of {entity}, acts as {acts_as}; {whose}")
+        let inbox = match &self.inbox[..] {
+            [] => "nothing".to_owned(),
+            some => some.join(" and "),
+        };
+        format!("{account} of {entity}, acts as {acts_as}; {whose}; into the inbox: {inbox}")
     }
 }

@@ -16,25 +16,31 @@ pub struct Listed {
 }
 
 /// Most pages that are read, fifty chats a page.
-const PAGES_MAX: usize = 20;
+const PAGES_MAX: usize = 40;
 /// Longest title, in characters.
 const TITLE_MAX: usize = 120;
 
 // === impl Chats ===
 
 impl Chats {
-    /// Every chat that whoever acts is in.
+    /// Every chat that whoever acts is in; of more than two thousand the first.
     ///
     /// # Errors
     /// See [`ChatError`].
     pub async fn all(&self, ctx: &OpContext) -> Result<Vec<Listed>, ChatError> {
         let me = self.me(ctx).await?;
         let path = "/me/chats?$expand=members&$top=50";
-        let all: Vec<WireListed> = self
-            .graph
-            .list(ctx, path, PAGES_MAX)
-            .await
-            .map_err(|source| ChatError::Graph { source })?;
+        let read = self.graph.list_some(ctx, path, PAGES_MAX).await;
+        let (all, is_whole): (Vec<WireListed>, bool) =
+            read.map_err(|source| ChatError::Graph { source })?;
+        if !is_whole {
+            let account = self.graph.account().name();
+            tracing::warn!(
+                account,
+                chats = all.len(),
+                "there are more chats than are read"
+            );
+        }
         let human = self.graph.account().settings().human.as_deref();
         let listed = all.into_iter().map(|wire| listed(wire, &me, human));
         Ok(listed.collect())

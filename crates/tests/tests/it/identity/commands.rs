@@ -175,7 +175,7 @@ async fn each_accounts_state_is_said() -> anyhow::Result<()> {
     assert_eq!(code, 1, "{out}");
     for line in [
         "agent of personal, acts as agent_user; nobody has to sign in",
-        "work of personal, acts as application_for_human; signed in: human, on-behalf",
+        "work of personal, acts as application_for_human; signed in: human, on-behalf; into the inbox: nothing",
         "BAD   accounts     broken of personal: `ca_file` of the account `broken`",
     ] {
         assert!(out.contains(line), "{line}: {out}");
