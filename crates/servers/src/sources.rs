@@ -35,7 +35,7 @@ pub(crate) struct Source<'a> {
 pub(crate) const RETRY: Duration = Duration::from_secs(30);
 /// After a refusal that a person must do something about: asking more often
 /// changes nothing.
-const REFUSED: Duration = Duration::from_secs(15 * 60);
+pub(crate) const REFUSED: Duration = Duration::from_secs(15 * 60);
 /// The name under which the hub reads for itself.
 pub(crate) const READER: &str = "inbox";
 
@@ -70,7 +70,7 @@ pub(crate) async fn is_over(context: &OpContext, wait: Duration) -> bool {
 /// How long to leave a source alone after this.
 pub(crate) fn wait_after(failure: &Failure) -> Duration {
     let is = |class: Class| failure.error == class.as_str();
-    let refused = is(Class::ConsentDenied) || is(Class::TeamsNotLicensed) || is(Class::Teams);
+    let refused = is(Class::ConsentDenied) || is(Class::TeamsNotLicensed);
     let least = if refused { REFUSED } else { RETRY };
     let said = failure.retry_after_s.map(Duration::from_secs);
     said.unwrap_or(least).max(least)
@@ -128,7 +128,7 @@ impl Reports {
     pub fn problems(&self) -> Vec<String> {
         let one = |((account, what), failure): (&(Box<str>, &'static str), &Failure)| {
             format!(
-                "account `{account}`: its {what} is not read into the inbox: {}; {}",
+                "account `{account}`: its {what} cannot be read into the inbox: {}; {}",
                 failure.message, failure.hint
             )
         };
@@ -145,3 +145,6 @@ impl fmt::Debug for Reports {
         f.debug_list().entries(self.problems()).finish()
     }
 }
+
+#[cfg(test)]
+mod tests;

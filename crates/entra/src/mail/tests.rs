@@ -203,3 +203,24 @@ async fn own_addresses_are_known_where_the_directory_does_not_tell() {
     ];
     assert_eq!(own.into_iter().collect::<Vec<_>>(), expected);
 }
+
+#[tokio::test]
+async fn a_letter_that_left_was_deleted_or_only_moved() {
+    let (_stand, mails) = mails(|asked| {
+        let gone = json!({ "error": { "code": "ErrorItemNotFound", "message": "gone" } });
+        match asked.target.split('?').next().unwrap() {
+            "/v1.0/me/mailFolders/deleteditems" => Answer::json(200, &json!({ "id": "bin" })),
+            "/v1.0/me/messages/binned" => {
+                Answer::json(200, &json!({ "id": "binned", "parentFolderId": "bin" }))
+            }
+            "/v1.0/me/messages/moved" => {
+                Answer::json(200, &json!({ "id": "moved", "parentFolderId": "archive" }))
+            }
+            _ => Answer::json(404, &gone),
+        }
+    })
+    .await;
+    for (id, deleted) in [("binned", true), ("moved", false), ("destroyed", true)] {
+        assert_eq!(mails.is_deleted(&ctx(), id).await.unwrap(), deleted, "{id}");
+    }
+}

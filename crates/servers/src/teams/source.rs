@@ -12,7 +12,10 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use legation_core::error::chain;
 use legation_core::{Cancel, OpContext, Wall};
-use legation_entra::chat::{Chats, Listed, Message, News, OVERLAP_MS, Seen, Width, Window};
+use legation_entra::chat::{
+    ChatError, Chats, Listed, Message, News, OVERLAP_MS, Seen, Width, Window,
+};
+use legation_entra::error::GraphMeaning;
 use legation_entra::{Account, Class};
 use legation_inbox::{Inbox, Stamp, WatchedChat, WatchedChats};
 use serde::{Deserialize, Serialize};
@@ -185,7 +188,7 @@ impl Reader<'_> {
     async fn discover(&self, all: &mut Watches, now: Instant) -> Result<(), Failure> {
         let at = self.chats.services_time();
         let found = self.chats.all(self.context).await;
-        let found = found.map_err(|error| Failure::from(&error))?;
+        let found = found.map_err(|error| refusal(&error))?;
         self.source.worked();
         let (file, name) = (self.destination.watched.clone(), self.account.name());
         let (name, wall) = (name.to_owned(), self.account.now());
@@ -362,6 +365,23 @@ impl Reader<'_> {
     fn place_name(&self, chat: &str) -> String {
         let client = &self.context.caller.principal.client;
         kept::name(client, self.account.name(), &[chat, "inbox"])
+    }
+}
+
+/// Why chats cannot be looked for. Where the tenant forbids it, asking again
+/// soon changes nothing.
+fn refusal(error: &ChatError) -> Failure {
+    let is_forbidden = matches!(
+        error,
+        ChatError::Graph { source } if source.meaning() == Some(GraphMeaning::Forbidden)
+    );
+    let failure = Failure::from(error);
+    Failure {
+        retry_after_s: match is_forbidden {
+            true => Some(sources::REFUSED.as_secs()),
+            false => failure.retry_after_s,
+        },
+        ..failure
     }
 }
 

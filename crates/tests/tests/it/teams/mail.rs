@@ -109,7 +109,7 @@ async fn a_mailbox_that_may_not_be_read_says_so_and_is_left_alone() -> anyhow::R
     until("the report", PATIENCE, async || {
         let status = hub.run(&["status", "--json"]).await;
         status.is_ok_and(|(_, text, _)| {
-            text.contains("its mail is not read") && text.contains("Mail.Read")
+            text.contains("its mail cannot be read") && text.contains("Mail.Read")
         })
     })
     .await?;
