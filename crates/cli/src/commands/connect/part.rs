@@ -151,7 +151,7 @@ impl Part {
         if *self == Self::Entry {
             return file::diff(client, before, after);
         }
-        similar::TextDiff::from_lines(&only(before), &only(after))
+        similar::TextDiff::from_lines(only(before), only(after))
             .unified_diff()
             .to_string()
     }
