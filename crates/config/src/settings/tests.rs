@@ -50,6 +50,11 @@ fn defaults_are_read_from_their_own_file() {
     expect![[r#"
         call_timeout_ms = 60000 # How long a call may take where a server's entry has no `timeout`.
         env_value_mode = "direct" # How values of `env` in mcp.json are read: `direct` takes them as the values, `indirect` as names of variables that hold the values.
+        events.error_numbers = "sep" # The numbers of errors of the events extension: those of its proposal (`sep`), or those of its draft (`draft`), which older clients expect.
+        events.heartbeat_ms = 15000 # After how many milliseconds of silence a stream of events says that it lives.
+        events.webhook_allow = [] # Receivers of webhooks, as host or host:port, that may be reached though they are on a private network or on this machine. Others there are refused.
+        events.webhook_ca_file = "" # A file of certificates (PEM) that receivers are trusted by besides the system's.
+        events.webhook_retry_ms = 5000 # How long is waited before an event is sent a second time, in milliseconds; before each of three further attempts it is five times as long.
         idle_exit_ms = 0 # A hub that was started by a bridge ends after so long without a client, in milliseconds; 0 means never.
         inbox.reader_days = 90 # After how many days without use an agent's reader is forgotten; 0 keeps them. One that a person named stays.
         inbox.retention_days = 0 # After how many days the hub takes whole days of messages out of the inbox; 0 keeps them.

@@ -168,14 +168,8 @@ impl Receiver {
 
     /// Waits until this holds of what came.
     pub(super) async fn until(&self, what: &str, holds: impl Fn(&[Got]) -> bool) -> Vec<Got> {
-        for _ in 0..2_000 {
-            let got = self.got();
-            if holds(&got) {
-                return got;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        panic!("{what}: {:?}", self.got());
+        until(what, || holds(&self.got())).await;
+        self.got()
     }
 
     /// The ids of the messages that came, each once, in order.
@@ -188,6 +182,18 @@ impl Receiver {
         ids.dedup();
         ids
     }
+}
+
+/// Waits until something holds.
+pub(super) async fn until(what: &str, holds: impl Fn() -> bool) {
+    for _ in 0..2_000 {
+        if holds() {
+            return;
+        }
+        // tidy: what other tasks do is looked at, and the end is decided by what they did
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{what} did not come about");
 }
 
 async fn take(

@@ -2,13 +2,12 @@
 
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use legation_core::{Caller, Via};
 use serde_json::{Value, json};
 
 use super::kit::{Kit, json as value, object, who};
-use super::receiver::{Manner, Receiver};
+use super::receiver::{Got, Manner, Receiver, until};
 use crate::{EventsError, Numbers, Reason, What};
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -147,11 +146,22 @@ async fn unsubscribing_ends_it_and_is_not_for_others() {
             .is_err()
     );
     assert!(kit.events.subscriptions().is_empty());
+    let theirs = self::params(SECRET, URL, &json!({}));
+    let theirs = subscribe(&kit, &who("claude"), &theirs)
+        .await
+        .expect("subscribed");
     kit.messages.add("teams", None);
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    assert_eq!(receiver.got().len(), 1, "nothing but the challenge");
+    let came = |got: &[Got]| Receiver::events(got) == ["m1"];
+    let got = receiver.until("another client's event", came).await;
+    let events = got.iter().filter(|got| got.kind() == "event");
+    let others: Vec<&str> = events.map(|got| &*got.subscription).collect();
+    assert_eq!(
+        others,
+        [theirs["id"].as_str().expect("an id")],
+        "nothing for who left"
+    );
     let kit = kit.restart().await;
-    assert!(kit.events.subscriptions().is_empty());
+    assert_eq!(kit.events.subscriptions().len(), 1, "the other's");
 }
 
 #[tokio::test]
@@ -272,12 +282,7 @@ async fn a_name_that_leads_inside_is_refused_at_every_delivery() {
     let kit = kit.restart_with(|settings| settings.allow.clear()).await;
     let lookups = kit.names.1.load(Ordering::SeqCst);
     kit.messages.add("teams", None);
-    for _ in 0..500 {
-        if kit.events.counts().given_up == 1 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until("it to be given up", || kit.events.counts().given_up == 1).await;
     assert_eq!(kit.events.counts().given_up, 1);
     assert_eq!(
         kit.names.1.load(Ordering::SeqCst) - lookups,
@@ -315,12 +320,10 @@ async fn what_fails_is_tried_again_stamped_anew_until_it_is_given_up() {
         let before = kit.events.counts().given_up;
         receiver.behave(Manner::Status(status));
         kit.messages.add("teams", None);
-        for _ in 0..500 {
-            if kit.events.counts().given_up > before {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        until("it to be given up", || {
+            kit.events.counts().given_up > before
+        })
+        .await;
         assert_eq!(kit.events.counts().given_up, before + 1);
     }
     receiver.behave(Manner::Good);
@@ -398,12 +401,7 @@ async fn subscriptions_and_their_place_outlive_the_hub() {
 async fn it_lapses_without_a_refresh_and_its_cursor_is_where_to_go_on() {
     let (kit, receiver) = stand().await;
     let granted = subscribed(&kit, &json!({"ttlMs": 1})).await;
-    for _ in 0..1_500 {
-        if kit.events.subscriptions().is_empty() {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until("its end", || kit.events.subscriptions().is_empty()).await;
     assert!(
         kit.events.subscriptions().is_empty(),
         "five seconds are the least"
@@ -424,7 +422,7 @@ async fn who_may_no_longer_hear_is_told_that_it_is_over() {
     subscribed(&kit, &json!({})).await;
     kit.rules.revoked.store(true, Ordering::SeqCst);
     kit.messages.add("teams", None);
-    let ended = |got: &[super::receiver::Got]| got.iter().any(|got| got.kind() == "terminated");
+    let ended = |got: &[Got]| got.iter().any(|got| got.kind() == "terminated");
     let got = receiver.until("the end", ended).await;
     let end = got
         .iter()

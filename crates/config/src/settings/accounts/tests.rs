@@ -61,6 +61,7 @@ fn every_key_says_who_set_it_and_no_secret_is_shown() {
         shown += &format!("{key} = {} ({place}; {variable})\n", explained.value);
     }
     expect![[r#"
+        accounts.work.approvals = "off" (legation.toml:1; LEGATION_WORK_APPROVALS)
         accounts.work.broker = "keystore" (legation.toml:1; LEGATION_WORK_BROKER)
         accounts.work.client_secret = **** ($LEGATION_WORK_CLIENT_SECRET; LEGATION_WORK_CLIENT_SECRET)
         accounts.work.cloud = "global" (legation.toml:1; LEGATION_WORK_CLOUD)
