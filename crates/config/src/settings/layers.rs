@@ -239,7 +239,8 @@ impl Reader<'_> {
         for (key, value) in table {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 (
-                    name @ ("events" | "ledger" | "limits" | "rate" | "secrets" | "store"),
+                    name
+                    @ ("events" | "inbox" | "ledger" | "limits" | "rate" | "secrets" | "store"),
                     DeValue::Table(members),
                 ) => {
                     let prefix = format!("{name}.");
@@ -258,8 +259,8 @@ impl Reader<'_> {
                     }
                 }
                 (
-                    name @ ("accounts" | "events" | "ledger" | "limits" | "rate" | "secrets"
-                    | "store" | "views"),
+                    name @ ("accounts" | "events" | "inbox" | "ledger" | "limits" | "rate"
+                    | "secrets" | "store" | "views"),
                     _,
                 ) => {
                     return Err(SettingsError::BadValue {
