@@ -268,16 +268,6 @@ async fn whoever_else_answers_and_whatever_else_is_said_is_refused_and_recorded(
         .await;
     asked.refused("APPROVAL_USED", 2).await?;
     assert_eq!(asked.asked.executed(&elsewhere)?, 0);
-    // Written when its time was over, by the clock there.
-    let late = json!({ "n": 3 });
-    let id = asked.waits(&peer, &late).await?;
-    let card = asked.card(&id).await?;
-    stand.order("skew", json!({ "seconds": 25 * 3600 })).await;
-    stand
-        .say(&card.chat, &format!("approve {}", card.code))
-        .await;
-    asked.refused("APPROVAL_EXPIRED", 1).await?;
-    asked.still_waits(&peer, &late, &id).await?;
     Ok(())
 }
 
