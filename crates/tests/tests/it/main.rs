@@ -35,4 +35,5 @@ mod rules;
 mod spilled;
 mod sse;
 mod teams;
+mod waking;
 mod watch;
