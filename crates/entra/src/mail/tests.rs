@@ -66,7 +66,8 @@ fn noise_is_told_by_what_it_says_of_itself() {
         move |json: &mut Value| json["from"]["emailAddress"]["address"] = address.as_str().into()
     };
     let noise = |change: &dyn Fn(&mut Value)| wire(|json| change(json)).unwrap().noise;
-    let cases: [(&dyn Fn(&mut Value), Option<Noise>); 13] = [
+    type Case<'a> = (&'a dyn Fn(&mut Value), Option<Noise>);
+    let cases: [Case<'_>; 13] = [
         (&|_| {}, None),
         (
             &header("auto-submitted", "auto-replied"),
