@@ -1,6 +1,6 @@
 //! The hub put together, and taken apart again.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use legation_cli::CliError;
@@ -76,19 +76,7 @@ impl Hub {
         let ledger = Ledger::open(Arc::clone(&store), keys, options.clock.clone())
             .map_err(|error| failed(&error).with_hint(error.hint()))?;
         let ledger = Arc::new(ledger);
-        let listener = match parts::bind(options.settings.listen) {
-            Ok(listener) => Some(listener),
-            Err(error) if options.detached => {
-                tracing::error!(error = error.message, "the hub runs without HTTP");
-                None
-            }
-            Err(error) => return Err(error),
-        };
-        let listen = listener
-            .as_ref()
-            .map(TcpListener::local_addr)
-            .transpose()
-            .map_err(|error| failed(&error))?;
+        let (listener, listen) = parts::listener(&options)?.unzip();
         let (inner, settings) = Inner::new(&options, (&store, keystore), ledger, listen, asking)?;
         let tasks = TaskSet::new();
         let events = told::open(&inner, &settings, (&store, &tasks))?;

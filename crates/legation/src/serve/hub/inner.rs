@@ -87,12 +87,13 @@ impl Inner {
         let failed = |error: &dyn std::error::Error| CliError::failed(error);
         let settings = options.settings.clone();
         let keys = Arc::new(Keys::default());
+        let clock = &options.clock;
         let host = Host::new(HostParts {
             home: options.home.clone(),
             settings: settings.clone(),
             environment: options.environment.clone(),
             store: Arc::clone(store),
-            clock: options.clock.clone(),
+            clock: clock.clone(),
             guard: GuardPath::this_program().map_err(|error| failed(&error))?,
             version: crate::VERSION,
             runtime: tokio::runtime::Handle::current(),
@@ -106,7 +107,7 @@ impl Inner {
             &host,
             &ledger,
             &accounts,
-            (store, &options.clock),
+            (store, clock),
             (&inbox, &watched),
             &windows,
         );
@@ -120,22 +121,18 @@ impl Inner {
             asking,
         )
         .with_redaction(Redaction::new(
-            Arc::clone(store),
-            Arc::clone(&keystore),
-            options.clock.clone(),
+            store.clone(),
+            keystore.clone(),
+            clock.clone(),
         ))
-        .with_spills(Spills::new(
-            Arc::clone(store),
-            Arc::clone(&keystore),
-            options.clock.clone(),
-        ));
+        .with_spills(Spills::new(store.clone(), keystore.clone(), clock.clone()));
         let gate = Arc::new(gate);
         windows.open(&gate);
         let inner = Arc::new(Self {
             home: options.home.clone(),
             environment: options.environment.clone(),
-            clock: options.clock.clone(),
-            started: options.clock.now(),
+            clock: clock.clone(),
+            started: clock.now(),
             boot: BootId::random()
                 .map_err(|error| CliError::new(Exit::Failed, error.to_string()))?,
             host,

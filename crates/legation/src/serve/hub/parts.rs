@@ -80,7 +80,27 @@ pub(super) async fn take_lock(options: &HubOptions) -> Result<HomeLock, CliError
     }
 }
 
-pub(super) fn bind(address: SocketAddr) -> Result<TcpListener, CliError> {
+/// What is listened on, and where that is. A hub that nobody looks at does without.
+pub(super) fn listener(
+    options: &HubOptions,
+) -> Result<Option<(TcpListener, SocketAddr)>, CliError> {
+    match bind(options.settings.listen) {
+        Ok(listener) => {
+            let at = listener.local_addr();
+            Ok(Some((
+                listener,
+                at.map_err(|error| CliError::failed(&error))?,
+            )))
+        }
+        Err(error) if options.detached => {
+            tracing::error!(error = error.message, "the hub runs without HTTP");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn bind(address: SocketAddr) -> Result<TcpListener, CliError> {
     let listen = || {
         let socket = match address {
             SocketAddr::V4(_) => TcpSocket::new_v4()?,

@@ -61,7 +61,7 @@ impl Log for InboxLog {
             gap |= message.seq.0 != expected;
             expected = message.seq.0 + 1;
         }
-        let last = messages.clone().last().map(|message| message.seq.0);
+        let last = messages.clone().next_back().map(|message| message.seq.0);
         // An answer to the hub is nobody's to act on.
         let others = messages.filter(|message| !message.meta.contains_key(APPROVAL_REPLY));
         let entries: Vec<Entry> = others.map(entry).collect();
