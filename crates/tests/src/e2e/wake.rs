@@ -124,6 +124,7 @@ async fn with(
         armed(client, hub, model, name, terminal).await?;
     }
     let start = begun.elapsed().as_secs_f64();
+    // tidy: the session is idle for as long as was asked for
     sleep(idle).await;
 
     let words = "Please look at the numbers of today.";
@@ -200,6 +201,7 @@ async fn armed(
         if begun.elapsed() > START {
             bail!("{session} does not wait after {START:?}; its screen is {screen:?}");
         }
+        // tidy: programs of others tell nobody what they do, so they are looked at
         sleep(LOOK * 4).await;
     }
 }
@@ -226,6 +228,7 @@ async fn waits(client: Client, hub: &Hub) -> anyhow::Result<()> {
             begun.elapsed() < START,
             "the woken session does not wait again"
         );
+        // tidy: programs of others tell nobody what they do, so they are looked at
         sleep(LOOK).await;
     }
     Ok(())
@@ -257,8 +260,10 @@ async fn woken(model: &Model, id: &str, said: Instant) -> anyhow::Result<(&'stat
             break said.elapsed().as_secs_f64();
         }
         ensure!(said.elapsed() < WAKE, "{id} woke nobody in {WAKE:?}");
+        // tidy: programs of others tell nobody what they do, so they are looked at
         sleep(LOOK).await;
     };
+    // tidy: nothing more may come, and only time shows that
     sleep(QUIET).await;
     let all = all();
     let woken: Vec<_> = all.iter().filter(|(_, turns)| !turns.is_empty()).collect();
@@ -286,6 +291,7 @@ async fn recorded(hub: &Hub, text: &str) -> anyhow::Result<String> {
             begun.elapsed() < WAKE,
             "the message does not come in: {said}"
         );
+        // tidy: programs of others tell nobody what they do, so they are looked at
         sleep(LOOK).await;
     }
 }

@@ -63,7 +63,7 @@ impl Terminal {
         for key in keys {
             let mut press = self.tmux(&HashMap::new());
             press.args(["send-keys", key]).output().await?;
-            // A program that draws anew after a key would take the next for an old one.
+            // tidy: a program that draws anew after a key would take the next for an old one
             tokio::time::sleep(std::time::Duration::from_millis(300)).await;
         }
         Ok(())
