@@ -161,7 +161,15 @@ impl Home {
         let path = self.lock_file();
         let file = open_lock(&path)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(HomeLock { _file: file })),
+            Ok(()) => {
+                // Who has it is a help, not a condition.
+                let pid = format!("{}\n", std::process::id());
+                drop(
+                    file.set_len(0)
+                        .and_then(|()| (&file).write_all(pid.as_bytes())),
+                );
+                Ok(Some(HomeLock { _file: file }))
+            }
             Err(fs::TryLockError::WouldBlock) => Ok(None),
             Err(fs::TryLockError::Error(source)) => Err(HomeError {
                 what: "locking",
@@ -169,6 +177,13 @@ impl Home {
                 source,
             }),
         }
+    }
+
+    /// Which process has the directory, if it said so.
+    #[must_use]
+    pub fn owner(&self) -> Option<u32> {
+        let text = fs::read_to_string(self.lock_file()).ok()?;
+        text.trim().parse().ok()
     }
 
     /// Waits until nobody else changes one of the owner's files, for commands

@@ -70,9 +70,11 @@ pub(super) async fn take_lock(options: &HubOptions) -> Result<HomeLock, CliError
         let ending = options.detached && !options.home.socket().exists();
         if !ending || options.clock.now() >= until {
             let home = options.home.root().display();
+            let owner = options.home.owner();
+            let owner = owner.map_or_else(String::new, |pid| format!(" (process {pid})"));
             return Err(CliError::new(
                 Exit::Failed,
-                format!("another hub owns {home}; this one did not start"),
+                format!("another hub{owner} owns {home}; this one did not start"),
             )
             .with_hint("see `legation status`, or stop it with `legation stop`"));
         }
