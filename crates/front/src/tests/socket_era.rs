@@ -448,6 +448,7 @@ async fn who_gave_something_with_an_answer_is_told_when_it_was_written_out() {
             if told() {
                 break;
             }
+            // tidy: it looks again; what it looks for decides
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
         assert!(told(), "{tool}: {:?}", rig.fake.fates);
@@ -469,6 +470,7 @@ async fn who_gave_something_with_an_answer_is_told_when_it_was_written_out() {
         if rig.fake.fates.lock().expect("sound").contains(&lost) {
             break;
         }
+        // tidy: it looks again; what it looks for decides
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
     assert!(rig.fake.fates.lock().expect("sound").contains(&lost));

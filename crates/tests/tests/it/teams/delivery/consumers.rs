@@ -132,6 +132,7 @@ impl Consumer {
                 if let Err(error) = ask(&url, &kept, &mut last).await {
                     kept.take(&json!({ "broke": error.to_string() }));
                 }
+                // tidy: it is how often this client speaks; no check waits for it
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         });
@@ -175,6 +176,7 @@ impl Consumer {
             .await?;
         Handle::current().spawn(async move {
             for number in 0u64.. {
+                // tidy: it is how often this client speaks; no check waits for it
                 tokio::time::sleep(Duration::from_millis(400)).await;
                 if alive.quiet.load(Ordering::Relaxed) {
                     continue;
@@ -225,6 +227,7 @@ async fn ask(url: &str, got: &Got, last: &mut Option<String>) -> anyhow::Result<
         let answer = answer.await??;
         let messages = answer.result()?["structuredContent"]["messages"].clone();
         match messages.as_array().and_then(|all| all.last()) {
+            // tidy: it is how often this client speaks; no check waits for it
             None => tokio::time::sleep(Duration::from_millis(300)).await,
             Some(one) => {
                 *last = one["id"].as_str().map(str::to_owned);
