@@ -109,6 +109,7 @@ impl Asked {
     /// when a hub was killed may be judged anew.
     async fn refused(&self, reason: &str, times: usize) -> anyhow::Result<()> {
         until(reason, PATIENCE, async || {
+            // tidy: a look costs a process or a call; it waits for what it looks for.
             tokio::time::sleep(APART).await;
             let all = self.records("APPROVAL_REPLY_REFUSED").await;
             let found = all.iter().filter(|one| one["governance_result"] == reason);
@@ -137,6 +138,7 @@ impl Asked {
     /// The call goes through as soon as the answer was read.
     async fn goes_through(&self, peer: &Peer, arguments: &Value) -> anyhow::Result<()> {
         until("the call goes through", PATIENCE, async || {
+            // tidy: a look costs a process or a call; it waits for what it looks for.
             tokio::time::sleep(APART).await;
             let answer = peer.call(ASKED, arguments.clone()).await.unwrap();
             pending(&answer).is_none()
