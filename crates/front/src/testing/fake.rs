@@ -33,15 +33,18 @@ pub(crate) struct Fake {
     pub(crate) calls: AtomicUsize,
     pub(crate) tools: Mutex<usize>,
     /// What became of the answers of tools, and whether they were written out.
-    pub(crate) fates: Arc<Mutex<Vec<(Box<str>, bool)>>>,
+    pub(crate) fates: Fates,
 }
+
+/// Tools, each with whether its answer was written out.
+pub(crate) type Fates = Arc<Mutex<Vec<(Box<str>, bool)>>>;
 
 /// Notes what became of an answer.
 #[derive(Debug)]
 struct Fate {
     tool: Box<str>,
     is_written: bool,
-    fates: Arc<Mutex<Vec<(Box<str>, bool)>>>,
+    fates: Fates,
 }
 
 impl Delivery for Fate {

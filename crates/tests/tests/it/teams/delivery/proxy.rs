@@ -86,7 +86,7 @@ impl State {
                     let text = String::from_utf8_lossy(&up[..read]);
                     if text.contains("\"inbox-pull\"") {
                         let number = self.pulls.fetch_add(1, Ordering::Relaxed) + 1;
-                        cuts = number % self.every == 0;
+                        cuts = number.is_multiple_of(self.every);
                     }
                     // The hub serves nobody who names another host; no body names this one.
                     let text = text.replace(&here, &there);
