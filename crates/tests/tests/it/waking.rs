@@ -128,6 +128,15 @@ impl Waker {
         timeout(QUIET, self.hears.next_line()).await.is_err()
     }
 
+    /// How long it has computed, in hundredths of a second (proc(5), fields 14 and 15 of `stat`).
+    fn computed(&self) -> u64 {
+        let pid = self.child.id().expect("it runs");
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        let (_, fields) = stat.rsplit_once(')').unwrap();
+        let times = fields.split_ascii_whitespace().skip(11).take(2);
+        times.map(|time| time.parse::<u64>().unwrap()).sum()
+    }
+
     async fn say(&mut self, word: &str) {
         let line = format!("{word}\n");
         self.says.write_all(line.as_bytes()).await.unwrap();
@@ -157,6 +166,11 @@ async fn one_message_wakes_one_session_whoever_else_waits() {
     assert!(second.is_quiet().await);
     second.say("idle").await;
     assert_eq!(second.ids().await, ["three"]);
+    // Who waits sleeps: for seconds nothing came, and looking must not be a reason to look.
+    for waker in [&first, &second, &third] {
+        let computed = waker.computed();
+        assert!(computed < 150, "{computed} hundredths of a second");
+    }
     drop((first, second, third));
     none_left(&place.mark, PATIENCE).await.unwrap();
 }

@@ -18,7 +18,7 @@ use legation_core::id::hex;
 use legation_core::process::{Kin, line_above};
 use legation_inbox::{Follow, Seq};
 use legation_keystore::Keystore;
-use notify::{RecursiveMode, Watcher as _};
+use notify::{Event, RecursiveMode, Watcher as _};
 
 use super::{answers, line};
 use crate::{CliError, Context, Exit};
@@ -211,7 +211,8 @@ impl Follower {
         &mut self,
         timeout: Option<Duration>,
     ) -> Result<Option<Vec<Message>>, CliError> {
-        let end = timeout.map(|timeout| self.clock.now() + timeout);
+        // A time that no clock reaches is none.
+        let end = timeout.and_then(|timeout| self.clock.now().checked_add(timeout));
         loop {
             let messages = self.now()?;
             if !messages.is_empty() {
@@ -260,9 +261,45 @@ pub(super) fn watch(
     folder: &Path,
     tell: impl Fn() + Send + 'static,
 ) -> Option<notify::RecommendedWatcher> {
-    let watcher = notify::recommended_watcher(move |_event| tell());
+    let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+        if is_change(&event) {
+            tell();
+        }
+    });
     watcher.ok().and_then(|mut watcher| {
         let watched = watcher.watch(folder, RecursiveMode::NonRecursive);
         watched.is_ok().then_some(watcher)
     })
+}
+
+/// Looking at a file is told as well, and whoever looks because of that never stops.
+fn is_change(event: &notify::Result<Event>) -> bool {
+    event.as_ref().map_or(true, |event| !event.kind.is_access())
+}
+
+#[cfg(test)]
+mod tests {
+    use notify::event::{AccessKind, AccessMode, CreateKind, DataChange, ModifyKind, RemoveKind};
+    use notify::{Event, EventKind};
+
+    use super::is_change;
+
+    #[test]
+    fn a_file_that_is_only_looked_at_has_not_changed() {
+        for (kind, expected) in [
+            (EventKind::Access(AccessKind::Open(AccessMode::Any)), false),
+            (
+                EventKind::Access(AccessKind::Close(AccessMode::Write)),
+                false,
+            ),
+            (EventKind::Create(CreateKind::File), true),
+            (EventKind::Modify(ModifyKind::Data(DataChange::Any)), true),
+            (EventKind::Remove(RemoveKind::File), true),
+            (EventKind::Other, true),
+        ] {
+            assert_eq!(is_change(&Ok(Event::new(kind))), expected, "{kind:?}");
+        }
+        let lost = notify::Error::generic("events were lost");
+        assert!(is_change(&Err(lost)));
+    }
 }
