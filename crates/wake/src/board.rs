@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Most sessions; of more, those that did nothing for longest are forgotten.
 const SESSIONS_MAX: usize = 256;
 /// Most messages that wait to be told; of more, the oldest only wait to be read.
-const CLAIMS_MAX: usize = 1_000;
+pub const CLAIMS_MAX: usize = 1_000;
 /// Most chats of which it is known who talked last.
 const TALKS_MAX: usize = 256;
 /// How long a session has, from being told to doing something about it. It is
@@ -23,6 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a message waits for the session that it is an answer to, while that
 /// session works on something else.
 const HOLD: Duration = Duration::from_secs(10 * 60);
+/// How long a session is kept that does nothing and of which no process is known.
+const FORGET: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A session: the client, as `legation connect` names it, and the client's own
 /// name of the session.
@@ -134,18 +136,17 @@ pub struct Board {
     pub talks: Vec<Talk>,
 }
 
+/// A session that will hear what it is told, now or when it is done. The system is
+/// asked for it once, however many messages there are.
+#[derive(Debug, Clone, Copy)]
+struct Hearing<'b> {
+    session: &'b Session,
+    has_waker: bool,
+}
+
 // === impl Session ===
 
 impl Session {
-    /// Whether it will hear what it is told, now or when it is done.
-    fn hears(&self) -> bool {
-        !self.deaf && (self.busy || self.has_waker())
-    }
-
-    fn has_waker(&self) -> bool {
-        self.waker.is_some_and(Kin::lives)
-    }
-
     fn is_at(&self, folder: &Path) -> bool {
         self.folder.as_deref() == Some(folder)
     }
@@ -223,8 +224,17 @@ impl Board {
     pub fn idle(&mut self, key: &SessionKey, waker: Option<Kin>, now: Wall) {
         let session = self.begin(key, now);
         session.busy = false;
+        session.deaf = false;
         if waker.is_some() {
             session.waker = waker;
+        }
+        // What it was told while it worked is what it can do something about only now.
+        for claim in &mut self.claims {
+            if let Stage::Told { to, at } = &mut claim.stage
+                && to == key
+            {
+                *at = now;
+            }
         }
     }
 
@@ -267,8 +277,10 @@ impl Board {
     /// Forgets sessions whose processes are gone, and gives back what they were
     /// told, what dead wakers took, and what nothing came of.
     pub fn sweep(&mut self, now: Wall) {
-        self.sessions
-            .retain(|session| session.process.is_none_or(Kin::lives));
+        self.sessions.retain(|session| match session.process {
+            Some(process) => process.lives(),
+            None => now.0.saturating_sub(session.active.0) < millis(FORGET),
+        });
         let late = |busy: bool| {
             now.0
                 .saturating_sub(millis(if busy { HOLD } else { CONFIRM }))
@@ -297,7 +309,7 @@ impl Board {
 
     /// Takes what this session is to be told now. `is_read` says of a message
     /// that the session's client has read it already, so that there is nothing to
-    /// tell any more.
+    /// tell any more, and nothing to give to others of what it was told.
     pub fn take(
         &mut self,
         key: &SessionKey,
@@ -311,26 +323,29 @@ impl Board {
         let Some(busy) = ready.map(|one| one.busy) else {
             return Vec::new();
         };
+        let hearing = self.sessions.iter().filter_map(Hearing::of);
+        let hearing: Vec<Hearing<'_>> = hearing.collect();
         let mut taken = Vec::new();
-        let mut settled = Vec::new();
-        for at in 0..self.claims.len() {
-            let claim = &self.claims[at];
+        self.claims.retain_mut(|claim| {
+            match &claim.stage {
+                Stage::Open => {}
+                Stage::Told { to, .. } if to == key => return !is_read(&claim.notice),
+                Stage::Told { .. } | Stage::Taken { .. } => return true,
+            }
             let early = busy && !claim.is_old(PATIENCE, now);
-            if early || claim.stage != Stage::Open || self.choose(claim, now) != Some(key) {
-                continue;
+            if early || choose(&hearing, &self.talks, claim, now) != Some(key) {
+                return true;
             }
             if is_read(&claim.notice) {
-                settled.push(claim.notice.seq);
-                continue;
+                return false;
             }
             taken.push(claim.notice.clone());
-            self.claims[at].stage = Stage::Taken {
+            claim.stage = Stage::Taken {
                 by: key.clone(),
                 waker,
             };
-        }
-        self.claims
-            .retain(|claim| !settled.contains(&claim.notice.seq));
+            true
+        });
         taken
     }
 
@@ -360,42 +375,55 @@ impl Board {
             session.deaf = true;
         }
     }
+}
 
-    /// Who is to be told: the session that talked in the chat last, else the one
-    /// that works where the message is about, else the one that did something
-    /// last and has nothing to do now.
-    fn choose(&self, claim: &Claim, now: Wall) -> Option<&SessionKey> {
-        let (held, patient) = (!claim.is_old(HOLD, now), !claim.is_old(PATIENCE, now));
-        let hearing = || self.sessions.iter().filter(|one| one.hears());
-        // One that works on something else is waited for, but not for ever.
-        let wanted = |one: &&Session| !one.busy || held;
-        let notice = &claim.notice;
-        let talk = self
-            .talks
-            .iter()
-            .find(|talk| talk.channel == notice.channel && talk.chat == notice.chat);
-        let talked = talk.and_then(|talk| {
-            hearing()
-                .filter(wanted)
-                .filter(|one| one.key.client == talk.client)
-                .filter(|one| talk.folder.as_deref().is_none_or(|at| one.is_at(at)))
-                .max_by_key(|one| one.active)
-        });
-        let near = || {
-            let folder = notice.folder.as_deref()?;
-            hearing()
-                .filter(wanted)
-                .filter_map(|one| Some((one.distance(folder)?, one)))
-                .min_by_key(|(distance, one)| (*distance, std::cmp::Reverse(one.active)))
-                .map(|(_, one)| one)
-        };
-        let latest = || {
-            hearing()
-                .filter(|one| !one.busy || !patient && one.has_waker())
-                .max_by_key(|one| (!one.busy, one.active))
-        };
-        talked.or_else(near).or_else(latest).map(|one| &one.key)
+// === impl Hearing ===
+
+impl<'b> Hearing<'b> {
+    fn of(session: &'b Session) -> Option<Self> {
+        let has_waker = session.waker.is_some_and(Kin::lives);
+        (!session.deaf && (session.busy || has_waker)).then_some(Self { session, has_waker })
     }
+}
+
+/// Who is to be told: the session that talked in the chat last, else the one
+/// that works where the message is about, else the one that did something
+/// last and has nothing to do now.
+fn choose<'b>(
+    hearing: &[Hearing<'b>],
+    talks: &[Talk],
+    claim: &Claim,
+    now: Wall,
+) -> Option<&'b SessionKey> {
+    let (held, patient) = (!claim.is_old(HOLD, now), !claim.is_old(PATIENCE, now));
+    // One that works on something else is waited for, but not for ever.
+    let wanted = || {
+        let all = hearing.iter().map(|one| one.session);
+        all.filter(|one| !one.busy || held)
+    };
+    let notice = &claim.notice;
+    let talk = talks
+        .iter()
+        .find(|talk| talk.channel == notice.channel && talk.chat == notice.chat);
+    let talked = talk.and_then(|talk| {
+        wanted()
+            .filter(|one| one.key.client == talk.client)
+            .filter(|one| talk.folder.as_deref().is_none_or(|at| one.is_at(at)))
+            .max_by_key(|one| one.active)
+    });
+    let near = || {
+        let folder = notice.folder.as_deref()?;
+        wanted()
+            .filter_map(|one| Some((one.distance(folder)?, one)))
+            .min_by_key(|(distance, one)| (*distance, std::cmp::Reverse(one.active)))
+            .map(|(_, one)| one)
+    };
+    let latest = || {
+        let ready = |one: &&Hearing<'_>| !one.session.busy || !patient && one.has_waker;
+        let ready = hearing.iter().filter(ready).map(|one| one.session);
+        ready.max_by_key(|one| (!one.busy, one.active))
+    };
+    talked.or_else(near).or_else(latest).map(|one| &one.key)
 }
 
 fn millis(duration: Duration) -> i64 {

@@ -14,7 +14,7 @@
 mod board;
 mod file;
 
-pub use board::{Board, Claim, Notice, Session, SessionKey, Stage, Talk};
+pub use board::{Board, CLAIMS_MAX, Claim, Notice, Session, SessionKey, Stage, Talk};
 pub use file::{BoardError, BoardFile, BoardLock};
 
 #[cfg(test)]

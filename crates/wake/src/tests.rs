@@ -215,6 +215,47 @@ fn a_session_that_does_nothing_when_told_is_not_told_again_until_it_lives() {
 }
 
 #[test]
+fn what_was_told_to_one_that_works_is_its_own_when_it_is_done() {
+    let told = || {
+        let mut board = waiting(&[("claude-1", "/a")]);
+        board.busy(&key("claude-1"), Wall(5));
+        board.came(vec![notice(1)], 1, Wall(10));
+        assert_eq!(all_look(&mut board, 61 * SECOND).len(), 1);
+        board.idle(&key("codex-1"), Some(Kin::own()), Wall(90 * SECOND));
+        board.idle(&key("claude-1"), Some(Kin::own()), Wall(100 * SECOND));
+        assert!(all_look(&mut board, 101 * SECOND).is_empty());
+        board
+    };
+    let mut works = told();
+    works.busy(&key("claude-1"), Wall(102 * SECOND));
+    assert!(works.claims.is_empty());
+    let mut read = told();
+    let taken = read.take(
+        &key("claude-1"),
+        Kin::own(),
+        Wall(102 * SECOND),
+        &|_notice| true,
+    );
+    assert!(taken.is_empty() && read.claims.is_empty());
+    let mut silent = told();
+    assert_eq!(
+        all_look(&mut silent, 131 * SECOND),
+        [("codex-1".to_owned(), vec![1])]
+    );
+}
+
+#[test]
+fn a_session_without_a_known_process_is_kept_for_a_day_of_silence() {
+    const DAY: i64 = 86_400 * SECOND;
+    let mut board = waiting(&[("claude-1", "/a")]);
+    board.begin(&key("claude-1"), Wall(0)).process = None;
+    board.sweep(Wall(DAY - 1));
+    assert_eq!(board.sessions.len(), 1);
+    board.sweep(Wall(DAY));
+    assert!(board.sessions.is_empty());
+}
+
+#[test]
 fn what_was_read_meanwhile_wakes_nobody() {
     let mut board = waiting(&[("claude-1", "/a")]);
     board.came(vec![notice(1), notice(2)], 2, Wall(10));

@@ -14,8 +14,14 @@ const BLOCK_BEGIN: &str = "<!-- legation: begin -->";
 const BLOCK_END: &str = "<!-- legation: end -->";
 /// The member of an agent's file that holds hooks.
 const HOOKS: &str = "hooks";
-/// What every command of the hub's in a hook has, whatever the program's path.
-const COMMANDS: [&str; 2] = [" inbox session ", " inbox waker "];
+/// What every command of the hub's in a hook has one of, whatever the program's path.
+const COMMANDS: [&str; 5] = [
+    " inbox session start --client ",
+    " inbox session busy --client ",
+    " inbox session idle --client ",
+    " inbox session end --client ",
+    " inbox waker --client ",
+];
 
 /// One kind.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -72,7 +78,15 @@ fn others(text: &str, event: &str) -> Result<Vec<Value>, FileError> {
     let Value::Array(mut all) = all else {
         return Err(FileError::Shape(HOOKS));
     };
-    all.retain(|one| !is_ours(one));
+    all.retain_mut(|group| {
+        // People put commands of theirs beside the hub's, too.
+        if let Some(Value::Array(commands)) = group.get_mut(HOOKS) {
+            let before = commands.len();
+            commands.retain(|command| !is_ours(command));
+            return commands.len() == before || !commands.is_empty();
+        }
+        !is_ours(group)
+    });
     Ok(all)
 }
 
@@ -143,7 +157,10 @@ impl Part {
                 .iter()
                 .filter_map(|(event, _)| {
                     let all = jsonc::entry(text, HOOKS, event).ok()??;
-                    let ours = all.as_array()?.iter().find(|one| is_ours(one))?;
+                    let mut ours = all.as_array()?.iter().find(|one| is_ours(one))?.clone();
+                    if let Some(Value::Array(commands)) = ours.get_mut(HOOKS) {
+                        commands.retain(is_ours);
+                    }
                     Some(format!("{event}: {ours}\n"))
                 })
                 .collect(),

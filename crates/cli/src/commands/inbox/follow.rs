@@ -156,9 +156,22 @@ impl Place {
             let why = format!("another command has the place {name:?}; nothing was printed");
             return Err(CliError::new(Exit::Refused, why).with_hint("give this one another name"));
         }
-        let kept = std::fs::read_to_string(&file).ok();
+        // Begun anew, a place that cannot be read would pass over messages in silence.
+        let unreadable = |why: &dyn std::fmt::Display| {
+            let why = format!("the place {name:?} cannot be read: {why}; nothing was printed");
+            let hint = format!("remove {} to begin with what comes next", file.display());
+            CliError::new(Exit::Failed, why).with_hint(hint)
+        };
+        let after = match std::fs::read_to_string(&file) {
+            Ok(text) => Some(Seq(text.trim().parse().map_err(|error| {
+                let error: std::num::ParseIntError = error;
+                unreadable(&error)
+            })?)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(unreadable(&error)),
+        };
         Ok(Self {
-            after: kept.and_then(|text| text.trim().parse().ok()).map(Seq),
+            after,
             file,
             _lock: lock,
         })

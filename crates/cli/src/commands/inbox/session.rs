@@ -105,7 +105,11 @@ pub(super) fn describe(session: &mut Session, folder: Option<PathBuf>) {
     if let Some(folder) = folder {
         session.folder = Some(folder);
     }
-    session.process = line_above().last().copied().or(session.process);
+    // Where the system does not say what a process is, the last one known is a hook's shell,
+    // and the session does not end with that.
+    let process = line_above().last().copied();
+    let process = process.filter(|kin| kin.started.is_some());
+    session.process = process.or(session.process);
 }
 
 /// The folder as the hub names it as well, behind every link.

@@ -17,7 +17,7 @@ use clap::{Args, ValueEnum};
 use legation_core::process::{Kin, OnceSpec, become_daemon, line_above, run_to_end};
 use legation_inbox::{ConsumerName, Follow, Kind, Message, Seq, has_read};
 use legation_keystore::Keystore;
-use legation_wake::{Notice, SessionKey};
+use legation_wake::{CLAIMS_MAX, Notice, SessionKey};
 use serde_json::json;
 
 use super::follow::watch;
@@ -178,13 +178,19 @@ impl<'c> Waker<'c> {
             .map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
         let keystore = Arc::new(keystore);
         let failed = |error: io::Error| CliError::failed(&error);
-        let known = change(context, |board| board.through)
-            .map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
-        let follow = match known {
-            Some(seq) => Follow::after(&folder, keystore, Seq(seq)),
-            // What came before anybody could be woken wakes nobody.
-            None => Follow::from_end(&folder, keystore).map_err(failed)?,
-        };
+        let follow = change(context, |board| match board.through {
+            Some(seq) => Ok(Follow::after(&folder, keystore, Seq(seq))),
+            // What came before anybody could be woken wakes nobody. All begin behind the same
+            // message, so that none of them takes one for old that another waits for.
+            None => {
+                let follow = Follow::from_end(&folder, keystore)?;
+                board.through = Some(follow.last().0);
+                Ok(follow)
+            }
+        });
+        let follow = follow
+            .map_err(|error| CliError::failed(&error).with_hint(error.hint()))?
+            .map_err(failed)?;
         Ok(Self {
             context,
             key,
@@ -260,6 +266,8 @@ impl<'c> Waker<'c> {
             // Other words for the same, or none, are no reason to begin a turn.
             let new = read.iter().filter(|message| message.kind == Kind::New);
             came.extend(new.map(notice));
+            // The board takes no more than the latest of them.
+            came.drain(..came.len().saturating_sub(CLAIMS_MAX));
         }
         let through = self.follow.last().0;
         let inbox = self.context.home.inbox();
@@ -347,14 +355,16 @@ impl<'c> Waker<'c> {
 fn notice(message: &Message) -> Notice {
     let folder = message.meta.get("folder").map(|folder| {
         let folder = folder.replace("&lt;", "<").replace("&gt;", ">");
-        canonical(&PathBuf::from(folder.replace("&amp;", "&")))
+        PathBuf::from(folder.replace("&amp;", "&"))
     });
+    // Each waker is in another folder, so that one which is not absolute means nothing.
+    let folder = folder.filter(|folder| folder.is_absolute());
     Notice {
         seq: message.seq.0,
         id: message.id.clone(),
         channel: message.channel.to_string(),
         chat: message.chat_id.clone(),
-        folder,
+        folder: folder.as_deref().map(canonical),
         lane: message.lane(),
     }
 }

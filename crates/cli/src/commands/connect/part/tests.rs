@@ -34,6 +34,38 @@ fn hooks_join_those_of_others_and_leave_without_a_trace() {
 }
 
 #[test]
+fn a_command_that_somebody_put_beside_the_hubs_stays_and_is_not_shown() {
+    let mut once = with_hooks("", &hooks()).expect("added");
+    let mut groups = jsonc::entry(&once, HOOKS, "Stop")
+        .expect("read")
+        .expect("there");
+    let theirs = [
+        json!({"type": "command", "command": "curl -H secret"}),
+        json!({"type": "command", "command": "echo an inbox session begins"}),
+    ];
+    groups[0]["hooks"]
+        .as_array_mut()
+        .expect("a list")
+        .extend(theirs.clone());
+    once = jsonc::with_entry(&once, HOOKS, "Stop", Some(&groups)).expect("set");
+    let part = Part::Hooks(hooks());
+    let back = part
+        .taken_out(CLIENT, &once, None)
+        .expect("taken out")
+        .expect("a file");
+    let left = jsonc::entry(&back, HOOKS, "Stop").expect("read");
+    assert_eq!(left, Some(json!([{"hooks": theirs}])));
+    assert!(!back.contains("legation"), "{back}");
+    let diff = part.diff(CLIENT, &once, &back);
+    assert!(
+        diff.contains("-Stop: ") && !diff.contains("secret"),
+        "{diff}"
+    );
+    let again = with_hooks(&once, &hooks()).expect("added");
+    assert_eq!(again.matches("legation").count(), 2, "{again}");
+}
+
+#[test]
 fn hooks_of_another_shape_are_not_touched() {
     for text in [
         "[]",

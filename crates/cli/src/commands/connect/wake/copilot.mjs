@@ -12,7 +12,8 @@ const say = (word) => waker.stdin.writable && waker.stdin.write(`${word}\n`);
 waker.on("error", () => {});
 waker.stdin.on("error", () => {});
 createInterface({ input: waker.stdout }).on("line", (line) => {
-  session.send({ prompt: JSON.parse(line).text });
+  // What was not taken is told to another session.
+  session.send({ prompt: JSON.parse(line).text }).catch(() => {});
 });
 session.on((event) => {
   if (event.type === "user.message") say("busy");

@@ -19,7 +19,8 @@ export const Legation = async ({ client, directory }) => {
     waker.unref();
     createInterface({ input: waker.stdout }).on("line", (line) => {
       const parts = [{ type: "text", text: JSON.parse(line).text }];
-      client.session.promptAsync({ path: { id }, body: { parts } });
+      // What was not taken is told to another session.
+      client.session.promptAsync({ path: { id }, body: { parts } }).catch(() => {});
     });
     wakers.set(id, waker);
   };
