@@ -185,6 +185,9 @@ fn unit(build: Build) -> Result<Tally> {
         tools::DBUS,
         tools::NOTIFY,
     ])?;
+    // The clients that messages are delivered to, and how many messages those are.
+    tools::ensure(&[Tool::Sdk2, Tool::Python])?;
+    let messages = ("LEGATION_DELIVERY_MESSAGES", "1000");
     if !build.programs()? {
         return Ok(Tally::FAILED);
     }
@@ -199,11 +202,13 @@ fn unit(build: Build) -> Result<Tally> {
                 "--status-level",
                 "slow",
             ];
+            nextest.env(messages.0, messages.1);
             counted(nextest.args(arguments).args(build.tests()), &nextest_tally)?
         }
         None => counted(
             sys::cargo()
                 .args(["test", "--no-fail-fast"])
+                .env(messages.0, messages.1)
                 .args(build.tests()),
             &libtest_tally,
         )?,
