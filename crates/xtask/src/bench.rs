@@ -11,6 +11,7 @@ mod footprint;
 pub(crate) mod hub;
 mod identity;
 mod inbox;
+mod latency;
 mod messages;
 pub(crate) mod programs;
 mod redaction;
@@ -44,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long)]
     strict: bool,
     /// Only the sections whose name contains this: calls, decisions, footprint,
-    /// starts, listing, peers, redaction, identity, messages, inbox.
+    /// starts, listing, peers, redaction, identity, messages, inbox, latency.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
     /// Use the programs of this folder instead of building them.
@@ -139,6 +140,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     if wanted("inbox") {
         inbox::measure(args.quick, &mut table).context("inbox")?;
+    }
+    if wanted("latency") {
+        latency::measure(&programs, args.quick, &mut table).context("latency")?;
     }
     shown(args, &table)
 }

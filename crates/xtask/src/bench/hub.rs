@@ -36,9 +36,15 @@ const PATIENCE: Duration = Duration::from_secs(20);
 impl Home {
     /// A fresh one whose servers are `servers`, as in `mcpServers`.
     pub(crate) fn new(programs: &Programs, servers: &Value) -> Result<Self> {
-        let folder = tempfile::Builder::new()
-            .prefix("legation-bench-")
-            .tempdir()?;
+        Self::within(folder().tempdir()?, programs, servers)
+    }
+
+    /// The same in this folder, which decides about the disk.
+    pub(crate) fn new_in(parent: &Path, programs: &Programs, servers: &Value) -> Result<Self> {
+        Self::within(folder().tempdir_in(parent)?, programs, servers)
+    }
+
+    fn within(folder: TempDir, programs: &Programs, servers: &Value) -> Result<Self> {
         let home = Self {
             folder,
             program: programs.legation.clone(),
@@ -141,6 +147,12 @@ impl Home {
         }
         bail!("{count} servers did not connect: {last}")
     }
+}
+
+fn folder() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix("legation-bench-");
+    builder
 }
 
 /// Tells a server to stop and waits for it.

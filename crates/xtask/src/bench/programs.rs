@@ -166,7 +166,8 @@ impl Running {
             if talk.read_line(&mut line)? == 0 {
                 bail!("{shown} ended before it listened: {said}");
             }
-            if let Some((_, authority)) = line.split_once("listening on http://") {
+            let url = line.split_once("listening on ").map(|(_, url)| url);
+            if let Some((_, authority)) = url.and_then(|url| url.split_once("://")) {
                 running.authority = authority.trim().trim_end_matches('/').to_owned();
                 break;
             }
