@@ -25,6 +25,8 @@
 mod lines;
 mod sent;
 mod surface;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 use std::time::{Duration, Instant};

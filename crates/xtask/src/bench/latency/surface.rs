@@ -39,6 +39,7 @@ pub(super) struct Listener {
     waiting: Option<u64>,
 }
 
+/// What changes with every message.
 const INBOX: &str = "legation://inbox";
 
 // === impl Surface ===
@@ -71,31 +72,28 @@ impl Surface {
         }
     }
 
-    /// Whether it is there only as the answer to a call.
-    const fn is_called(self) -> bool {
-        matches!(self, Self::Pull | Self::Wait)
-    }
-
-    /// Whether this line says that the message came in.
-    fn tells(self, line: &Value, id: &str) -> bool {
-        let (method, params) = (line["method"].as_str().unwrap_or_default(), &line["params"]);
-        match self {
+    /// Which messages a line is about, by their ids. Who is only told that something is new is
+    /// told the inbox's URI.
+    pub(super) fn told(self, line: &Value) -> Vec<&str> {
+        let params = &line["params"];
+        let (method, ids) = match self {
             Self::Pull | Self::Wait => {
                 let messages = line["result"]["structuredContent"]["messages"].as_array();
-                let mut messages = messages.into_iter().flatten();
-                messages.any(|message| message["id"] == id)
+                let messages = messages.into_iter().flatten();
+                return messages.filter_map(|one| one["id"].as_str()).collect();
             }
-            // It says that something is new and not what.
-            Self::Subscribed | Self::Listening => {
-                method == "notifications/resources/updated" && params["uri"] == INBOX
-            }
-            Self::Logged => method == "notifications/message" && params["data"]["id"] == id,
-            Self::Channel => {
-                method == "notifications/claude/channel" && params["meta"]["message_id"] == id
-            }
-            Self::Events => method == "notifications/events/event" && params["data"]["id"] == id,
-            Self::Watch | Self::Follow => line["id"] == id,
-        }
+            Self::Watch | Self::Follow => return line["id"].as_str().into_iter().collect(),
+            Self::Subscribed | Self::Listening => (
+                "resources/updated",
+                params["uri"].as_str().filter(|uri| *uri == INBOX),
+            ),
+            Self::Logged => ("message", params["data"]["id"].as_str()),
+            Self::Channel => ("claude/channel", params["meta"]["message_id"].as_str()),
+            Self::Events => ("events/event", params["data"]["id"].as_str()),
+        };
+        let said = line["method"].as_str().unwrap_or_default();
+        let said = said.strip_prefix("notifications/");
+        ids.filter(|_| said == Some(method)).into_iter().collect()
     }
 }
 
@@ -158,7 +156,13 @@ impl Listener {
         if surface == Surface::Pull {
             self.call("inbox-pull", &json!({ "limit": 100 }))?;
         }
-        let heard = self.lines.within(within, |line| surface.tells(line, id))?;
+        let tells = |line: &Value| {
+            surface
+                .told(line)
+                .iter()
+                .any(|told| [id, INBOX].contains(told))
+        };
+        let heard = self.lines.within(within, tells)?;
         if heard.is_some() {
             self.waiting = None;
         }
@@ -171,10 +175,8 @@ impl Listener {
 
     /// Whether it says anything of a message for so long.
     pub(super) fn is_quiet(&mut self, time: Duration) -> Result<bool> {
-        if self.surface.is_called() {
-            return Ok(true);
-        }
-        let about = |line: &Value| line["method"].is_string() || line["seq"].is_number();
+        let surface = self.surface;
+        let about = |line: &Value| !surface.told(line).is_empty();
         Ok(self.lines.within(time, about)?.is_none())
     }
 
