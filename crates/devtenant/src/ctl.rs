@@ -81,6 +81,9 @@ enum Command {
         /// Who writes
         #[arg(long)]
         user: Option<String>,
+        /// Who writes is none of the chat's members
+        #[arg(long, requires = "user")]
+        stranger: bool,
     },
     /// Change or delete an earlier message as its author
     Edit {
@@ -209,9 +212,15 @@ impl Command {
                 chat_id,
                 text,
                 user,
+                stranger,
             } => (
                 "say",
-                json!({"chat_id": chat_id, "text": text.join(" "), "user": user}),
+                json!({
+                    "chat_id": chat_id,
+                    "text": text.join(" "),
+                    "user": user,
+                    "stranger": stranger,
+                }),
             ),
             Self::Edit {
                 chat_id,

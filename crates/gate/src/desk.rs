@@ -32,7 +32,7 @@ pub use posting::{Posting, Stage};
 pub use question::{Question, QuestionKind};
 pub use verdict::{Heard, Refused, Verdict};
 
-use posting::Rows;
+use posting::{POSTINGS_MAX, Rows};
 use verdict::Tries;
 
 /// Everything that was put to a person elsewhere. Shared.
@@ -262,11 +262,32 @@ impl Desk {
         }
     }
 
-    /// Forgets what ended so long ago that its row is gone too.
+    /// Whether a message is one of the desk's own, which nobody else may change.
+    #[must_use]
+    pub fn is_posting(&self, chat: &str, message: &str) -> bool {
+        let held = self.lock();
+        let mut all = held.postings.values();
+        all.any(|one| *one.chat == *chat && one.message.as_deref() == Some(message))
+    }
+
+    /// Forgets what ended so long ago that its row is gone too, and of too many
+    /// the oldest that ended.
     pub fn forget(&self, now_ms: i64) {
-        let mut held = self.lock();
+        let postings = &mut self.lock().postings;
         let is_old = |one: &Posting| one.is_over() && one.forgotten_ms() <= now_ms;
-        held.postings.retain(|_, one| !is_old(one));
+        postings.retain(|_, one| !is_old(one));
+        let most = usize::try_from(POSTINGS_MAX).unwrap_or(usize::MAX);
+        let too_many = postings.len().saturating_sub(most);
+        if too_many == 0 {
+            return;
+        }
+        let over = postings.values().filter(|one| one.is_over());
+        let mut over: Vec<(i64, Box<str>)> =
+            over.map(|one| (one.asked_ms, one.id.clone())).collect();
+        over.sort();
+        for (_, id) in over.into_iter().take(too_many) {
+            postings.remove(&id);
+        }
     }
 
     fn happened(

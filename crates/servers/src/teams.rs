@@ -19,11 +19,12 @@ mod talk;
 mod tools;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
 use legation_core::{Cancel, EntityId, OpContext, SharedClock};
 use legation_entra::Accounts;
+use legation_gate::desk::Desk;
 use legation_gate::{Outcome, Peer, Unresolved};
 use legation_store::Store;
 use legation_wire::json::Object;
@@ -55,6 +56,8 @@ struct Shared {
     talks: Talks,
     waiting: Waiting,
     shown: Shown,
+    /// Whose cards no agent changes, where there is one.
+    desk: OnceLock<Arc<Desk>>,
 }
 
 pub(crate) const NAME: &str = "teams";
@@ -89,8 +92,16 @@ impl Teams {
                 talks: Talks::default(),
                 waiting: Waiting::default(),
                 shown: Shown::default(),
+                desk: OnceLock::new(),
             }),
         }
+    }
+
+    /// Keeps the cards of this desk from being changed with a tool: call it
+    /// before anybody can.
+    pub fn keep_cards_of(&self, desk: &Arc<Desk>) {
+        // There is one desk in a hub.
+        drop(self.shared.desk.set(Arc::clone(desk)));
     }
 
     /// Brings what people write in watched chats into the inbox, until it is

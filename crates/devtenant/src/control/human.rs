@@ -20,6 +20,14 @@ impl Command<'_> {
             self.text("chat_id")?.to_owned(),
             self.text("text")?.to_owned(),
         );
+        // Somebody who is no member writes where Teams lets them, as an application
+        // or a guest of a meeting can.
+        let is_stranger = self.body["stranger"].as_bool().unwrap_or(false);
+        let chats = &self.tenant()?.chats;
+        let is_member = chats.iter().any(|one| one.id == chat && one.has(&user));
+        if !is_member && !is_stranger {
+            return Err(format!("{user} is not in the chat {chat}"));
+        }
         let now = self.now_ms()?;
         let id = messages::say(self.world, &self.tenant, &chat, &user, &text, now)?;
         Ok(json!({"id": id}))

@@ -18,7 +18,7 @@ const REMEMBERED_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 const POSTING: &str = "approval posting";
 const TRIES: &str = "approval codes";
 /// Most postings that are remembered: many more than can be open.
-const POSTINGS_MAX: u32 = 8_192;
+pub(super) const POSTINGS_MAX: u32 = 8_192;
 
 /// A question that was put somewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,6 +14,8 @@ use crate::journal::Happened;
 pub(super) const TRIES_MAX: u32 = 5;
 /// For how long, in milliseconds.
 pub(super) const LOCKED_MS: i64 = 15 * 60 * 1000;
+/// Under whose name wrong codes of commands are counted: no account has such a one.
+const COMMANDS: &str = "(commands)";
 
 /// A message where questions are put, as the service tells of it.
 #[derive(Debug, Clone, Copy)]
@@ -208,10 +210,25 @@ impl Desk {
         }
     }
 
-    /// The id of what still waits under this code. A code says what is meant and
-    /// proves nothing.
+    /// The id of what still waits under this code, for who asks at the hub. A
+    /// code says what is meant and proves nothing; but a program that could try
+    /// them all would know which one to have the person write, for another
+    /// reason than theirs. So wrong ones are counted here too, and a right one
+    /// forgives none.
     #[must_use]
     pub fn with_code(&self, code: &str) -> Option<String> {
+        let is_id = || self.waiting().iter().any(|one| *one.id == *code);
+        if code.len() != words::LENGTH || self.is_locked(COMMANDS) || is_id() {
+            return None;
+        }
+        let found = self.open_with(code);
+        if found.is_none() {
+            self.count_wrong(COMMANDS);
+        }
+        found
+    }
+
+    fn open_with(&self, code: &str) -> Option<String> {
         let held = self.lock();
         let open = held
             .postings

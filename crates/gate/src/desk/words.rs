@@ -22,7 +22,7 @@ pub enum Words {
 
 /// How many letters and digits a code has, and how many it may have lost or
 /// gained when it was typed.
-const LENGTH: usize = 6;
+pub(super) const LENGTH: usize = 6;
 const CODE: std::ops::RangeInclusive<usize> = 4..=8;
 /// What Teams puts where a quoted message stood.
 const QUOTATION: &str = "[quotation]";

@@ -16,7 +16,9 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use legation_core::error::chain;
 use legation_core::{Cancel, EntityId, OpContext, Wall};
-use legation_entra::chat::{Body, Change, Earlier, Kind as MessageKind, Message, Outgoing, Seen};
+use legation_entra::chat::{
+    Body, Change, Earlier, Kind as MessageKind, Message, OVERLAP_MS, Outgoing, Seen, Width,
+};
 use legation_entra::{Account, Class};
 use legation_gate::desk::{Desk, Heard, Place, Posting, Question, Refused, Stage, Verdict};
 
@@ -71,6 +73,8 @@ struct Counter<'a> {
     account: Account,
     context: OpContext,
     pace: Pace,
+    /// How much of the chat is read at once.
+    width: Width,
     /// Whether the person was told that wrong codes locked it.
     said_locked: bool,
 }
@@ -117,6 +121,7 @@ async fn attend(shared: &Shared, here: &ApprovalsHere, name: &str, context: &OpC
     }
     let counter = Counter {
         pace: Pace::new(account.instant()),
+        width: Width::default(),
         shared,
         here,
         account,
@@ -137,14 +142,18 @@ impl Counter<'_> {
         let mut events = self.here.desk.events();
         loop {
             self.here.desk.forget(self.account.now().0);
-            self.put_all().await?;
-            self.tell_ended().await?;
+            // What cannot be put or shown keeps no answer from being read.
+            let put = self.put_all().await;
+            let told = self.tell_ended().await;
             let now = self.account.instant();
-            let watches = self.watches();
-            if watches && now >= self.pace.due() {
-                self.read().await?;
+            let watched_from = self.watched_from();
+            let watches = watched_from.is_some();
+            if let Some(from) = watched_from.filter(|_| now >= self.pace.due()) {
+                self.read(from).await?;
+                put.and(told)?;
                 continue;
             }
+            put.and(told)?;
             self.here.desk.set_problem(self.account.name(), None);
             let wait = match watches {
                 true => self.pace.due().saturating_duration_since(now).min(LOOK),
@@ -160,16 +169,21 @@ impl Counter<'_> {
         }
     }
 
-    /// Whether anything here can still be answered, rightly or too late.
-    fn watches(&self) -> bool {
+    /// Since when there is something here that can still be answered, rightly or
+    /// too late.
+    fn watched_from(&self) -> Option<Wall> {
         let now_ms = self.account.now().0;
         let all = self.here.desk.postings(self.account.name());
-        all.iter()
-            .any(|one| one.message.is_some() && now_ms < one.expires_ms + WATCHED_MS)
+        let watched = all
+            .iter()
+            .filter(|one| one.message.is_some() && now_ms < one.expires_ms + WATCHED_MS);
+        watched.map(|one| Wall(one.asked_ms - SLACK_MS)).min()
     }
 
-    /// Puts what waits to the person, each question once.
+    /// Puts what waits to the person, each question once. One that cannot be put
+    /// holds up none of the others; the first failure is reported.
     async fn put_all(&mut self) -> Result<(), Failure> {
+        let mut result = Ok(());
         for question in self.here.desk.waiting() {
             let Some(is_shown) = route::here(&self.here.accounts, self.account.name(), &question)
             else {
@@ -178,12 +192,16 @@ impl Counter<'_> {
             let known = self.here.desk.posting(&question.id);
             let is_put = known
                 .is_some_and(|one| one.message.is_some() && *one.account == *self.account.name());
-            if !is_put {
-                self.put(&question, is_shown).await?;
-                self.pace.talk(self.account.instant());
+            if is_put {
+                continue;
+            }
+            match self.put(&question, is_shown).await {
+                Ok(()) => self.pace.talk(self.account.instant()),
+                Err(failure) if is_passing(&failure) => return result.and(Err(failure)),
+                Err(failure) => result = result.and(Err(failure)),
             }
         }
-        Ok(())
+        result
     }
 
     async fn put(&self, question: &Question, is_shown: bool) -> Result<(), Failure> {
@@ -280,18 +298,19 @@ impl Counter<'_> {
     }
 
     /// Reads what was written since, and has the desk judge it.
-    async fn read(&mut self) -> Result<(), Failure> {
+    async fn read(&mut self, from: Wall) -> Result<(), Failure> {
         let line = self.line().await?;
         let name = self.name(&[&line.chat.id, "read"]);
         let place: Option<ReadTo> = self.shared.kept.get(PLACES, &name).await?;
-        let mut seen = place.as_ref().map_or_else(|| self.begin(), ReadTo::seen);
-        let since = seen.since();
+        let mut seen = begin(place.as_ref().map(ReadTo::seen), from);
+        let since = seen.since().unwrap_or(from);
         let read = line
             .chats
-            .messages(&self.context, &line.chat.id, since)
+            .window(&self.context, &line.chat.id, since, &mut self.width)
             .await;
-        let messages = read.map_err(|error| line.failure(&error))?;
-        let news = seen.take(messages);
+        let window = read.map_err(|error| line.failure(&error))?;
+        let waits_more = window.until.is_some();
+        let news = seen.take_window(window.messages, window.until);
         let has_news = !news.is_empty();
         let said = news.iter().filter(|one| {
             one.change != Change::Deleted && one.message.kind == MessageKind::Message
@@ -307,18 +326,12 @@ impl Counter<'_> {
         for (message, verdict) in judged {
             self.answer(&line, message, verdict).await?;
         }
-        self.pace.was_read(has_news, self.account.instant());
-        Ok(())
-    }
-
-    /// From when on the chat is read the first time: nothing was asked before.
-    fn begin(&self) -> Seen {
-        let all = self.here.desk.postings(self.account.name());
-        let first = all.iter().map(|one| one.asked_ms).min();
-        Seen {
-            until: first.map(|at| Wall(at - SLACK_MS)),
-            ..Seen::default()
+        let now = self.account.instant();
+        match waits_more {
+            true => self.pace.go_on(now),
+            false => self.pace.was_read(has_news, now),
         }
+        Ok(())
     }
 
     fn hear(&self, line: &Line, message: &Message) -> Option<Verdict> {
@@ -393,6 +406,16 @@ impl Counter<'_> {
         let client = &self.context.caller.principal.client;
         kept::name(client, self.account.name(), parts)
     }
+}
+
+/// Where reading goes on. What was written while nothing was asked is no answer,
+/// so it is left out: a chat in which much was said since is not read again.
+fn begin(known: Option<Seen>, from: Wall) -> Seen {
+    let is_near = |seen: &Seen| {
+        let until = seen.read_to.max(seen.until);
+        until.is_some_and(|until| until.0.saturating_add(OVERLAP_MS) >= from.0)
+    };
+    known.filter(is_near).unwrap_or_else(|| Seen::begin(from))
 }
 
 /// What may be better a moment later.

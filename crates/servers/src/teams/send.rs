@@ -134,6 +134,12 @@ pub(super) async fn update(
     let id = id.filter(|id| !id.is_empty() && id.len() <= 200);
     let message_id = id.ok_or_else(|| bad("`message_id` is missing"))?;
     let line = shared.talks.line(context, account, false).await?;
+    let desk = shared.desk.get();
+    if desk.is_some_and(|desk| desk.is_posting(&line.chat.id, &message_id)) {
+        let message = "it is a card of the hub's own; nothing was changed".to_owned();
+        let hint = "update changes what send returned the id of";
+        return Err(Failure::said(Class::Teams, message, hint));
+    }
     let updated = line
         .chats
         .update(context, &line.chat.id, &message_id, &outgoing);

@@ -167,6 +167,37 @@ fn wrong_codes_lock_whoever_starts_anew() {
 }
 
 #[test]
+fn whoever_tries_codes_at_the_hub_learns_none() {
+    let bench = bench(asking());
+    bench.send("a").expect_err("it waits");
+    let desk = bench.desk();
+    let question = only(&desk);
+    let right = put(&desk, &question, true);
+    // What is no code is no try, and neither is the id of what waits.
+    for typed in [&*question.id, "C-ABCDEF", ""] {
+        for _ in 0..6 {
+            assert_eq!(desk.with_code(typed), None);
+        }
+    }
+    for _ in 0..4 {
+        assert_eq!(desk.with_code("000000"), None);
+        assert_eq!(desk.with_code(&right).as_deref(), Some(&*question.id));
+    }
+    assert_eq!(desk.with_code("000000"), None);
+    for desk in [&desk, &bench.desk()] {
+        assert_eq!(desk.with_code(&right), None, "too many were wrong");
+    }
+    // The person's own answer is another matter.
+    let approve = format!("approve {right}");
+    assert!(matches!(
+        hear(&desk, &approve, |_| {}),
+        Some(Verdict::Counted { .. })
+    ));
+    assert!(desk.is_posting("chat", "card"));
+    assert!(!desk.is_posting("chat", "another") && !desk.is_posting("other", "card"));
+}
+
+#[test]
 fn a_question_keeps_its_code_over_a_restart_and_one_that_is_not_shown_has_none() {
     let bench = bench(asking());
     bench.send("a").expect_err("it waits");

@@ -112,6 +112,9 @@ impl Inner {
             &windows,
         );
         let approvals_here = approvals::here(&settings, store, &keystore, &asking, &windows)?;
+        if let (Some(teams), Some(here)) = (&teams, &approvals_here) {
+            teams.keep_cards_of(&here.desk);
+        }
         let gate = Gate::new(
             servers,
             Arc::clone(&ledger),

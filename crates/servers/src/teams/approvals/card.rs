@@ -56,12 +56,18 @@ pub(super) fn asking(
         QuestionKind::Proposal => "proposes a change that you have to certify",
         QuestionKind::Permission => "asks to use a tool of its own",
     };
+    // Of its own tools a client says why in words of its own.
+    let hides_reason = !shows_arguments && question.kind == QuestionKind::Permission;
+    let reason = match hides_reason {
+        true => "not shown here either".to_owned(),
+        false => escaped(&question.reason, TEXT_MAX),
+    };
     let mut body = vec![
         fact(&who, asks),
         fact("What", &escaped(&question.call, TEXT_MAX)),
         fact("With", ""),
         code_line(&arguments),
-        fact("Because", &escaped(&question.reason, TEXT_MAX)),
+        fact("Because", &reason),
     ];
     if let [one] = question.entities.as_slice() {
         body.push(fact("For", one.as_str()));

@@ -24,8 +24,25 @@ struct Asked {
 /// A card in the chat.
 struct Card {
     chat: String,
+    message: String,
     text: String,
     code: String,
+}
+
+impl Card {
+    fn of(chat: &Value, message: &Value, text: String) -> Self {
+        let code = match text.split_once("approve ") {
+            Some((_, rest)) => rest.chars().take(6).collect(),
+            None => String::new(),
+        };
+        let name = |value: &Value| value.as_str().unwrap().to_owned();
+        Self {
+            chat: name(chat),
+            message: name(message),
+            text,
+            code,
+        }
+    }
 }
 
 impl Asked {
@@ -61,13 +78,13 @@ impl Asked {
     }
 
     /// The message whose card is about this.
-    async fn found(&self, id: &str) -> Option<(String, String)> {
+    async fn found(&self, id: &str) -> Option<Card> {
         let chats = self.stand.order("chats", json!({})).await;
         for chat in chats.as_array().unwrap() {
             for message in chat["messages"].as_array().unwrap() {
                 let text = message.to_string();
                 if text.contains(&format!(" {id}")) && text.contains("AdaptiveCard") {
-                    return Some((chat["id"].as_str().unwrap().to_owned(), text));
+                    return Some(Card::of(&chat["id"], &message["id"], text));
                 }
             }
         }
@@ -80,19 +97,25 @@ impl Asked {
             self.found(id).await.is_some()
         })
         .await?;
-        let (chat, text) = self.found(id).await.unwrap();
-        let code: String = match text.split_once("approve ") {
-            Some((_, rest)) => rest.chars().take(6).collect(),
-            None => String::new(),
-        };
-        Ok(Card { chat, text, code })
+        Ok(self.found(id).await.unwrap())
+    }
+
+    /// A user of the tenant who is not in the chat.
+    async fn someone_else(&self) -> String {
+        let tenants = self.stand.order("tenants", json!({})).await;
+        let mut tenants = tenants.as_array().unwrap().iter();
+        let first = tenants.find(|one| one["name"] == "first").unwrap();
+        let users = first["users"].as_array().unwrap().iter();
+        let mut names = users.map(|user| user["userPrincipalName"].as_str().unwrap());
+        let name = names.find(|name| name.to_lowercase().contains("blake"));
+        name.unwrap().to_owned()
     }
 
     /// The card says how it ended.
     async fn says(&self, id: &str, words: &str) -> anyhow::Result<()> {
         until(words, PATIENCE, async || {
             let found = self.found(id).await;
-            found.is_some_and(|(_, text)| text.contains(words) && !text.contains("approve "))
+            found.is_some_and(|card| card.text.contains(words) && card.code.is_empty())
         })
         .await
     }
@@ -233,10 +256,19 @@ async fn whoever_else_answers_and_whatever_else_is_said_is_refused_and_recorded(
     let card = asked.card(&id).await?;
     let approve = format!("approve {}", card.code);
 
-    // The agent itself, by way of its own tool; others are not in the chat.
+    // The agent itself, by way of its own tool; it cannot change the card either.
     let text = json!({ "text": approve, "format": "text" });
     super::stand::done(&peer, "send", text).await?;
+    let words = json!({ "message_id": card.message, "text": "Lunch?" });
+    let (failed, answer) = super::stand::teams(&peer, "update", words).await?;
+    assert!(failed && answer.to_string().contains("card of the hub's own"));
     asked.refused("REPLY_NOT_FROM_SPONSOR", 1).await?;
+    // Somebody else.
+    let stranger = json!({
+        "chat_id": card.chat, "text": approve, "user": asked.someone_else().await, "stranger": true,
+    });
+    stand.order("say", stranger).await;
+    asked.refused("REPLY_NOT_FROM_SPONSOR", 2).await?;
     // A message that became an answer; a yes with a condition; a wrong code.
     let hello = stand.say(&card.chat, "hello").await;
     let edit = json!({ "chat_id": card.chat, "message_id": hello, "text": approve });
