@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 use crate::native::{READS, no_resource};
 use crate::{
-    Native, Prompt, Resource, Template, Tool, Unread, failed, json_result, resource_result,
+    Native, Prompt, Resource, Template, Tool, Unread, Waiting, failed, json_result, resource_result,
 };
 
 mod arguments;
@@ -48,6 +48,8 @@ pub struct InboxServer {
     readers: Arc<Semaphore>,
     /// Which chats come in, where there are accounts.
     chats: Option<ChatList>,
+    /// Calls that wait for a message.
+    waiting: Waiting,
 }
 
 /// Messages that went out with an answer.
@@ -128,7 +130,14 @@ impl InboxServer {
             view,
             readers: Arc::new(Semaphore::new(READERS)),
             chats: None,
+            waiting: Waiting::default(),
         }
+    }
+
+    /// The calls that wait for a message.
+    #[must_use]
+    pub fn waiting(&self) -> &Waiting {
+        &self.waiting
     }
 
     /// The same, with tools for choosing which chats come in.
@@ -258,6 +267,7 @@ impl InboxServer {
             // What it said of the last answer is known now.
             wanted.pull.since_id = None;
             let next = end.min(Instant::now() + PROGRESS);
+            let _waits = self.waiting.enter();
             tokio::select! {
                 changed = announced.changed() => if changed.is_err() {
                     return unreadable(&ReadError::Closed);

@@ -23,10 +23,12 @@ mod native;
 mod natives;
 pub mod sources;
 pub mod teams;
+mod waiting;
 
 pub use catalogue::known_tools;
 pub use native::{Native, Prompt, Resource, Template, Tool, failed, json_result, resource_result};
 pub use natives::{Natives, Unread, Views};
+pub use waiting::Waiting;
 
 #[cfg(test)]
 mod tests;

@@ -31,9 +31,10 @@ use legation_wire::json::Object;
 
 use crate::accounts;
 use crate::kept::Kept;
+use crate::waiting::Waiting;
 use crate::{Native, Resource, Tool};
 
-use presence::{Shown, Waiting};
+use presence::Shown;
 use talk::Talks;
 
 pub use approvals::{ApprovalsHere, Rules};

@@ -19,7 +19,7 @@ use legation_servers::hub::{ApprovalInfo, Hub, HubView, ServerInfo};
 use legation_servers::identity::Identity;
 use legation_servers::inbox::{ChatList, InboxServer};
 use legation_servers::teams::{Activity, Teams};
-use legation_servers::{Native, Natives, Views};
+use legation_servers::{Native, Natives, Views, Waiting};
 use legation_store::Store;
 use legation_wake::{BoardFile, Talk};
 use legation_wire::json::{Limits, Raw};
@@ -35,6 +35,8 @@ pub(super) struct Windows {
     gate: Arc<OnceLock<Weak<Gate>>>,
     front: Arc<OnceLock<Weak<Front>>>,
     board: Arc<OnceLock<(BoardFile, SharedClock)>>,
+    /// Calls that wait for messages.
+    waiting: Arc<OnceLock<Waiting>>,
 }
 
 /// The native servers before the host's, and what the hub does with them
@@ -90,6 +92,7 @@ pub(super) fn beside(
             clock: Arc::clone(clock),
         });
     }
+    windows.waiting.get_or_init(|| inbox.waiting().clone());
     let inbox = Arc::new(inbox);
     let mut natives: Vec<Arc<dyn Native>> =
         vec![Arc::new(hub), Arc::new(audit), Arc::clone(&inbox) as _];
@@ -134,7 +137,9 @@ impl Activity for Windows {
     fn calls(&self) -> usize {
         let front = self.front.get().and_then(Weak::upgrade);
         let calls = front.map_or(0, |front| front.calls());
-        usize::try_from(calls).unwrap_or(usize::MAX)
+        let waiting = self.waiting.get().map_or(0, Waiting::count);
+        let calls = usize::try_from(calls).unwrap_or(usize::MAX);
+        calls.saturating_sub(waiting)
     }
 
     fn talked(&self, caller: &Caller, chat: &str) {

@@ -8,7 +8,6 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -25,7 +24,8 @@ use crate::accounts::{self, Failure};
 
 /// What the hub does, and what it is told of what agents do here.
 pub trait Activity: Send + Sync + fmt::Debug {
-    /// How many calls are under way, those of this server included.
+    /// How many calls are under way, those of this server included, without those
+    /// that only wait for messages.
     fn calls(&self) -> usize;
 
     /// A caller says something in a chat: an answer there is for that session
@@ -34,14 +34,6 @@ pub trait Activity: Send + Sync + fmt::Debug {
         let _nobody = (caller, chat);
     }
 }
-
-/// Calls of this server that wait for a person.
-#[derive(Debug, Default)]
-pub(super) struct Waiting(AtomicUsize);
-
-/// One of them.
-#[derive(Debug)]
-pub(super) struct Waits<'a>(&'a Waiting);
 
 /// Who shows what.
 #[derive(Debug, Default)]
@@ -278,24 +270,5 @@ impl Follow {
             self.shown = Presence::Available;
         }
         self.shown
-    }
-}
-
-// === impl Waiting ===
-
-impl Waiting {
-    pub(super) fn enter(&self) -> Waits<'_> {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        Waits(self)
-    }
-
-    pub(super) fn count(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-impl Drop for Waits<'_> {
-    fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
