@@ -10,6 +10,7 @@ use crate::commands::connect::jsonc::{self, EditError};
 use crate::{CliError, Context, Exit};
 
 /// One change of the file.
+#[derive(Clone)]
 pub(super) struct Change<'a> {
     /// A member of the file.
     pub(super) member: &'static str,
@@ -20,7 +21,7 @@ pub(super) struct Change<'a> {
 }
 
 /// The file as it is.
-pub(super) fn read(context: &Context) -> Result<String, CliError> {
+fn read(context: &Context) -> Result<String, CliError> {
     let path = context.home.governance().join(file::LLM_PROVIDER);
     let fail = |what: String| {
         CliError::new(
@@ -39,10 +40,18 @@ pub(super) fn read(context: &Context) -> Result<String, CliError> {
 /// Changes the file, if it means no less than before; what the owner should
 /// know about it comes back.
 pub(super) fn change(context: &Context, change: &Change<'_>) -> Result<Vec<String>, CliError> {
+    change_as(context, |_| Ok(change.clone()))
+}
+
+/// The same for a change that depends on what the file says.
+pub(super) fn change_as<'a>(
+    context: &Context,
+    wanted: impl FnOnce(&str) -> Result<Change<'a>, CliError>,
+) -> Result<Vec<String>, CliError> {
     // Two at once would each write the file without the other's change.
     let _lock = context.home.edit_lock()?;
     let before = read(context)?;
-    let after = edited(&before, change).map_err(|error| {
+    let after = edited(&before, &wanted(&before)?).map_err(|error| {
         let name = file::LLM_PROVIDER;
         let error = legation_core::error::chain(&error);
         CliError::new(Exit::Usage, format!("{name} was not changed: {error}"))

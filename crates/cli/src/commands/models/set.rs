@@ -162,21 +162,21 @@ fn entry(
     provider: &str,
     new: Map<String, Value>,
 ) -> Result<Vec<String>, CliError> {
-    let text = file::read(context)?;
-    let found = jsonc::entry(&text, "providers", provider).map_err(|error| {
-        CliError::new(Exit::Usage, legation_core::error::chain(&error))
-            .with_hint("`legation governance check` says what is wrong")
-    })?;
-    let Some(Value::Object(mut entry)) = found else {
-        return Err(unknown(provider));
-    };
-    entry.extend(new);
-    let change = Change {
-        member: "providers",
-        key: Some(provider),
-        value: Some(Value::Object(entry)),
-    };
-    file::change(context, &change)
+    file::change_as(context, |text| {
+        let found = jsonc::entry(text, "providers", provider).map_err(|error| {
+            CliError::new(Exit::Usage, legation_core::error::chain(&error))
+                .with_hint("`legation governance check` says what is wrong")
+        })?;
+        let Some(Value::Object(mut entry)) = found else {
+            return Err(unknown(provider));
+        };
+        entry.extend(new);
+        Ok(Change {
+            member: "providers",
+            key: Some(provider),
+            value: Some(Value::Object(entry)),
+        })
+    })
 }
 
 fn unknown(provider: &str) -> CliError {
