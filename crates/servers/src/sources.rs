@@ -106,7 +106,7 @@ impl Source<'_> {
     }
 
     /// It could not be read. Said once, not with every try.
-    fn failed(&self, failure: Failure) {
+    pub(crate) fn failed(&self, failure: Failure) {
         let (account, what, error) = (self.account, self.what, failure.message.clone());
         let class = failure.error;
         let before = self.reports.lock().insert(self.key(), failure);

@@ -56,6 +56,8 @@ const LOOKS: Kind = Kind {
 };
 
 const DISCOVER: Duration = Duration::from_secs(120);
+/// Graph may list a chat so long after its first message was written.
+const LISTED_LATE_MS: i64 = 60_000;
 
 /// When an account's chats were last looked for, by the services' clock.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -76,10 +78,14 @@ struct Reader<'a> {
 /// A chat that is read.
 struct Watch {
     listed: Listed,
-    /// Nothing before it is brought in.
+    /// Since when it is watched, where that is said, by our clock.
+    wanted: Option<Wall>,
+    /// The same by the services': nothing before it is brought in.
     since: Option<Wall>,
     pace: Pace,
     width: Width,
+    /// Why it could not be read the last time, if it could not.
+    failure: Option<Failure>,
 }
 
 /// What became of reading a chat.
@@ -164,6 +170,7 @@ impl Reader<'_> {
             for watch in all.by_id.values_mut() {
                 self.read_if_due(watch).await;
             }
+            self.report(&all);
             let next = all.by_id.values().map(|watch| watch.pace.due()).min();
             let until = next.unwrap_or(discover).min(discover);
             let wait = until.saturating_duration_since(self.account.instant());
@@ -189,7 +196,6 @@ impl Reader<'_> {
         let at = self.chats.services_time();
         let found = self.chats.all(self.context).await;
         let found = found.map_err(|error| refusal(&error))?;
-        self.source.worked();
         let (file, name) = (self.destination.watched.clone(), self.account.name());
         let (name, wall) = (name.to_owned(), self.account.now());
         let sorted = tokio::task::spawn_blocking(move || {
@@ -210,7 +216,7 @@ impl Reader<'_> {
         // Of chats that are there at the first look only the newest message
         // comes in; of one that appears later, everything since the look before.
         let begin = match before {
-            Some(before) => Place::of(&Seen::begin(Wall(before.at_ms))),
+            Some(before) => Place::of(&Seen::begin(Wall(before.at_ms - LISTED_LATE_MS))),
             None => Place::default(),
         };
         for listed in &all.listed {
@@ -243,21 +249,24 @@ impl Reader<'_> {
                 return Ok(());
             }
         };
+        let skew = self.chats.services_time().0 - self.account.now().0;
         let mut before = std::mem::take(&mut all.by_id);
         for listed in &all.listed {
             let Some(wanted) = known.get(&listed.chat.id).filter(|one| one.is_watched) else {
                 continue;
             };
             let watch = match before.remove(&listed.chat.id) {
-                Some(watch) if watch.since == wanted.since => Watch {
+                Some(watch) if watch.wanted == wanted.since => Watch {
                     listed: listed.clone(),
                     ..watch
                 },
                 _ => Watch {
                     listed: listed.clone(),
-                    since: wanted.since,
+                    wanted: wanted.since,
+                    since: wanted.since.map(|since| Wall(since.0 + skew)),
                     pace: Pace::new(now),
                     width: Width::default(),
+                    failure: None,
                 },
             };
             all.by_id.insert(listed.chat.id.clone(), watch);
@@ -272,13 +281,32 @@ impl Reader<'_> {
         let result = self.read(watch).await;
         let now = self.account.instant();
         match result {
-            Ok(Read::All { said }) => watch.pace.was_read(said, now),
-            Ok(Read::Some) => watch.pace.go_on(now),
-            Err(failure) => {
-                let error = &failure.message;
-                tracing::warn!(account = self.account.name(), error, "a chat was not read");
-                watch.pace.failed(sources::wait_after(&failure), now);
+            Ok(read) => {
+                watch.failure = None;
+                match read {
+                    Read::All { said } => watch.pace.was_read(said, now),
+                    Read::Some => watch.pace.go_on(now),
+                }
             }
+            Err(failure) => {
+                let before = watch.failure.as_ref().map(|before| before.error);
+                if before != Some(failure.error) {
+                    let error = &failure.message;
+                    tracing::warn!(account = self.account.name(), error, "a chat was not read");
+                }
+                watch.pace.failed(sources::wait_after(&failure), now);
+                watch.failure = Some(failure);
+            }
+        }
+    }
+
+    /// Says when nothing is read at all, although chats can be looked for: the
+    /// tenant may grant the one and not the other.
+    fn report(&self, all: &Watches) {
+        let failures = all.by_id.values().map(|watch| watch.failure.as_ref());
+        match failures.collect::<Option<Vec<_>>>().as_deref() {
+            Some([failure, ..]) => self.source.failed((*failure).clone()),
+            Some([]) | None => self.source.worked(),
         }
     }
 
