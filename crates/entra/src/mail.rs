@@ -20,7 +20,7 @@ use crate::graph::{DeltaFrom, Graph, GraphCall};
 pub use letter::{Address, Letter};
 pub use noise::Noise;
 
-use wire::{WireAttachment, WireFolder, WireLetter, WireUser};
+use wire::{WireAttachment, WireFolder, WireLetter, WireUser, WireWords};
 
 /// What reading a mailbox takes, beside what acting in Teams does. It is asked
 /// for apart, so that an account whose tenant grants no mail still talks.
@@ -58,10 +58,14 @@ pub enum MailChange {
     },
 }
 
-/// Letters on a page.
-const PAGE: &str = "odata.maxpagesize=50";
+/// Letters on a page; fewer where these are longer than an answer may be, as
+/// anybody can write letters with long heads.
+const PAGES: [&str; 2] = ["odata.maxpagesize=50", "odata.maxpagesize=10"];
+/// The same of a list.
+const TOPS: [usize; 2] = [200, 10];
 const FOLDER: &str = "/me/mailFolders/inbox";
-const SELECT: &str = "internetMessageId,conversationId,subject,body,from,sender,toRecipients,ccRecipients,replyTo,receivedDateTime,hasAttachments,isDraft,internetMessageHeaders";
+// Not the words: one letter as long as it likes would keep all others from coming.
+const SELECT: &str = "internetMessageId,conversationId,subject,from,sender,toRecipients,ccRecipients,replyTo,receivedDateTime,hasAttachments,isDraft,internetMessageHeaders";
 /// Names of attachments that are shown; a letter with more says how many.
 const ATTACHMENTS_MAX: usize = 50;
 
@@ -148,7 +152,13 @@ impl Mails {
             Some(link) => DeltaFrom::Link { link, start },
             None => DeltaFrom::Start(start),
         };
-        let page = self.graph.delta::<WireLetter>(ctx, &from, &[PAGE]).await?;
+        let [page, smaller] = PAGES;
+        let page = match self.graph.delta::<WireLetter>(ctx, &from, &[page]).await {
+            Err(error) if error.is_answer_too_large() => {
+                self.graph.delta(ctx, &from, &[smaller]).await?
+            }
+            other => other?,
+        };
         Ok(MailPage {
             changes: page.items.into_iter().filter_map(change).collect(),
             link: page.link,
@@ -168,12 +178,37 @@ impl Mails {
         since: Wall,
     ) -> Result<(Vec<Letter>, bool), GraphError> {
         let filter = format!("receivedDateTime ge {}", seconds(since));
-        let path = format!(
-            "{FOLDER}/messages?$top=200&$filter={}&$orderby={}&$select={SELECT}",
-            query_value(&filter),
-            query_value("receivedDateTime asc"),
-        );
-        self.list(ctx, &path).await
+        let path = |top: usize| {
+            format!(
+                "{FOLDER}/messages?$top={top}&$filter={}&$orderby={}&$select={SELECT}",
+                query_value(&filter),
+                query_value("receivedDateTime asc"),
+            )
+        };
+        let [top, fewer] = TOPS;
+        match self.list(ctx, &path(top)).await {
+            Err(error) if error.is_answer_too_large() => self.list(ctx, &path(fewer)).await,
+            other => other,
+        }
+    }
+
+    /// What a letter says, as text; `None` where it says too much, cannot be
+    /// read, or is there no more.
+    ///
+    /// # Errors
+    /// See [`GraphError`].
+    pub async fn words(&self, ctx: &OpContext, id: &str) -> Result<Option<String>, GraphError> {
+        let path = format!("/me/messages/{}?$select=body", segment(id));
+        let body = match self.graph.get::<WireWords>(ctx, &path).await {
+            Ok(letter) => letter.body,
+            Err(GraphError::BadAnswer { .. }) => return Ok(None),
+            Err(error) if error.is_answer_too_large() => return Ok(None),
+            Err(error) if error.meaning() == Some(GraphMeaning::NotFound) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        // Megabytes of markup would hold up whatever else this thread does.
+        let text = tokio::task::spawn_blocking(|| letter::text(body)).await;
+        Ok(text.ok())
     }
 
     async fn list(&self, ctx: &OpContext, path: &str) -> Result<(Vec<Letter>, bool), GraphError> {

@@ -322,6 +322,12 @@ impl GraphError {
         self.refusal().map(GraphRefusal::meaning)
     }
 
+    /// Whether the answer was longer than is read; it would be the next time.
+    pub(crate) fn is_answer_too_large(&self) -> bool {
+        let too_large = |source: &HttpError| matches!(source, HttpError::TooLarge { .. });
+        matches!(self, Self::Unreachable { source, .. } if too_large(source))
+    }
+
     /// Whether the request may have been carried out although no answer says so.
     #[must_use]
     pub fn is_ambiguous(&self) -> bool {

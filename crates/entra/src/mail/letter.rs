@@ -7,7 +7,8 @@ use super::wire::{WireBody, WireLetter, WireRecipient};
 use crate::base::plain;
 use crate::html::Html;
 
-/// A letter that was received. Everything in it is what its sender wrote.
+/// A letter that was received, without its words ([`super::Mails::words`]).
+/// Everything in it is what its sender wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Letter {
     /// Its id in the mailbox; it stays when the letter is moved.
@@ -29,8 +30,6 @@ pub struct Letter {
     pub reply_to: Vec<Address>,
     /// When it came, to the second.
     pub received: Wall,
-    /// Its text, without markup.
-    pub text: String,
     /// Whether something is attached that is not a picture in the text.
     pub has_attachments: bool,
     /// What it is where no person wrote it to be read.
@@ -75,7 +74,6 @@ impl Letter {
             cc: all(wire.cc_recipients),
             reply_to: all(wire.reply_to),
             received,
-            text: text(wire.body),
             has_attachments: wire.has_attachments == Some(true),
             noise,
             id: wire.id,
@@ -90,7 +88,8 @@ impl Letter {
     }
 }
 
-fn text(body: Option<WireBody>) -> String {
+/// What a body says, without markup.
+pub(super) fn text(body: Option<WireBody>) -> String {
     let Some(body) = body else {
         return String::new();
     };

@@ -14,7 +14,6 @@ pub(super) struct WireLetter {
     pub(super) internet_message_id: Option<String>,
     pub(super) conversation_id: Option<String>,
     pub(super) subject: Option<String>,
-    pub(super) body: Option<WireBody>,
     pub(super) from: Option<WireRecipient>,
     pub(super) sender: Option<WireRecipient>,
     pub(super) to_recipients: Option<Vec<WireRecipient>>,
@@ -24,6 +23,13 @@ pub(super) struct WireLetter {
     pub(super) has_attachments: Option<bool>,
     pub(super) is_draft: Option<bool>,
     pub(super) internet_message_headers: Option<Vec<WireHeader>>,
+}
+
+/// What a letter says.
+#[derive(Deserialize)]
+pub(super) struct WireWords {
+    #[serde(default)]
+    pub(super) body: Option<WireBody>,
 }
 
 #[derive(Deserialize)]

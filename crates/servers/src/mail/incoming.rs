@@ -25,6 +25,9 @@ pub(super) struct Shelf {
 const RECEIVED: &str = "received";
 const DELETED: &str = "deleted";
 
+/// Instead of words that could not be had.
+const NOT_READ: &str = "[its text could not be read; see the mailbox]";
+
 // === impl Shelf ===
 
 impl Shelf {
@@ -42,7 +45,7 @@ impl Shelf {
     pub(super) fn received(
         self,
         letter: Letter,
-        attachments: &[String],
+        (words, attachments): (Option<&str>, &[String]),
         (account, entity): (&str, &EntityId),
     ) -> Incoming {
         let meta = meta(&letter, attachments, account);
@@ -54,7 +57,7 @@ impl Shelf {
             kind: Kind::New,
             from: letter.from.as_ref().map(shown).unwrap_or_default(),
             ts: letter.received.to_string(),
-            text: text(&letter, attachments),
+            text: text(&letter, words, attachments),
             meta,
             entity: Some(entity.clone()),
         }
@@ -92,8 +95,9 @@ fn shown(address: &Address) -> String {
     }
 }
 
-fn text(letter: &Letter, attachments: &[String]) -> String {
-    let mut text = format!("{}\n\n{}", letter.subject, letter.text.trim());
+fn text(letter: &Letter, words: Option<&str>, attachments: &[String]) -> String {
+    let words = words.map_or(NOT_READ, str::trim);
+    let mut text = format!("{}\n\n{words}", letter.subject);
     if !attachments.is_empty() {
         text.push('\n');
     }

@@ -34,6 +34,9 @@ const SHELVES: Kind = Kind {
 /// Graph may be late to show what came before; so far back is read anew when
 /// it has forgotten a link.
 const SLACK_MS: i64 = 24 * 3600 * 1000;
+/// So much earlier than the first look a letter may be said to have come that
+/// came after it.
+const EARLY_MS: i64 = 60_000;
 /// Letters of the first look that are kept in mind as history.
 const HISTORY_MAX: usize = 200;
 
@@ -180,14 +183,32 @@ impl Reader<'_> {
         let now = self.mails.services_time();
         let newest = self.mails.newest(self.context).await;
         let newest = newest.map_err(|error| failure(&self.account, &error))?;
-        let begun = newest.as_ref().map_or(now, |letter| letter.received);
+        // An empty inbox has no history. When a letter came is told by other clocks,
+        // and to the second.
+        let begun = match &newest {
+            Some(letter) => letter.received,
+            None => Wall(now.0 - now.0.rem_euclid(1_000) - EARLY_MS),
+        };
+        let is_history = |letter: &Letter| {
+            let newest = newest.as_ref();
+            newest.is_some_and(|newest| letter.received <= newest.received)
+        };
         let mut history = Vec::new();
+        let mut wanted: Vec<Letter> = newest.iter().cloned().collect();
         let mut link = None;
         loop {
             let page = self.page(begun, link).await?;
             for change in page.changes {
-                if let MailChange::Here(letter) = change {
-                    history.push(letter.message_id);
+                let MailChange::Here(letter) = change else {
+                    continue;
+                };
+                if wanted.iter().any(|one| one.message_id == letter.message_id) {
+                    continue;
+                }
+                match is_history(&letter) {
+                    true => history.push(letter.message_id),
+                    // It came just now.
+                    false => wanted.push(*letter),
                 }
             }
             link = Some(page.link);
@@ -196,10 +217,8 @@ impl Reader<'_> {
             }
         }
         history.truncate(HISTORY_MAX);
-        if let Some(newest) = newest {
-            history.retain(|id| *id != newest.message_id);
-            self.keep(vec![newest]).await?;
-        }
+        wanted.sort_by_key(|letter| letter.received);
+        self.keep(wanted).await?;
         Ok(Place {
             begun_ms: begun.0,
             received_ms: begun.0,
@@ -280,9 +299,11 @@ impl Reader<'_> {
                 // Read, flagged, or told again.
                 continue;
             }
+            let words = self.mails.words(self.context, &letter.id).await;
+            let words = words.map_err(|error| failure(&self.account, &error))?;
             let attachments = self.attachments(&letter).await?;
             shelves.push((name, shelf.clone()));
-            all.push(shelf.received(letter, &attachments, of));
+            all.push(shelf.received(letter, (words.as_deref(), &attachments), of));
         }
         self.append(all).await?;
         for (name, shelf) in shelves {

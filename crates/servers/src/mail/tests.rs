@@ -25,16 +25,17 @@ fn a_record_has_what_a_draft_that_answers_needs() {
         cc: vec![address("", "kim@example.com")],
         reply_to: Vec::new(),
         received: Wall(1_000),
-        text: "It is green.\n".to_owned(),
         has_attachments: true,
         noise: None,
     };
     let entity = EntityId::new("acme");
     let shelf = Shelf::of(&letter, "work");
     let files = ["log.txt".to_owned()];
-    let kept = shelf
-        .clone()
-        .received(letter.clone(), &files, ("work", &entity));
+    let kept = shelf.clone().received(
+        letter.clone(),
+        (Some("It is green.\n"), &files),
+        ("work", &entity),
+    );
     assert_eq!(
         kept.text,
         "The build\n\nIt is green.\n\n[attachment: log.txt]"
@@ -77,7 +78,10 @@ fn a_record_has_what_a_draft_that_answers_needs() {
         from: Some(address("kim@example.com", "kim@example.com")),
         ..letter
     };
-    let kept = Shelf::of(&nameless, "work").received(nameless, &[], ("work", &entity));
+    let kept = Shelf::of(&nameless, "work").received(nameless, (None, &[]), ("work", &entity));
     assert_eq!(kept.from, "kim@example.com");
-    assert_eq!(kept.text, "The build\n\nIt is green.");
+    assert_eq!(
+        kept.text,
+        "The build\n\n[its text could not be read; see the mailbox]"
+    );
 }
