@@ -9,7 +9,7 @@ mod models;
 mod resume;
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use legation_core::{OpContext, Secret};
@@ -19,6 +19,7 @@ use crate::client::{ModelClient, Plain};
 use crate::endpoint::Endpoint;
 use crate::error::ModelError;
 use crate::limits::Timeouts;
+use crate::proxied;
 use crate::resume::{GoOn, Resumption};
 use crate::target::{Target, is_word};
 
@@ -122,37 +123,7 @@ impl LocalServer {
         place: &Endpoint,
         key: Option<&Secret>,
     ) -> Result<Option<Self>, ModelError> {
-        let ask = Ask {
-            client,
-            ctx,
-            place,
-            key,
-        };
-        // llama.cpp answers some of Ollama's questions too, so it comes first.
-        let props = ask.get("/props").await?;
-        if props.get("default_generation_settings").is_some() {
-            return Ok(Some(ask.llama_cpp(&props).await?));
-        }
-        let version = ask.get("/api/version").await?;
-        if let Some(version) = version.get("version").and_then(Value::as_str) {
-            return Ok(Some(ask.ollama(version).await?));
-        }
-        let listed = ask.get("/api/v0/models").await?;
-        if let Some(models) = models::lm_studio(&listed) {
-            return Ok(Some(ask.server(LocalKind::LmStudio, None, models)));
-        }
-        let version = ask.get("/version").await?;
-        let version = version.get("version").and_then(Value::as_str);
-        let listed = ask.plain("/v1/models", None).await?;
-        let Some(models) = models::listed(&listed.value, &listed.headers) else {
-            return Ok(None);
-        };
-        let is_vllm = models::is_owned_by(&listed.value, "vllm");
-        let kind = match is_vllm {
-            true => LocalKind::Vllm,
-            false => LocalKind::Other,
-        };
-        Ok(Some(ask.server(kind, version, models)))
+        Ask::new(client, ctx, place, key).look().await
     }
 }
 
@@ -196,12 +167,7 @@ impl Probes {
             return Ok(known.clone());
         }
         let place = target.server();
-        let ask = Ask {
-            client,
-            ctx,
-            place: &place,
-            key,
-        };
+        let ask = Ask::new(client, ctx, &place, key);
         let known = ask.known(target).await?;
         let mut all = self.lock();
         if all.len() >= KNOWN_MAX {
@@ -224,11 +190,57 @@ struct Ask<'a> {
     ctx: &'a OpContext,
     place: &'a Endpoint,
     key: Option<&'a Secret>,
+    /// How the head of an answer showed that another machine gave it.
+    elsewhere: OnceLock<&'static str>,
 }
 
 // === impl Ask ===
 
-impl Ask<'_> {
+impl<'a> Ask<'a> {
+    fn new(
+        client: &'a ModelClient,
+        ctx: &'a OpContext,
+        place: &'a Endpoint,
+        key: Option<&'a Secret>,
+    ) -> Self {
+        Self {
+            client,
+            ctx,
+            place,
+            key,
+            elsewhere: OnceLock::new(),
+        }
+    }
+
+    /// What answers; see [`LocalServer::at`].
+    async fn look(&self) -> Result<Option<LocalServer>, ModelError> {
+        // llama.cpp answers some of Ollama's questions too, so it comes first.
+        let props = self.get("/props").await?;
+        if props.get("default_generation_settings").is_some() {
+            return Ok(Some(self.llama_cpp(&props).await?));
+        }
+        let version = self.get("/api/version").await?;
+        if let Some(version) = version.get("version").and_then(Value::as_str) {
+            return Ok(Some(self.ollama(version).await?));
+        }
+        let listed = self.get("/api/v0/models").await?;
+        if let Some(models) = models::lm_studio(&listed) {
+            return Ok(Some(self.server(LocalKind::LmStudio, None, models)));
+        }
+        let version = self.get("/version").await?;
+        let version = version.get("version").and_then(Value::as_str);
+        let listed = self.plain("/v1/models", None).await?;
+        let Some(models) = models::listed(&listed.value) else {
+            return Ok(None);
+        };
+        let is_vllm = models::is_owned_by(&listed.value, "vllm");
+        let kind = match is_vllm {
+            true => LocalKind::Vllm,
+            false => LocalKind::Other,
+        };
+        Ok(Some(self.server(kind, version, models)))
+    }
+
     /// What is there; null where the server does not know the question.
     async fn get(&self, path: &str) -> Result<Value, ModelError> {
         let answer = self.plain(path, None).await?;
@@ -256,7 +268,8 @@ impl Ask<'_> {
             .place
             .target(path)
             .map_err(|source| ModelError::Endpoint { source })?;
-        self.client
+        let answer = self
+            .client
             .plain(
                 self.ctx,
                 self.place,
@@ -265,15 +278,22 @@ impl Ask<'_> {
                 question,
                 &timeouts,
             )
-            .await
+            .await?;
+        if let Some(evidence) = proxied::in_headers(&answer.headers) {
+            self.elsewhere.get_or_init(|| evidence);
+        }
+        Ok(answer)
     }
 
     fn server(
         &self,
         kind: LocalKind,
         version: Option<&str>,
-        models: Vec<LocalModel>,
+        mut models: Vec<LocalModel>,
     ) -> LocalServer {
+        for model in &mut models {
+            model.elsewhere = model.elsewhere.or(self.elsewhere.get().copied());
+        }
         LocalServer {
             endpoint: self.place.clone(),
             kind,
@@ -284,7 +304,7 @@ impl Ask<'_> {
 
     async fn llama_cpp(&self, props: &Value) -> Result<LocalServer, ModelError> {
         let listed = self.plain("/v1/models", None).await?;
-        let mut models = models::listed(&listed.value, &listed.headers).unwrap_or_default();
+        let mut models = models::listed(&listed.value).unwrap_or_default();
         let context = props.pointer("/default_generation_settings/n_ctx");
         let caps = props.pointer("/chat_template_caps/supports_tools");
         for model in &mut models {
@@ -301,8 +321,7 @@ impl Ask<'_> {
     }
 
     async fn known(&self, target: &Target) -> Result<Known, ModelError> {
-        let server = LocalServer::at(self.client, self.ctx, self.place, self.key).await?;
-        let Some(server) = server else {
+        let Some(server) = self.look().await? else {
             return Err(ModelError::Refused {
                 status: 404,
                 class: crate::error::ModelClass::NotFound,
@@ -319,7 +338,7 @@ impl Ask<'_> {
                 model.context = models::running(&self.get("/api/ps").await?, &target.model);
             }
         }
-        if let Some(evidence) = model.elsewhere {
+        if let Some(evidence) = model.elsewhere.or(self.elsewhere.get().copied()) {
             return Err(ModelError::Proxied { evidence });
         }
         let resumption = match server.kind {

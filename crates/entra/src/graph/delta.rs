@@ -33,7 +33,7 @@ pub struct DeltaPage<T> {
     pub link: String,
     /// Whether this was the last page for now.
     pub is_last: bool,
-    /// Whether Graph had forgotten the link: everything comes anew, and what
+    /// Whether Graph did not take the link: everything comes anew, and what
     /// does not come is gone.
     pub is_resync: bool,
 }
@@ -59,7 +59,7 @@ impl Graph {
         call.prefer = prefer.to_vec();
         let mut is_resync = false;
         let answer = match self.call(ctx, &call).await {
-            Err(error) if error.meaning() == Some(GraphMeaning::Resync) && path != start => {
+            Err(error) if path != start && is_link_void(&error) => {
                 is_resync = true;
                 call.path.clone_from(start);
                 self.call(ctx, &call).await?
@@ -84,4 +84,11 @@ impl Graph {
             is_resync,
         })
     }
+}
+
+/// Whether Graph has forgotten a link, or never takes it: it may be of somebody
+/// who acted before.
+fn is_link_void(error: &GraphError) -> bool {
+    let meaning = error.meaning();
+    meaning.is_some_and(|it| matches!(it, GraphMeaning::Resync | GraphMeaning::BadRequest))
 }

@@ -120,6 +120,9 @@ async fn mail_is_asked_for_with_a_token_of_its_own_and_links_are_gone_on_from() 
             let code = json!({ "error": { "code": "syncStateNotFound", "message": "gone" } });
             return Answer::json(410, &code);
         }
+        if asked.target.contains("deltatoken=foreign") {
+            return Answer::json(400, &json!({ "error": { "code": "ErrorInvalidUser" } }));
+        }
         let body = json!({
             "value": [
                 { "id": "1", "receivedDateTime": "2026-11-21T01:55:06Z", "subject": "x" },
@@ -139,9 +142,11 @@ async fn mail_is_asked_for_with_a_token_of_its_own_and_links_are_gone_on_from() 
         panic!("{:?}", page.changes);
     };
     assert_eq!((letter.id.as_str(), id.as_str()), ("1", "3"));
-    let link = format!("{}/v1.0/me/x?$deltatoken=old", stand.origin);
-    let page = mails.changes(&ctx(), since, Some(link)).await.unwrap();
-    assert!(page.is_resync);
+    for void in ["old", "foreign"] {
+        let link = format!("{}/v1.0/me/x?$deltatoken={void}", stand.origin);
+        let page = mails.changes(&ctx(), since, Some(link)).await.unwrap();
+        assert!(page.is_resync, "{void}");
+    }
     let asked = stand.asked();
     let tokens = asked.iter().filter(|one| one.target.contains("/token"));
     let scopes: Vec<_> = tokens.filter_map(|one| one.form("scope")).collect();

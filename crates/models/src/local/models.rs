@@ -1,10 +1,8 @@
 //! Lists of models, as servers write them.
 
-use http::HeaderMap;
 use serde_json::Value;
 
 use super::{LocalModel, LocalServer};
-use crate::proxied;
 
 /// More than any machine has; the rest of a longer list is not looked at.
 const MODELS_MAX: usize = 1024;
@@ -25,8 +23,7 @@ const OWNERS: &[&str] = &[
 ];
 
 /// OpenAI's list, which all have; `None` where it is none.
-pub(super) fn listed(list: &Value, headers: &HeaderMap) -> Option<Vec<LocalModel>> {
-    let in_head = proxied::in_headers(headers);
+pub(super) fn listed(list: &Value) -> Option<Vec<LocalModel>> {
     let all = list.get("data")?.as_array()?;
     let read = |entry: &Value| {
         let owner = entry.get("owned_by").and_then(Value::as_str);
@@ -37,7 +34,7 @@ pub(super) fn listed(list: &Value, headers: &HeaderMap) -> Option<Vec<LocalModel
             name: entry.get("id")?.as_str()?.to_owned(),
             context: entry.get("max_model_len").and_then(Value::as_u64),
             tools: None,
-            elsewhere: in_head.or(by_owner),
+            elsewhere: by_owner,
         })
     };
     Some(all.iter().take(MODELS_MAX).filter_map(read).collect())

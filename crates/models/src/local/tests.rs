@@ -129,6 +129,23 @@ async fn a_model_that_runs_elsewhere_is_refused() {
         );
         assert_eq!(refused.class(), ModelClass::Untrue);
     }
+    // A gateway before a server that is told by other answers than the list.
+    for answers in [llama_cpp(), ollama()] {
+        let gateway = Server::start(move |seen| match answers.get(&seen.path) {
+            Some(answer) => plain(200, "cf-ray: 1-FRA\r\n", &answer.to_string()),
+            None => plain(404, "", ""),
+        });
+        let gateway = gateway.await;
+        let mut target = gateway.target(Dialect::Compatible);
+        target.model = "not-listed".to_owned();
+        let refused = Probes::default()
+            .known(&client(), &ctx(), &target, None)
+            .await;
+        assert!(
+            matches!(refused, Err(ModelError::Proxied { .. })),
+            "{refused:?}"
+        );
+    }
     let gateway = Server::start(|seen| match seen.path.as_str() {
         "/v1/models" => plain(
             200,

@@ -241,7 +241,7 @@ impl Reader<'_> {
         if page.is_resync {
             tracing::warn!(
                 account = self.account.name(),
-                "the mailbox is listed anew: its place was forgotten by the service"
+                "the mailbox is listed anew: the service does not know its place any more"
             );
             place.listed_ms = Some(since.0);
             place.link = None;
