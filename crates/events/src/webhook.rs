@@ -138,6 +138,11 @@ impl Webhooks {
     async fn forget(&self, hook: &Arc<Hook>) -> Result<bool, StoreError> {
         let _one = hook.saving.lock().await;
         let was = hook.end();
+        let is_there = |here: &Arc<Hook>| Arc::ptr_eq(here, hook);
+        if !self.lock().get(&hook.id).is_some_and(is_there) {
+            // Another has its place by now, and its row.
+            return Ok(was);
+        }
         let (store, name) = (Arc::clone(&self.store), hook.id.to_string());
         blocking(move || store.kept_remove(SUBSCRIPTION, &name)).await?;
         self.lock().remove(&hook.id);
@@ -204,7 +209,10 @@ impl Inner {
 
     fn run_hook(self: &Arc<Self>, hook: Arc<Hook>) {
         let webhooks = &self.webhooks;
-        webhooks.lock().insert(hook.id.clone(), Arc::clone(&hook));
+        let before = webhooks.lock().insert(hook.id.clone(), Arc::clone(&hook));
+        if let Some(before) = before {
+            before.end();
+        }
         let worker = deliver::run(Arc::clone(self), hook);
         webhooks.tasks.spawn("event subscription", worker);
     }

@@ -54,7 +54,7 @@ pub(super) struct Kit {
     pub(super) names: Arc<Names>,
     pub(super) tasks: TaskSet,
     pub(super) folder: Arc<tempfile::TempDir>,
-    store: Arc<Store>,
+    pub(super) store: Arc<Store>,
     settings: EventsSettings,
 }
 

@@ -114,6 +114,23 @@ async fn a_refresh_is_the_same_subscription_with_another_secret() {
 }
 
 #[tokio::test]
+async fn a_receiver_that_is_asked_again_may_know_the_new_secret_alone() {
+    let (kit, receiver) = stand().await;
+    subscribed(&kit, &json!({})).await;
+    for row in kit.store.kept_list("events.verified").expect("rows") {
+        let gone = kit.store.kept_remove(&row.kind, &row.name);
+        assert!(gone.expect("removed"));
+    }
+    let again = params(OTHER, URL, &json!({}));
+    subscribe(&kit, &who("codex"), &again)
+        .await
+        .expect("refreshed");
+    let got = receiver.got();
+    assert_eq!((got.len(), got[1].kind()), (2, "verification"));
+    assert!(got[1].is_signed_with(OTHER) && got[1].is_signed_with(SECRET));
+}
+
+#[tokio::test]
 async fn unsubscribing_ends_it_and_is_not_for_others() {
     let (kit, receiver) = stand().await;
     subscribed(&kit, &json!({})).await;
@@ -341,6 +358,40 @@ async fn what_fails_is_tried_again_stamped_anew_until_it_is_given_up() {
             .count(),
         2
     );
+}
+
+#[tokio::test]
+async fn what_may_not_be_told_any_more_is_not_tried_again() {
+    let (kit, receiver) = stand().await;
+    let granted = subscribed(&kit, &json!({})).await;
+    receiver.behave(Manner::Status(503));
+    kit.messages.add("teams", Some("harbor"));
+    receiver
+        .until("an attempt", |got| !Receiver::events(got).is_empty())
+        .await;
+    kit.rules
+        .refused
+        .lock()
+        .unwrap()
+        .insert("harbor".to_owned());
+    receiver.behave(Manner::Good);
+    kit.messages.add("teams", None);
+    // It stands behind both once the first is settled.
+    let settled = async {
+        loop {
+            let cursor = subscribed(&kit, &json!({})).await["cursor"].clone();
+            let params = json!({"name": "message.received", "cursor": cursor});
+            let polled = kit.poll(&params.to_string()).await.expect("polled");
+            if polled["events"] == json!([]) {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(20), settled)
+        .await
+        .expect("settled");
+    let counts = kit.events.counts();
+    assert_eq!((counts.delivered, counts.given_up), (1, 0), "{granted}");
 }
 
 #[tokio::test]

@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use legation_core::Wall;
 use legation_core::error::chain;
+use legation_wire::json::Object;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -46,6 +46,8 @@ const IDLE: Duration = Duration::from_secs(60);
 enum End {
     Delivered,
     GivenUp(Reason),
+    /// Its client may not be told of it any more.
+    Withheld,
     Forbidden(EventsError),
 }
 
@@ -93,7 +95,8 @@ impl Worker {
     async fn step(&mut self) -> bool {
         let now = self.inner.clock.wall();
         let (over, ended, active) = {
-            let state = self.hook.lock();
+            let mut state = self.hook.lock();
+            self.was_active &= !std::mem::take(&mut state.is_rewound);
             (state.is_over(now), state.ended, state.active)
         };
         if ended {
@@ -149,6 +152,9 @@ impl Worker {
         state.owes_gap |= started.truncated;
         drop(state);
         self.read = started.place;
+        // What was on its way before it stopped is behind that place, and read again.
+        self.open.clear();
+        self.on_its_way.clear();
         self.try_gap = true;
         true
     }
@@ -178,15 +184,12 @@ impl Worker {
                 }
                 self.read = entry.place;
                 if let Some(data) = self.hook.filter.tell(access, &who, entry) {
-                    let cursor = self.inner.cursor(&who, entry.kind, entry.place);
-                    let body = entry.occurrence(&data).with("cursor", cursor);
-                    let body = body.to_raw().as_bytes().clone();
                     self.open.insert(entry.place);
                     self.on_its_way.push(Box::pin(deliver(
                         Arc::clone(&self.inner),
                         Arc::clone(&self.hook),
                         entry.clone(),
-                        body,
+                        data,
                     )));
                 }
             }
@@ -251,6 +254,7 @@ impl Worker {
                 }
                 self.hook.lock().gave_up();
             }
+            End::Withheld => {}
             End::Forbidden(error) => {
                 if self.inner.terminate(&self.hook, &error).await.is_err() {
                     // Not told, and not lost: it is read again.
@@ -304,10 +308,7 @@ async fn lapse(inner: &Arc<Inner>, hook: &Arc<Hook>) {
 }
 
 /// Sends one event until it has arrived or is given up.
-async fn deliver(inner: Arc<Inner>, hook: Arc<Hook>, entry: Entry, body: Bytes) -> (u64, End) {
-    if body.len() > BODY_MAX {
-        return (entry.place, End::GivenUp(Reason::Http4xx));
-    }
+async fn deliver(inner: Arc<Inner>, hook: Arc<Hook>, entry: Entry, mut data: Object) -> (u64, End) {
     let mut recorded = false;
     let mut wait = inner.settings.retry;
     let mut last = Reason::ConnectionRefused;
@@ -315,10 +316,21 @@ async fn deliver(inner: Arc<Inner>, hook: Arc<Hook>, entry: Entry, body: Bytes) 
         if attempt > 1 {
             tokio::time::sleep(jittered(wait)).await;
             wait = wait.saturating_mul(SLOWER);
-            // Minutes have passed.
-            if let Err(error) = hook.filter.permit(inner.access.as_ref(), &hook.who()) {
+            // Minutes have passed, and the rules may be others.
+            let (access, who) = (inner.access.as_ref(), hook.who());
+            if let Err(error) = hook.filter.permit(access, &who) {
                 return (entry.place, End::Forbidden(error));
             }
+            match hook.filter.tell(access, &who, &entry) {
+                Some(told) => data = told,
+                None => return (entry.place, End::Withheld),
+            }
+        }
+        let cursor = inner.cursor(&hook.who(), entry.kind, entry.place);
+        let body = entry.occurrence(&data).with("cursor", cursor);
+        let body = body.to_raw().as_bytes().clone();
+        if body.len() > BODY_MAX {
+            return (entry.place, End::GivenUp(Reason::Http4xx));
         }
         if !recorded {
             recorded = record(&inner, &hook, &entry).await;
@@ -327,7 +339,7 @@ async fn deliver(inner: Arc<Inner>, hook: Arc<Hook>, entry: Entry, body: Bytes) 
             // What cannot be recorded does not leave.
             continue;
         }
-        let sent = inner.send(&hook, &entry.event_id, body.clone()).await;
+        let sent = inner.send(&hook, &entry.event_id, body).await;
         let status = sent.as_ref().map(|answer| answer.status).ok();
         match sent.map(|answer| failure(answer.status)) {
             Ok(None) => return (entry.place, End::Delivered),

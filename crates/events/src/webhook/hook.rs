@@ -47,6 +47,8 @@ pub(crate) struct State {
     pub(crate) active: bool,
     /// Events given up, one after the other.
     pub(crate) given_up: u32,
+    /// Its worker has to begin at its position anew.
+    pub(crate) is_rewound: bool,
     /// Something was left out that the receiver has not heard of.
     pub(crate) owes_gap: bool,
     pub(crate) last_delivery_ms: Option<i64>,

@@ -120,6 +120,7 @@ impl Hook {
             expires_ms: kept.expires_ms,
             active: kept.active,
             given_up: kept.given_up,
+            is_rewound: false,
             owes_gap: kept.owes_gap,
             last_delivery_ms: kept.last_delivery_ms,
             last_error: kept.last_error.as_deref().and_then(Reason::parse),

@@ -16,7 +16,7 @@ use super::sign::WebhookSecret;
 use super::{ALL_MAX, PER_CLIENT_MAX};
 use crate::ask::{Ask, Filter, number};
 use crate::cursor::Position;
-use crate::events::{Inner, Started, complete, permitted};
+use crate::events::{Inner, complete, permitted};
 use crate::{EventsError, Record, What};
 
 /// The shortest time a subscription is granted, and the longest unless none was
@@ -77,6 +77,7 @@ impl Inner {
             expires_ms: wanted.expires_ms,
             active: true,
             given_up: 0,
+            is_rewound: false,
             owes_gap: false,
             last_delivery_ms: None,
             last_error: None,
@@ -94,12 +95,17 @@ impl Inner {
         self.note(&hook, What::Subscribed, "subscribed").await?;
         // What was asked for at the same time as this stands in its way or is the same.
         self.check_room(client, &hook.id)?;
-        self.webhooks.save(&hook).await.map_err(unkept)?;
-        if let Some(other) = self.webhooks.get(&hook.id) {
-            other.end();
+        let other = self.webhooks.get(&hook.id);
+        {
+            // While it is replaced, one that lapses neither writes the row nor takes it away.
+            let _quiet = match &other {
+                Some(other) => Some(other.saving.lock().await),
+                None => None,
+            };
+            self.webhooks.save(&hook).await.map_err(unkept)?;
+            self.run_hook(Arc::clone(&hook));
         }
-        self.run_hook(Arc::clone(&hook));
-        Ok(self.granted(&hook, started, false))
+        Ok(self.granted(&hook, started.truncated, false))
     }
 
     async fn refresh(
@@ -108,15 +114,23 @@ impl Inner {
         hook: &Arc<Hook>,
         wanted: Wanted,
     ) -> Result<Object, EventsError> {
-        self.verify(hook).await?;
         let now = self.clock.wall();
-        let mut started = Started {
-            place: hook.lock().position.place,
-            truncated: false,
-        };
+        let mut renewed = hook.lock().clone();
+        renewed.set_secret(wanted.secret.clone(), now);
+        // A receiver that is asked again may know the new secret alone.
+        let client = hook.client.clone();
+        let renewed = Hook::new(
+            hook.id.clone(),
+            client,
+            wanted.ask.filter.clone(),
+            wanted.receiver,
+            renewed,
+        );
+        self.verify(&renewed).await?;
         // A live subscription goes on where it is; one that has stopped may be set back.
+        let mut started = None;
         if !hook.lock().active && wanted.ask.cursor.is_some() {
-            started = self.start(who, &wanted.ask).await?;
+            started = Some(self.start(who, &wanted.ask).await?);
         }
         {
             let mut state = hook.lock();
@@ -125,12 +139,19 @@ impl Inner {
             if !state.active {
                 state.active = true;
                 state.given_up = 0;
-                state.position.place = started.place;
+                state.is_rewound = true;
+                if let Some(started) = started {
+                    state.position = Position {
+                        epoch: self.log(hook.filter.kind).epoch(),
+                        place: started.place,
+                    };
+                }
             }
         }
         self.webhooks.save(hook).await.map_err(unkept)?;
         hook.changed.notify_one();
-        Ok(self.granted(hook, started, true))
+        let truncated = started.is_some_and(|started| started.truncated);
+        Ok(self.granted(hook, truncated, true))
     }
 
     /// `events/unsubscribe`.
@@ -309,7 +330,7 @@ impl Inner {
         format!("sub_{}", &text[..ID_LEN]).into()
     }
 
-    fn granted(&self, hook: &Hook, started: Started, refreshed: bool) -> Object {
+    fn granted(&self, hook: &Hook, truncated: bool, refreshed: bool) -> Object {
         let state = hook.lock();
         let until = state.expires_ms.map(|ms| Raw::str(&Wall(ms).to_string()));
         let place = state.position.place;
@@ -317,7 +338,7 @@ impl Inner {
             .with("id", Raw::str(&hook.id))
             .with("refreshBefore", until.unwrap_or_else(Raw::null))
             .with("cursor", self.cursor(&hook.who(), hook.filter.kind, place))
-            .with("truncated", Raw::bool(started.truncated));
+            .with("truncated", Raw::bool(truncated));
         if refreshed {
             result.set("deliveryStatus", state.status());
         }
