@@ -6,7 +6,7 @@
 //! the inbox. A held stream was rejected for saving a second of delay at the price
 //! of a second way to lose something.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -17,6 +17,7 @@ use legation_core::{EntityId, ServerName, TaskSet};
 use legation_inbox::{AppendError, Inbox};
 use legation_store::{KeptRow, Store};
 use legation_wire::json::{Object, Raw};
+use tokio::time::Instant;
 
 mod occurrence;
 
@@ -58,6 +59,10 @@ pub struct Feeds {
     /// The servers that are read now.
     reading: Arc<Mutex<HashSet<ServerName>>>,
 }
+
+/// Kinds that could not be read, and until when they are left alone; no more than are
+/// read at all.
+type Resting = HashMap<String, Instant>;
 
 /// Why a round of a server's ended.
 enum Stopped {
@@ -115,8 +120,9 @@ impl Feeds {
     }
 
     async fn read(&self, feed: &dyn Feed) {
+        let mut resting = HashMap::new();
         while feed.is_current() {
-            let wait = match self.round(feed).await {
+            let wait = match self.round(feed, &mut resting).await {
                 Ok(wait) => wait,
                 Err(Stopped::Server(why)) => {
                     tracing::warn!(server = %feed.server(), why, "a server's events cannot be read");
@@ -131,11 +137,30 @@ impl Feeds {
         }
     }
 
-    /// Reads what is new of every kind; how long to wait before the next time.
-    async fn round(&self, feed: &dyn Feed) -> Result<Duration, Stopped> {
+    /// Reads what is new of every kind; how long to wait before the next time. A kind
+    /// that cannot be read, for want of an argument say, rests for a while and stands
+    /// in no other's way.
+    async fn round(&self, feed: &dyn Feed, resting: &mut Resting) -> Result<Duration, Stopped> {
+        let kinds = kinds(feed).await.map_err(Stopped::Server)?;
+        resting.retain(|kind, until| *until > Instant::now() && kinds.contains(kind));
         let mut wait = WAIT_MAX;
-        for kind in kinds(feed).await.map_err(Stopped::Server)? {
-            wait = wait.min(self.kind(feed, &kind).await?);
+        for kind in kinds {
+            if resting.contains_key(&kind) {
+                wait = wait.min(WAIT_FAILED);
+                continue;
+            }
+            if !feed.is_current() {
+                break;
+            }
+            match self.kind(feed, &kind).await {
+                Ok(after) => wait = wait.min(after),
+                Err(Stopped::Server(why)) => {
+                    tracing::warn!(server = %feed.server(), kind, why, "a server's events of one kind cannot be read");
+                    wait = wait.min(WAIT_FAILED);
+                    resting.insert(kind, Instant::now() + WAIT_FAILED);
+                }
+                Err(error) => return Err(error),
+            }
         }
         Ok(wait)
     }
@@ -159,9 +184,10 @@ impl Feeds {
             self.keep(feed, kind, &events).await?;
             let next = polled
                 .get("cursor")
-                .and_then(|raw| raw.to_str().map(String::from));
-            let moved = next != cursor;
-            if let Some(next) = next.filter(|next| moved && next.len() <= CURSOR_MAX) {
+                .and_then(|raw| raw.to_str().map(String::from))
+                .filter(|next| next.len() <= CURSOR_MAX && Some(next) != cursor.as_ref());
+            let moved = next.is_some();
+            if let Some(next) = next {
                 self.move_cursor(feed, kind, &next).await?;
                 cursor = Some(next);
             }

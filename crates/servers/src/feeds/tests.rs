@@ -18,6 +18,8 @@ struct Server {
     events: Mutex<Vec<String>>,
     polls: AtomicUsize,
     silent: AtomicBool,
+    /// Whether there is a kind that nobody can read.
+    demanding: AtomicBool,
 }
 
 #[derive(Debug, Clone)]
@@ -41,9 +43,15 @@ impl Feed for Connection {
     }
 
     fn list(&self, _params: Object) -> BoxFuture<'static, Result<Raw, String>> {
-        let list = r#"{"events":[{"name":"issue.opened","delivery":["poll"]},
-            {"name":"unwanted","delivery":["poll"]},{"name":"pushed","delivery":["webhook"]}]}"#;
-        Box::pin(std::future::ready(Ok(raw(list))))
+        let demanding = match self.0.demanding.load(Ordering::SeqCst) {
+            true => r#"{"name":"demanding","delivery":["poll"]},"#,
+            false => "",
+        };
+        let list = format!(
+            r#"{{"events":[{demanding}{{"name":"issue.opened","delivery":["poll"]}},
+            {{"name":"unwanted","delivery":["poll"]}},{{"name":"pushed","delivery":["webhook"]}}]}}"#
+        );
+        Box::pin(std::future::ready(Ok(raw(&list))))
     }
 
     fn poll(&self, params: Object) -> BoxFuture<'static, Result<Raw, String>> {
@@ -52,6 +60,9 @@ impl Feed for Connection {
         let name = params
             .get("name")
             .and_then(|name| name.to_str().map(String::from));
+        if name.as_deref() == Some("demanding") {
+            return Box::pin(std::future::ready(Err("an argument is missing".to_owned())));
+        }
         assert_eq!(name.as_deref(), Some("issue.opened"));
         let cursor = params
             .get("cursor")
@@ -115,6 +126,7 @@ fn stand(name: &str) -> Stand {
         events: Mutex::default(),
         polls: AtomicUsize::new(0),
         silent: AtomicBool::new(false),
+        demanding: AtomicBool::new(false),
     });
     Stand {
         feeds: Feeds::new(
@@ -131,7 +143,12 @@ fn stand(name: &str) -> Stand {
 async fn events_become_messages_once_and_the_cursor_follows_them() {
     let stand = stand("tracker");
     let feed = Connection(Arc::clone(&stand.server));
-    let round = async || stand.feeds.round(&feed).await.is_ok();
+    // Each is the first of its connection.
+    let round = async || {
+        let mut resting = HashMap::new();
+        let done = stand.feeds.round(&feed, &mut resting).await;
+        done.is_ok() && resting.is_empty()
+    };
     stand.server.events.lock().unwrap().push(event("before"));
     assert!(round().await);
     assert!(
@@ -193,15 +210,32 @@ async fn events_become_messages_once_and_the_cursor_follows_them() {
 async fn a_cursor_moves_only_behind_what_is_kept() {
     let stand = stand("tracker");
     let feed = Connection(Arc::clone(&stand.server));
-    assert!(stand.feeds.round(&feed).await.is_ok());
+    let mut resting = HashMap::new();
+    assert!(stand.feeds.round(&feed, &mut resting).await.is_ok());
     stand.server.events.lock().unwrap().push(event("e1"));
     stand.feeds.inbox.close();
     assert!(matches!(
-        stand.feeds.round(&feed).await,
+        stand.feeds.round(&feed, &mut resting).await,
         Err(Stopped::Hub(_))
     ));
     let kept = stand.feeds.cursor(&feed, "issue.opened").await;
     assert!(matches!(kept, Ok(Some(cursor)) if cursor == "0"));
+}
+
+#[tokio::test]
+async fn a_kind_that_cannot_be_read_stands_in_no_others_way() {
+    let stand = stand("tracker");
+    stand.server.demanding.store(true, Ordering::SeqCst);
+    let feed = Connection(Arc::clone(&stand.server));
+    let mut resting = HashMap::new();
+    let polls = || stand.server.polls.load(Ordering::SeqCst);
+    assert!(stand.feeds.round(&feed, &mut resting).await.is_ok());
+    assert_eq!((polls(), resting.len()), (2, 1));
+    stand.server.events.lock().unwrap().push(event("e1"));
+    assert!(stand.feeds.round(&feed, &mut resting).await.is_ok());
+    assert_eq!(polls(), 3, "what cannot be read is left alone for a while");
+    let messages = stand.feeds.inbox.after(Seq(0), 10).expect("read");
+    assert_eq!(messages.len(), 1);
 }
 
 #[test]
