@@ -1,8 +1,6 @@
 //! The events extension (SEP-3415): what is asked, and the stream that is held
 //! open.
 
-use std::time::Duration;
-
 use legation_core::{Caller, CancelReason, ServerName};
 use legation_events::{Events, EventsError, Frame, Stream};
 use legation_gate::Endpoint;
@@ -21,8 +19,6 @@ use crate::shared::Shared;
 /// Events are the inbox's and of what surrounds it, so they are there where its
 /// tools are.
 const SERVER: &str = "inbox";
-/// How often is looked whether a client that does not read has read.
-const ROOM_LOOK: Duration = Duration::from_millis(20);
 
 /// The events that an endpoint offers.
 pub(crate) fn offered<'a>(
@@ -75,11 +71,9 @@ async fn hold(inquiry: &Inquiry, mut stream: Stream) -> Body {
         let mut params = frame.into_params();
         meta::set(&mut params, meta::SUBSCRIPTION_ID, id.clone());
         // Who does not read gets no more queued; what is not told waits where it is kept.
-        while !inquiry.outbox.has_room() {
-            tokio::select! {
-                reason = cancel.cancelled() => return ended(reason, id),
-                () = tokio::time::sleep(ROOM_LOOK) => {}
-            }
+        tokio::select! {
+            reason = cancel.cancelled() => return ended(reason, id),
+            () = inquiry.outbox.until(|| inquiry.outbox.has_room()) => {}
         }
         let message = Message::notification(method, Some(params.to_raw()));
         inquiry.outbox.push(message.to_bytes(), Weight::Needed);
