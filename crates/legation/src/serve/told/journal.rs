@@ -12,12 +12,14 @@ use tokio::sync::broadcast::error::RecvError;
 
 use crate::serve::hub::Inner;
 
-/// Open approvals that are remembered, as many as there can be.
+/// Approvals that are remembered before those that have left the book are forgotten: as
+/// many as it can hold.
 const OPEN_MAX: usize = 1024;
 /// States a task does not leave.
 const OVER: [&str; 3] = ["completed", "failed", "cancelled"];
 
 /// Whose approval it is, and for what: what is closed has left the book.
+#[derive(Clone)]
 struct Open {
     client: ClientId,
     entity: EntityId,
@@ -30,7 +32,6 @@ pub(super) fn run(tasks: &TaskSet, inner: &Arc<Inner>, journal: &Arc<Journal>) {
     let mut servers = inner.gate.servers().events();
     let (inner, journal) = (Arc::clone(inner), Arc::clone(journal));
     tasks.spawn("journal of events", async move {
-        // Bounded by what the book holds.
         let mut open = HashMap::new();
         remember(&inner, &mut open);
         loop {
@@ -91,21 +92,22 @@ fn approval(
     let mut data = Object::new()
         .with("id", Raw::str(id.as_str()))
         .with("state", Raw::str(state));
-    if let Some(approval) = approvals.get(id) {
-        data.set("expires", Raw::str(&Wall(approval.expires_ms).to_string()));
-        if open.len() < OPEN_MAX {
-            open.insert(id.clone(), of(&approval));
+    let known = match approvals.get(id) {
+        Some(approval) => {
+            data.set("expires", Raw::str(&Wall(approval.expires_ms).to_string()));
+            // What was used up leaves the book without a word.
+            if open.len() >= OPEN_MAX {
+                open.retain(|id, _| approvals.get(id).is_some());
+            }
+            let known = of(&approval);
+            open.insert(id.clone(), known.clone());
+            known
         }
-    }
-    let known = match event {
-        ApprovalEvent::Closed(_) => open.remove(id),
-        _ => open.get(id).map(|known| Open {
-            client: known.client.clone(),
-            entity: known.entity.clone(),
-            tool: known.tool.clone(),
-        }),
+        None => match open.remove(id) {
+            Some(known) => known,
+            None => return,
+        },
     };
-    let Some(known) = known else { return };
     data.set("tool", Raw::str(&known.tool));
     journal.note(Noted {
         kind,
