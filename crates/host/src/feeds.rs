@@ -10,11 +10,12 @@ use legation_config::{Instance as Mode, Source};
 use legation_core::error::chain;
 use legation_core::{EntityId, ServerName};
 use legation_wire::caps::ServerCapabilities;
+use legation_wire::codes;
 use legation_wire::json::{Object, Raw};
 
 use crate::host::Host;
 use crate::instance::{Key, Live};
-use crate::port;
+use crate::port::{self, AskError};
 use crate::server::Server;
 
 /// How long one answer may take.
@@ -34,6 +35,23 @@ pub enum FeedAsk {
     List,
     /// `events/poll`.
     Poll,
+}
+
+/// Why a server told nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoFeed {
+    /// It does not take what it was asked with.
+    #[error("{why}")]
+    Params {
+        /// What it says of it.
+        why: String,
+    },
+    /// It gave no answer, or another error.
+    #[error("{why}")]
+    Answer {
+        /// Which.
+        why: String,
+    },
 }
 
 // === impl Host ===
@@ -97,16 +115,23 @@ impl Feed {
     /// Asks the server something and waits for its answer.
     ///
     /// # Errors
-    /// Why there is none, in words.
-    pub async fn ask(&self, ask: FeedAsk, params: Object) -> Result<Raw, String> {
+    /// See [`NoFeed`].
+    pub async fn ask(&self, ask: FeedAsk, params: Object) -> Result<Raw, NoFeed> {
         let method = match ask {
             FeedAsk::List => "events/list",
             FeedAsk::Poll => "events/poll",
         };
         let answer = port::request(&*self.live.port, method, params);
         match tokio::time::timeout(ANSWER_MAX, answer).await {
-            Ok(answer) => answer.map_err(|error| chain(&error)),
-            Err(_) => Err(format!("no answer within {} s", ANSWER_MAX.as_secs())),
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(AskError::Refused(error))) if error.code == codes::INVALID_PARAMS => {
+                let why = chain(&AskError::Refused(error));
+                Err(NoFeed::Params { why })
+            }
+            Ok(Err(error)) => Err(NoFeed::Answer { why: chain(&error) }),
+            Err(_) => Err(NoFeed::Answer {
+                why: format!("no answer within {} s", ANSWER_MAX.as_secs()),
+            }),
         }
     }
 }

@@ -35,7 +35,7 @@ mod testing;
 pub mod transport;
 mod watches;
 
-pub use feeds::{Feed, FeedAsk};
+pub use feeds::{Feed, FeedAsk, NoFeed};
 pub use host::{Host, HostParts, NoServer};
 pub use pins::{PinError, PinNews, PinReview};
 pub use status::{ServerStatus, State, Summary};

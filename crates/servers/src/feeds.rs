@@ -37,11 +37,20 @@ pub trait Feed: Send + Sync + fmt::Debug {
     /// Whether it is still connected.
     fn is_current(&self) -> bool;
 
-    /// `events/list` with these params; why there is no answer, in words.
-    fn list(&self, params: Object) -> BoxFuture<'static, Result<Raw, String>>;
+    /// `events/list` with these params.
+    fn list(&self, params: Object) -> BoxFuture<'static, Result<Raw, Untold>>;
 
-    /// `events/poll` with these params; why there is no answer, in words.
-    fn poll(&self, params: Object) -> BoxFuture<'static, Result<Raw, String>>;
+    /// `events/poll` with these params.
+    fn poll(&self, params: Object) -> BoxFuture<'static, Result<Raw, Untold>>;
+}
+
+/// Why a server told nothing, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Untold {
+    /// It does not take what it was asked with.
+    Params(String),
+    /// It gave no answer, or another error.
+    Answer(String),
 }
 
 /// Those that are connected now.
@@ -87,6 +96,16 @@ const POLLS_MAX: usize = 50;
 const CURSOR_MAX: usize = 16 * 1024;
 /// The kind of what is kept.
 const CURSOR: &str = "events.feed";
+
+// === impl Untold ===
+
+impl Untold {
+    fn into_words(self) -> String {
+        match self {
+            Self::Params(why) | Self::Answer(why) => why,
+        }
+    }
+}
 
 // === impl Feeds ===
 
@@ -173,7 +192,17 @@ impl Feeds {
                 .with("name", Raw::str(kind))
                 .with("arguments", Raw::empty_object())
                 .with("cursor", given);
-            let polled = feed.poll(params).await.map_err(Stopped::Server)?;
+            let polled = match feed.poll(params).await {
+                Ok(polled) => polled,
+                // A cursor it gave itself, before it was set up anew or so: without it there
+                // is a new one, and its place is left alone until that is here.
+                Err(Untold::Params(why)) if cursor.is_some() => {
+                    tracing::warn!(server = %feed.server(), kind, why, "the server does not know where it was left; its events begin anew, and some may be missing");
+                    cursor = None;
+                    continue;
+                }
+                Err(untold) => return Err(Stopped::Server(untold.into_words())),
+            };
             let events = polled.get("events").and_then(|events| events.to_array());
             let events =
                 events.ok_or_else(|| Stopped::Server("a poll brought no `events`".to_owned()))?;
@@ -253,7 +282,7 @@ async fn kinds(feed: &dyn Feed) -> Result<Vec<String>, String> {
     let mut kinds = Vec::new();
     let mut params = Object::new();
     for _ in 0..PAGES_MAX {
-        let page = feed.list(params).await?;
+        let page = feed.list(params).await.map_err(Untold::into_words)?;
         let events = page.get("events").and_then(|events| events.to_array());
         for event in events.ok_or("its list has no `events`")? {
             let name = event

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use legation_core::{EntityId, ServerName, TaskSet};
-use legation_host::{FeedAsk, Host};
-use legation_servers::feeds::{Feed, FeedSet, Feeds};
+use legation_host::{FeedAsk, Host, NoFeed};
+use legation_servers::feeds::{Feed, FeedSet, Feeds, Untold};
 use legation_store::Store;
 use legation_wire::json::{Object, Raw};
 
@@ -44,9 +44,15 @@ impl FeedSet for HostFeeds {
 // === impl HostFeed ===
 
 impl HostFeed {
-    fn ask(&self, ask: FeedAsk, params: Object) -> BoxFuture<'static, Result<Raw, String>> {
+    fn ask(&self, ask: FeedAsk, params: Object) -> BoxFuture<'static, Result<Raw, Untold>> {
         let feed = self.0.clone();
-        Box::pin(async move { feed.ask(ask, params).await })
+        Box::pin(async move {
+            let asked = feed.ask(ask, params).await;
+            asked.map_err(|error| match error {
+                NoFeed::Params { why } => Untold::Params(why),
+                NoFeed::Answer { why } => Untold::Answer(why),
+            })
+        })
     }
 }
 
@@ -67,11 +73,11 @@ impl Feed for HostFeed {
         self.0.is_current()
     }
 
-    fn list(&self, params: Object) -> BoxFuture<'static, Result<Raw, String>> {
+    fn list(&self, params: Object) -> BoxFuture<'static, Result<Raw, Untold>> {
         self.ask(FeedAsk::List, params)
     }
 
-    fn poll(&self, params: Object) -> BoxFuture<'static, Result<Raw, String>> {
+    fn poll(&self, params: Object) -> BoxFuture<'static, Result<Raw, Untold>> {
         self.ask(FeedAsk::Poll, params)
     }
 }

@@ -20,6 +20,18 @@ struct Server {
     silent: AtomicBool,
     /// Whether there is a kind that nobody can read.
     demanding: AtomicBool,
+    /// Whether it was set up anew and knows no earlier cursor.
+    anew: AtomicBool,
+}
+
+impl Server {
+    /// What its cursors begin with.
+    fn era(&self) -> String {
+        match self.anew.load(Ordering::SeqCst) {
+            true => "new-".to_owned(),
+            false => String::new(),
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -42,7 +54,7 @@ impl Feed for Connection {
         true
     }
 
-    fn list(&self, _params: Object) -> BoxFuture<'static, Result<Raw, String>> {
+    fn list(&self, _params: Object) -> BoxFuture<'static, Result<Raw, Untold>> {
         let demanding = match self.0.demanding.load(Ordering::SeqCst) {
             true => r#"{"name":"demanding","delivery":["poll"]},"#,
             false => "",
@@ -54,14 +66,15 @@ impl Feed for Connection {
         Box::pin(std::future::ready(Ok(raw(&list))))
     }
 
-    fn poll(&self, params: Object) -> BoxFuture<'static, Result<Raw, String>> {
+    fn poll(&self, params: Object) -> BoxFuture<'static, Result<Raw, Untold>> {
         let server = Arc::clone(&self.0);
         server.polls.fetch_add(1, Ordering::SeqCst);
         let name = params
             .get("name")
             .and_then(|name| name.to_str().map(String::from));
         if name.as_deref() == Some("demanding") {
-            return Box::pin(std::future::ready(Err("an argument is missing".to_owned())));
+            let missing = Untold::Params("an argument is missing".to_owned());
+            return Box::pin(std::future::ready(Err(missing)));
         }
         assert_eq!(name.as_deref(), Some("issue.opened"));
         let cursor = params
@@ -69,18 +82,22 @@ impl Feed for Connection {
             .and_then(|raw| raw.to_str().map(String::from));
         Box::pin(async move {
             if server.silent.load(Ordering::SeqCst) {
-                return Err("gone".to_owned());
+                return Err(Untold::Answer("gone".to_owned()));
             }
             let events = server.events.lock().unwrap();
             let from = match &cursor {
                 None => events.len(),
-                Some(at) => at.parse().expect("a cursor of its own"),
+                Some(at) => match at.strip_prefix(&server.era()) {
+                    Some(at) => at.parse().expect("a cursor of its own"),
+                    None => return Err(Untold::Params("whose is this cursor?".to_owned())),
+                },
             };
             let end = (from + 2).min(events.len());
             let some = events[from..end].join(",");
             let more = end < events.len();
+            let era = server.era();
             Ok(raw(&format!(
-                r#"{{"events":[{some}],"cursor":"{end}","hasMore":{more},"truncated":false,"nextPollMs":5}}"#
+                r#"{{"events":[{some}],"cursor":"{era}{end}","hasMore":{more},"truncated":false,"nextPollMs":5}}"#
             )))
         })
     }
@@ -127,6 +144,7 @@ fn stand(name: &str) -> Stand {
         polls: AtomicUsize::new(0),
         silent: AtomicBool::new(false),
         demanding: AtomicBool::new(false),
+        anew: AtomicBool::new(false),
     });
     Stand {
         feeds: Feeds::new(
@@ -236,6 +254,22 @@ async fn a_kind_that_cannot_be_read_stands_in_no_others_way() {
     assert_eq!(polls(), 3, "what cannot be read is left alone for a while");
     let messages = stand.feeds.inbox.after(Seq(0), 10).expect("read");
     assert_eq!(messages.len(), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_forgot_its_cursors_is_read_anew() {
+    let stand = stand("tracker");
+    let feed = Connection(Arc::clone(&stand.server));
+    let mut resting = HashMap::new();
+    assert!(stand.feeds.round(&feed, &mut resting).await.is_ok());
+    stand.server.anew.store(true, Ordering::SeqCst);
+    assert!(stand.feeds.round(&feed, &mut resting).await.is_ok());
+    let kept = stand.feeds.cursor(&feed, "issue.opened").await;
+    assert!(matches!(kept, Ok(Some(cursor)) if cursor == "new-0"));
+    stand.server.events.lock().unwrap().push(event("e1"));
+    assert!(stand.feeds.round(&feed, &mut resting).await.is_ok());
+    let messages = stand.feeds.inbox.after(Seq(0), 10).expect("read");
+    assert_eq!((messages.len(), resting.len()), (1, 0));
 }
 
 #[test]
