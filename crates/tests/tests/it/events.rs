@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use legation_tests::harness::asked::{ASKED, AskedHub, pending};
 use legation_tests::harness::hub::{Hub, HubOptions};
 use legation_tests::harness::peer::{Answer, Peer, PeerEra, everything, friendly};
 use legation_tests::harness::process::until;
@@ -229,6 +230,74 @@ async fn listeners_hear_when_the_rules_change_what_there_is() -> anyhow::Result<
     })
     .await?;
     drop(listening);
+    Ok(())
+}
+
+/// Waits for the first event behind a cursor.
+async fn first_of(peer: &Peer, name: &str, cursor: &Value) -> anyhow::Result<Value> {
+    let mut found = Value::Null;
+    until(name, PATIENCE, async || {
+        let polled = poll(peer, json!({"name": name, "cursor": cursor})).await;
+        found = polled.unwrap_or_default()["events"][0].clone();
+        found.is_object()
+    })
+    .await?;
+    Ok(found)
+}
+
+#[tokio::test]
+async fn a_client_hears_of_its_own_approvals_and_tasks() -> anyhow::Result<()> {
+    let asked = AskedHub::start(HubOptions {
+        clients: vec!["codex".to_owned()],
+        ..HubOptions::default()
+    })
+    .await?;
+    let tasks = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let era = PeerEra::Modern;
+    let peer = asked.hub.http(era, tasks, friendly()).await?;
+    let other = asked
+        .hub
+        .http_as("codex", era, json!({}), friendly())
+        .await?;
+    let mut cursors = json!({});
+    for name in ["approval.requested", "approval.answered", "task.completed"] {
+        cursors[name] = poll(&peer, json!({"name": name})).await?["cursor"].clone();
+    }
+    let theirs = poll(&other, json!({"name": "approval.requested"})).await?;
+    for (text, verb, state) in [("yes", "approve", "granted"), ("no", "deny", "denied")] {
+        let answer = peer.call(ASKED, json!({"text": text})).await?;
+        let id = pending(&answer).ok_or_else(|| anyhow::anyhow!("not asked: {}", answer.text))?;
+        for (name, state) in [
+            ("approval.requested", "pending"),
+            ("approval.answered", state),
+        ] {
+            if name == "approval.answered" {
+                asked.tell(&[verb, &id]).await?;
+            }
+            let event = first_of(&peer, name, &cursors[name]).await?;
+            let data = &event["data"];
+            assert_eq!(
+                (&data["id"], &data["state"], &data["tool"]),
+                (&json!(id), &json!(state), &json!("asked/echo")),
+                "{event}"
+            );
+            let next = json!({"name": name, "cursor": cursors[name]});
+            cursors[name] = poll(&peer, next).await?["cursor"].clone();
+        }
+    }
+    let next = json!({"name": "approval.requested", "cursor": theirs["cursor"]});
+    let theirs = poll(&other, next).await?;
+    assert_eq!(theirs["events"], json!([]), "they are nobody else's");
+
+    let job = json!({"name": "free-slow_compute", "arguments": {"seconds": 0.5, "label": "x"}});
+    let begun = peer.once("tools/call", job).await?;
+    let task = &begun.result()?["taskId"];
+    assert!(task.is_string(), "{}", begun.text);
+    let event = first_of(&peer, "task.completed", &cursors["task.completed"]).await?;
+    assert_eq!(
+        event["data"],
+        json!({"taskId": task, "status": "completed"})
+    );
     Ok(())
 }
 
