@@ -98,8 +98,7 @@ impl Inner {
             version: crate::VERSION,
             runtime: tokio::runtime::Handle::current(),
         });
-        let accounts = identities::told_to(&ledger, accounts::of(options, store));
-        let accounts = Arc::new(accounts);
+        let accounts = Arc::new(identities::told_to(&ledger, accounts::of(options, store)));
         let windows = Windows::default();
         let inbox = inbox::open(options, &keystore, &ledger, &windows)?;
         let watched = WatchedChats::at(options.home.watched_chats());
