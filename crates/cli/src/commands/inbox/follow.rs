@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use clap::Args;
 use legation_api::inbox::Message;
-use legation_core::SharedClock;
 use legation_core::home::{create_private_dir, write_private};
 use legation_core::id::hex;
 use legation_core::process::{Kin, line_above};
+use legation_core::{EntityId, SharedClock};
 use legation_inbox::{Follow, Seq};
 use legation_keystore::Keystore;
 use notify::{Event, RecursiveMode, Watcher as _};
@@ -124,13 +124,27 @@ fn print(context: &Context, messages: &[Message]) -> Result<bool, CliError> {
     for message in messages {
         let text = match context.output.is_json() {
             true => serde_json::to_string(message).map_err(|error| CliError::failed(&error))?,
-            false => crate::table::printable(&line(message)),
+            false => crate::table::printable(&told(message)),
         };
         if !context.output.line(&text) {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// A line of text is for agents as well, and passes no rule and no clearance: of
+/// an entity's data it says that there is some, and the rest is for `pull`.
+fn told(message: &Message) -> String {
+    let personal = EntityId::personal();
+    let entity = message.entity.as_deref();
+    match entity.filter(|entity| *entity != personal.as_str()) {
+        None => line(message),
+        Some(entity) => format!(
+            "[{}] a message of {entity}, id {}: read it with the tool `pull`",
+            message.channel, message.id
+        ),
+    }
 }
 
 // === impl Place ===
@@ -295,7 +309,28 @@ mod tests {
     use notify::event::{AccessKind, AccessMode, CreateKind, DataChange, ModifyKind, RemoveKind};
     use notify::{Event, EventKind};
 
-    use super::is_change;
+    use super::{Message, is_change, told};
+
+    #[test]
+    fn whose_data_belongs_to_an_entity_is_not_told_in_a_line() {
+        let message = |entity: Option<&str>| -> Message {
+            let all = serde_json::json!({
+                "seq": 7, "id": "m7", "version": "1", "kind": "new", "channel": "teams",
+                "chat_id": "chat", "from": "Ada Example", "ts": "2026-01-02T03:04:05Z",
+                "received_at": "2026-01-02T03:04:05Z", "entity": entity,
+                "content_text_sanitized": "The results came.", "meta": {},
+            });
+            serde_json::from_value(all).unwrap()
+        };
+        for entity in [None, Some("personal")] {
+            let line = told(&message(entity));
+            assert_eq!(line, "[teams 03:04] Ada Example: \"The results came.\"");
+        }
+        assert_eq!(
+            told(&message(Some("clinic"))),
+            "[teams] a message of clinic, id m7: read it with the tool `pull`"
+        );
+    }
 
     #[test]
     fn a_file_that_is_only_looked_at_has_not_changed() {
