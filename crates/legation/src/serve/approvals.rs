@@ -9,7 +9,7 @@ use legation_core::{Cancel, EntityId, TaskSet};
 use legation_gate::Asking;
 use legation_gate::desk::Desk;
 use legation_keystore::Keystore;
-use legation_servers::teams::{ApprovalsHere, Rules};
+use legation_servers::teams::{ApprovalsHere, Rules, Teams};
 use legation_store::Store;
 
 use super::hub::Inner;
@@ -21,7 +21,7 @@ pub(super) fn here(
     store: &Arc<Store>,
     keystore: &Keystore,
     asking: &Asking,
-    windows: &Windows,
+    (windows, teams): (&Windows, Option<&Teams>),
 ) -> Result<Option<ApprovalsHere>, CliError> {
     let wanting = settings.accounts.values().filter(|one| one.asks_in_teams);
     let accounts: Vec<(Box<str>, EntityId)> = wanting
@@ -34,9 +34,12 @@ pub(super) fn here(
         .key("approvals")
         .map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
     let desk = Desk::open(asking.clone(), store, &key);
-    let desk = desk.map_err(|error| CliError::failed(&error))?;
+    let desk = Arc::new(desk.map_err(|error| CliError::failed(&error))?);
+    if let Some(teams) = teams {
+        teams.keep_cards_of(&desk);
+    }
     Ok(Some(ApprovalsHere {
-        desk: Arc::new(desk),
+        desk,
         accounts,
         rules: Arc::new(windows.clone()),
     }))

@@ -141,10 +141,8 @@ fn posted(hub: &Inner, id: &str) -> Option<Posted> {
         account: account.to_string(),
         state: state.to_owned(),
         at: sent.map(|one| Wall(one.asked_ms).to_string()),
-        problem: desk
-            .problem(account)
-            .filter(|_| sent.is_none())
-            .map(String::from),
+        // What was sent may have an answer that cannot be read.
+        problem: desk.problem(account).map(String::from),
     })
 }
 

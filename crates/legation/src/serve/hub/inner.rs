@@ -110,10 +110,8 @@ impl Inner {
             (&inbox, &watched),
             &windows,
         );
-        let approvals_here = approvals::here(&settings, store, &keystore, &asking, &windows)?;
-        if let (Some(teams), Some(here)) = (&teams, &approvals_here) {
-            teams.keep_cards_of(&here.desk);
-        }
+        let chats = (&windows, teams.as_ref());
+        let approvals_here = approvals::here(&settings, store, &keystore, &asking, chats)?;
         let gate = Gate::new(
             servers,
             Arc::clone(&ledger),

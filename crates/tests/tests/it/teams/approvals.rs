@@ -387,3 +387,24 @@ async fn a_reply_of_the_sponsors_certifies_a_proposal() -> anyhow::Result<()> {
     assert_eq!(asked.asked.executed(&arguments)?, 1);
     Ok(())
 }
+
+#[tokio::test]
+async fn an_answer_long_after_is_late() -> anyhow::Result<()> {
+    let mut asked = Asked::start().await?;
+    let peer = asked.peer().await?;
+    let arguments = json!({ "n": 1 });
+    let id = asked.waits(&peer, &arguments).await?;
+    let card = asked.card(&id).await?;
+    // It is a day later there, and here nobody has noticed. A hub that runs holds
+    // tokens for which that is too late too; a new one signs in anew.
+    let day = json!({ "seconds": 25 * 3600 });
+    asked.stand.order("skew", day).await;
+    let approve = format!("approve {}", card.code);
+    asked.stand.say(&card.chat, &approve).await;
+    asked.asked.hub = asked.asked.hub.restart().await?;
+    asked.asked.ready().await?;
+    asked.refused("APPROVAL_EXPIRED", 1).await?;
+    let peer = asked.peer().await?;
+    asked.still_waits(&peer, &arguments, &id).await?;
+    Ok(())
+}
