@@ -13,7 +13,9 @@
 //! sync is in it. It holds the request's way, reading and keeping it, and the way to the listener.
 //!
 //! In both, clients speak through `legation bridge`, so its hop counts, and each surface is
-//! measured with nobody else listening. A `pull` is called when the posting is answered.
+//! measured with nobody else listening. A `pull` is called when the posting is answered. What else
+//! the machine does shows in a p99 first: the row of `cat`, which gives back a line that was written
+//! to it, between the surfaces, says what no hub has a part in.
 //!
 //! *Sent to channel.* The human of a development tenant writes in the chat; the hub, which reads
 //! chats every five seconds while people talk, says it to a channel. The clock starts before the
@@ -47,6 +49,9 @@ const HEARD_MS: f64 = 10.0;
 const MEMORY: &str = "/dev/shm";
 /// Messages to each surface.
 const MESSAGES: usize = 200;
+/// Lines to `cat` before each surface, and the pause before each of them.
+const ECHOES: usize = 25;
+const PAUSE: Duration = Duration::from_millis(10);
 /// Somebody who starts to listen has heard nothing for so long before anything is measured.
 const QUIET: Duration = Duration::from_millis(300);
 /// How long a message that only shows that somebody listens may take.
@@ -81,7 +86,7 @@ pub(super) fn measure(programs: &Programs, quick: bool, table: &mut Table) -> Re
 fn surfaces(programs: &Programs, quick: bool, table: &mut Table) -> Result<()> {
     let count = if quick { 20 } else { MESSAGES };
     let home = Home::new(programs, &json!({}))?;
-    let on_disk = all(&home, "disk", count)?;
+    let on_disk = all(&home, "disk", count, table)?;
     for (surface, times) in Surface::ALL.iter().zip(&on_disk) {
         let row = format!("kept to heard, {}, p99", surface.name());
         let p99 = quantile(&times.since_kept, 0.99);
@@ -93,7 +98,7 @@ fn surfaces(programs: &Programs, quick: bool, table: &mut Table) -> Result<()> {
         return Ok(());
     }
     let home = Home::new_in(memory, programs, &json!({}))?;
-    let in_memory = all(&home, "memory", count)?;
+    let in_memory = all(&home, "memory", count, table)?;
     for (surface, times) in Surface::ALL.iter().zip(&in_memory) {
         let row = format!("asked to heard in memory, {}, p99", surface.name());
         let p99 = quantile(&times.since_asked, 0.99);
@@ -103,14 +108,21 @@ fn surfaces(programs: &Programs, quick: bool, table: &mut Table) -> Result<()> {
 }
 
 /// Every surface in turn, with a hub in this home.
-fn all(home: &Home, place: &str, count: usize) -> Result<Vec<Times>> {
+fn all(home: &Home, place: &str, count: usize, table: &mut Table) -> Result<Vec<Times>> {
     let mut hub = home.serve()?;
     let mut poster = Poster {
         lines: Lines::admin(&home.socket())?,
         posted: 0,
     };
-    let mut all = Vec::new();
+    let mut machine = Lines::start(sys::command("cat"))?;
+    let (mut all, mut echoed) = (Vec::new(), Vec::new());
     for surface in Surface::ALL {
+        for _ in 0..ECHOES {
+            std::thread::sleep(PAUSE);
+            let start = sys::now();
+            machine.say(&json!({}))?;
+            echoed.push((machine.next(|_| true)?.at - start).as_secs_f64() * 1e3);
+        }
         let times = heard(home, surface, &mut poster, count)?;
         let [kept, asked] = [&times.since_kept, &times.since_asked]
             .map(|times| [0.5, 0.99, 1.0].map(|share| quantile(times, share)));
@@ -127,6 +139,9 @@ fn all(home: &Home, place: &str, count: usize) -> Result<Vec<Times>> {
         ));
         all.push(times);
     }
+    let row = format!("beside {place}: a line to `cat` and back, p99");
+    let p99 = quantile(&echoed, 0.99);
+    table.push(Row::new(row, p99, "ms", Target::None));
     drop(poster);
     stop(&mut hub)?;
     Ok(all)
