@@ -48,6 +48,9 @@ pub(super) struct Place {
     recent: BTreeMap<String, (String, i64)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     read_to_ms: Option<i64>,
+    /// Of a chat that was found and not read yet: what is later is new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    found_ms: Option<i64>,
 }
 
 /// What is new.
@@ -225,11 +228,24 @@ impl Cursor {
 // === impl Place ===
 
 impl Place {
+    /// That of a chat which was found with a history.
+    pub(super) fn found(at: Wall) -> Self {
+        Self {
+            found_ms: Some(at.0),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn found_at(&self) -> Option<Wall> {
+        self.found_ms.map(Wall)
+    }
+
     pub(super) fn of(seen: &Seen) -> Self {
         let recent = seen.recent.iter();
         Self {
             until_ms: seen.until.map(|until| until.0),
             read_to_ms: seen.read_to.map(|read_to| read_to.0),
+            found_ms: None,
             recent: recent
                 .map(|(id, (etag, at))| (id.clone(), (etag.clone(), at.0)))
                 .collect(),

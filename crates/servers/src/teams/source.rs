@@ -217,7 +217,7 @@ impl Reader<'_> {
         // comes in; of one that appears later, everything since the look before.
         let begin = match before {
             Some(before) => Place::of(&Seen::begin(Wall(before.at_ms - LISTED_LATE_MS))),
-            None => Place::default(),
+            None => Place::found(at),
         };
         for listed in &all.listed {
             let name = self.place_name(&listed.chat.id);
@@ -322,21 +322,20 @@ impl Reader<'_> {
             seen = since.map(Seen::begin).unwrap_or_default();
         }
         let at = self.chats.services_time();
-        let window = self.window(watch, &seen).await?;
-        let read = match window.until {
-            Some(_) => Read::Some,
-            None => Read::All {
-                said: !window.messages.is_empty(),
-            },
+        let Window { messages, until } = self.window(watch, &seen).await?;
+        let said = !messages.is_empty();
+        let (news, more) = match seen.until {
+            Some(_) => (seen.take_window(messages, until), until.is_some()),
+            None => {
+                let found = place.as_ref().and_then(Place::found_at);
+                let me = &watch.listed.chat.me;
+                newest(&mut seen, messages, found.unwrap_or(at), me)
+            }
         };
-        let news = match seen.until {
-            Some(_) => seen.take_window(window.messages, window.until),
-            None => newest(&mut seen, window.messages, &watch.listed.chat.me),
+        let read = match more {
+            true => Read::Some,
+            false => Read::All { said },
         };
-        if seen.until.is_none() {
-            // Nothing was ever written in it: whatever will be is new.
-            seen = Seen::begin(at);
-        }
         let after = Place::of(&seen);
         if place.as_ref() != Some(&after) {
             self.keep(watch, news).await?;
@@ -413,10 +412,20 @@ fn refusal(error: &ChatError) -> Failure {
     }
 }
 
-/// What is new in a chat that was never read: nothing of its history but the
-/// newest word.
-fn newest(seen: &mut Seen, messages: Vec<Message>, me: &str) -> Vec<News> {
-    let mut news = seen.take(messages);
+/// What is new in a chat that was never read: nothing of its history, which is
+/// what was there when it was found, but the newest word. Whether there is more
+/// than that.
+pub(super) fn newest(
+    seen: &mut Seen,
+    mut all: Vec<Message>,
+    found: Wall,
+    me: &str,
+) -> (Vec<News>, bool) {
+    let count = all.len();
+    all.retain(|message| message.modified <= found);
+    let more = all.len() < count;
+    let mut news = seen.take(all);
     news.retain(|one| is_for(&one.message, me));
-    news.pop().into_iter().collect()
+    seen.until = seen.until.max(Some(found));
+    (news.pop().into_iter().collect(), more)
 }

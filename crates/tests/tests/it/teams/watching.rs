@@ -68,10 +68,16 @@ async fn a_long_absence_is_caught_up_with_through_kills() -> anyhow::Result<()> 
     const COUNT: usize = 2_150;
     let stand = Stand::new().await?;
     let mut hub = Hub::start(watching(&stand)).await?;
-    // Nobody had a chat when the account was first read: all that is said in this one is new.
+    // All that is said in a chat after it was found is new, whether or not it was read.
     let peer = client(&hub, ERAS[1]).await?;
     let connected = done(&peer, "connect", json!({})).await?;
     let chat = connected["chat_id"].as_str().unwrap().to_owned();
+    hub = hub.restart().await?;
+    until("the chat", PATIENCE, async || {
+        let listed = hub.run(&["inbox", "chats", "--json"]).await;
+        listed.is_ok_and(|(_, out, _)| out.contains(&chat))
+    })
+    .await?;
     hub.kill().await?;
     for number in 0..COUNT {
         stand.say(&chat, &format!("number {number}.")).await;
