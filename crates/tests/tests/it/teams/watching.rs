@@ -34,8 +34,9 @@ pub(super) fn records(home: &Path) -> Vec<Value> {
         .collect()
 }
 
+/// A chat in which nothing was said for a while is read once a minute.
 pub(super) async fn has(hub: &Hub, words: &str) -> anyhow::Result<()> {
-    until(words, PATIENCE, async || {
+    until(words, PATIENCE * 4, async || {
         records(&hub.home())
             .iter()
             .any(|record| record.to_string().contains(words))

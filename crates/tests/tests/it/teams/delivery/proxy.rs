@@ -84,7 +84,8 @@ impl State {
                     let read = read?;
                     anyhow::ensure!(read > 0, "the client closed");
                     let text = String::from_utf8_lossy(&up[..read]);
-                    if text.contains("\"inbox-pull\"") {
+                    // Who has nothing yet cannot say what it has: its first answer is not lost.
+                    if text.contains("\"inbox-pull\"") && text.contains("\"since_id\"") {
                         let number = self.pulls.fetch_add(1, Ordering::Relaxed) + 1;
                         cuts = number.is_multiple_of(self.every);
                     }
