@@ -70,7 +70,7 @@ impl Shelf {
         now: Wall,
         (account, entity): (&str, &EntityId),
     ) -> Incoming {
-        let meta = [("account", account), ("message_id", graph_id)];
+        let meta = [("account", account), ("mail_id", graph_id)];
         let meta = meta.map(|(key, value)| (key.to_owned(), value.to_owned()));
         Incoming {
             channel: channel(),
@@ -124,7 +124,7 @@ fn meta(letter: &Letter, attachments: &[String], account: &str) -> BTreeMap<Stri
         }
     };
     add("account", account.to_owned());
-    add("message_id", letter.id.clone());
+    add("mail_id", letter.id.clone());
     add("internet_message_id", letter.message_id.clone());
     add("conversation_id", letter.conversation.clone());
     add("subject", letter.subject.clone());
