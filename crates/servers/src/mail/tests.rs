@@ -59,7 +59,7 @@ fn a_record_has_what_a_draft_that_answers_needs() {
             "conversation_id=c1",
             "from_address=alex@example.com",
             "internet_message_id=one@mail.example.com",
-            "message_id=AAkA1",
+            "mail_id=AAkA1",
             "subject=The build",
             "to=[\"agent@example.com\"]",
         ]
