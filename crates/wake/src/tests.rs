@@ -85,9 +85,9 @@ fn one_session_is_told_of_one_message_once() {
 #[test]
 fn who_is_told_is_chosen_by_chat_then_folder_then_time() {
     let sessions = [
-        ("claude-1", "/work/a"),
-        ("claude-2", "/work/b"),
-        ("codex-1", "/work/c"),
+        ("claude-1", "/home/alex/a"),
+        ("claude-2", "/home/alex/b"),
+        ("codex-1", "/home/alex/c"),
     ];
     let talk = |client: &str, folder: Option<&str>| {
         Some(Talk {
@@ -99,16 +99,20 @@ fn who_is_told_is_chosen_by_chat_then_folder_then_time() {
         })
     };
     for (talk, folder, expected) in [
-        (talk("claude", Some("/work/a")), None, "claude-1"),
-        (talk("claude", Some("/work/a")), Some("/work/b"), "claude-1"),
+        (talk("claude", Some("/home/alex/a")), None, "claude-1"),
+        (
+            talk("claude", Some("/home/alex/a")),
+            Some("/home/alex/b"),
+            "claude-1",
+        ),
         (talk("claude", None), None, "claude-2"),
         (
             talk("claude", Some("/elsewhere")),
-            Some("/work/b"),
+            Some("/home/alex/b"),
             "claude-2",
         ),
         (talk("gemini", None), None, "codex-1"),
-        (None, Some("/work/a/deep/down"), "claude-1"),
+        (None, Some("/home/alex/a/deep/down"), "claude-1"),
         (None, Some("/elsewhere"), "codex-1"),
         (None, None, "codex-1"),
     ] {
