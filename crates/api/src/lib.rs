@@ -8,10 +8,12 @@
 pub mod approvals;
 pub mod audit;
 pub mod client;
+pub mod conversation;
 pub mod events;
 pub mod hub;
 pub mod inbox;
 pub mod mcp;
+pub mod tasks;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
