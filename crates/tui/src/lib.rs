@@ -1,0 +1,1 @@
+//! The terminal: the conversation that people, agents and the local model share.
