@@ -1,6 +1,8 @@
 //! The client: a blocking connection to the hub's socket.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::net::Shutdown;
+use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,9 +11,12 @@ use legation_core::Home;
 use legation_core::hello::{
     HELLO_VERSION, Hello, HelloAnswer, HelloLine, Mode, Rejection, Welcome,
 };
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
-use crate::Request;
+use crate::conversation::{self, Event, Follow};
+use crate::{Done, Request};
 
 /// How long the hub may take to answer a hello.
 const HELLO_LIMIT: Duration = Duration::from_secs(10);
@@ -24,6 +29,11 @@ pub struct AdminClient {
     welcome: Welcome,
     next_id: u64,
 }
+
+/// Ends a connection that another thread reads from: what it waits for fails with
+/// [`AdminError::Gone`].
+#[derive(Debug)]
+pub struct Closer(UnixStream);
 
 /// A request was not answered.
 #[derive(Debug, thiserror::Error)]
@@ -72,9 +82,15 @@ struct Outgoing<'a, R> {
 }
 
 #[derive(Deserialize)]
-struct Incoming<A> {
+struct Incoming<'a> {
     id: Option<u64>,
-    result: Option<A>,
+    #[serde(default)]
+    method: Option<String>,
+    #[serde(default, borrow)]
+    params: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(default)]
     error: Option<RemoteError>,
 }
 
@@ -186,37 +202,111 @@ impl AdminClient {
     /// # Errors
     /// When the hub refuses, fails, or goes away.
     pub fn call<R: Request>(&mut self, request: &R) -> Result<R::Answer, AdminError> {
+        let id = self.send(request)?;
+        let ignore = |_: &str, _: &RawValue| Ok(ControlFlow::Continue(()));
+        let answer = self.answer(id, ignore)?;
+        // It never breaks off, so it ends with an answer.
+        answer.ok_or(AdminError::Gone)
+    }
+
+    /// Asks for something that is told bit by bit, and hands every notification of
+    /// `method` to `on_news` until it breaks off (`None`) or the answer comes. It takes
+    /// the connection, because what is broken off still comes over it.
+    ///
+    /// # Errors
+    /// When the hub refuses, fails, or goes away; [`Closer::close`] counts as going away.
+    pub fn stream<R: Request, N: DeserializeOwned>(
+        mut self,
+        request: &R,
+        method: &str,
+        mut on_news: impl FnMut(N) -> ControlFlow<()>,
+    ) -> Result<Option<R::Answer>, AdminError> {
+        let id = self.send(request)?;
+        self.answer(id, |told, params| {
+            if told != method {
+                return Ok(ControlFlow::Continue(()));
+            }
+            let news = serde_json::from_str(params.get()).map_err(AdminError::Unreadable)?;
+            Ok(on_news(news))
+        })
+    }
+
+    /// Follows a conversation until `on_event` breaks off.
+    ///
+    /// # Errors
+    /// As [`AdminClient::stream`].
+    pub fn follow(
+        self,
+        follow: &Follow,
+        on_event: impl FnMut(Event) -> ControlFlow<()>,
+    ) -> Result<Option<Done>, AdminError> {
+        self.stream(follow, conversation::EVENT, on_event)
+    }
+
+    /// What ends this connection from another thread.
+    ///
+    /// # Errors
+    /// When the process has no file descriptor left.
+    pub fn closer(&self) -> io::Result<Closer> {
+        self.writer.try_clone().map(Closer)
+    }
+
+    fn send<R: Request>(&mut self, request: &R) -> Result<u64, AdminError> {
         self.next_id += 1;
-        let id = self.next_id;
         let outgoing = Outgoing {
             jsonrpc: "2.0",
-            id,
+            id: self.next_id,
             method: R::METHOD,
             params: request,
         };
         let mut text = serde_json::to_vec(&outgoing).map_err(AdminError::Unreadable)?;
         text.push(b'\n');
         self.writer.write_all(&text).map_err(|_| AdminError::Gone)?;
+        Ok(self.next_id)
+    }
+
+    /// The answer to a request, and what is told meanwhile; `None` when `on_news` broke off.
+    fn answer<A: DeserializeOwned>(
+        &mut self,
+        id: u64,
+        mut on_news: impl FnMut(&str, &RawValue) -> Result<ControlFlow<()>, AdminError>,
+    ) -> Result<Option<A>, AdminError> {
         let mut line = String::new();
         loop {
             line.clear();
-            if self
-                .reader
-                .read_line(&mut line)
-                .map_err(|_| AdminError::Gone)?
-                == 0
-            {
+            let read = self.reader.read_line(&mut line);
+            if read.map_err(|_| AdminError::Gone)? == 0 {
                 return Err(AdminError::Gone);
             }
-            let incoming: Incoming<R::Answer> =
+            let incoming: Incoming<'_> =
                 serde_json::from_str(&line).map_err(AdminError::Unreadable)?;
-            match (incoming.id == Some(id), incoming.result, incoming.error) {
-                (false, ..) => {}
-                (true, _, Some(error)) => return Err(AdminError::Remote(error)),
-                (true, Some(answer), None) => return Ok(answer),
-                (true, None, None) => return Err(AdminError::Gone),
+            if let (None, Some(method), Some(params)) =
+                (incoming.id, &incoming.method, incoming.params)
+                && on_news(method, params)?.is_break()
+            {
+                return Ok(None);
             }
+            if incoming.id != Some(id) {
+                continue;
+            }
+            return match (incoming.error, incoming.result) {
+                (Some(error), _) => Err(AdminError::Remote(error)),
+                (None, Some(answer)) => serde_json::from_str(answer.get())
+                    .map(Some)
+                    .map_err(AdminError::Unreadable),
+                (None, None) => Err(AdminError::Gone),
+            };
         }
+    }
+}
+
+// === impl Closer ===
+
+impl Closer {
+    /// Ends the connection. One that has ended already is left as it is.
+    pub fn close(&self) {
+        // That it has ended is what was wanted.
+        drop(self.0.shutdown(Shutdown::Both));
     }
 }
 
@@ -230,3 +320,6 @@ fn is_gone(error: &io::Error) -> bool {
             | io::ErrorKind::BrokenPipe
     )
 }
+
+#[cfg(test)]
+mod tests;

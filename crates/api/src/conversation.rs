@@ -1,6 +1,7 @@
 //! The conversation that people, agents and the local model share.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::tasks::{TaskView, ToolCallView};
 use crate::{Done, request};
@@ -199,8 +200,16 @@ pub struct Delete {
     pub session: String,
 }
 
+/// A session with everything in it, as JSON, and nothing of any other.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Export {
+    /// Its id.
+    pub session: String,
+}
+
 request!(Follow, "conversation.follow", Done);
 request!(History, "conversation.history", HistoryAnswer);
 request!(Sessions, "conversation.sessions", SessionsAnswer);
 request!(Open, "conversation.open", SessionView);
 request!(Delete, "conversation.delete", Done);
+request!(Export, "conversation.export", Value);

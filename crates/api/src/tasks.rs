@@ -39,6 +39,22 @@ pub enum TaskState {
     Cancelled,
 }
 
+/// Why a task failed, for programs and exit codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Failure {
+    /// A rule refused it.
+    Refused,
+    /// No model that may have it answers.
+    NoModel,
+    /// Its check did not pass.
+    Check,
+    /// It used up its turns, tokens or time, or went in circles.
+    Limit,
+    /// Anything else.
+    Other,
+}
+
 /// A file that the caller hands over, so that it need not be read again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextFile {
@@ -191,6 +207,9 @@ pub struct TaskView {
     /// Why it failed, with the rule where one refused, or why it was cancelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Which kind of failure that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
     /// What can be done next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
