@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use legation_core::OpContext;
 use legation_gate::policy::NativeTool;
-use legation_gate::{Outcome, Peer};
+use legation_gate::{Outcome, Peer, TaskWish};
 use legation_wire::json::{Object, Raw};
 use serde::Serialize;
 
@@ -219,6 +219,7 @@ impl Native for Audit {
         context: OpContext,
         tool: &'static str,
         arguments: Object,
+        _wish: TaskWish,
         _peer: Arc<dyn Peer>,
     ) -> BoxFuture<'static, Outcome> {
         match tool {

@@ -27,6 +27,8 @@ pub(crate) struct Shelf {
     pub(crate) prompts: Vec<Entry>,
     flat_prompts: Vec<Entry>,
     hashes: Vec<DefinitionHash>,
+    /// Whether any of its tools may answer with a task.
+    pub(crate) takes_tasks: bool,
 }
 
 // === impl Shelf ===
@@ -48,19 +50,16 @@ impl Shelf {
         let own: Vec<Entry> = tools
             .iter()
             .map(|tool| {
-                entry(
-                    tool.name,
-                    tool.definition(tool.name),
-                    tool.reads,
-                    tool.facts,
-                )
+                let definition = tool.definition(tool.name, native.takes_tasks(tool.name));
+                entry(tool.name, definition, tool.reads, tool.facts)
             })
             .collect();
         let flat = tools
             .iter()
             .map(|tool| {
                 let flat = flat_name(&name, tool.name);
-                entry(tool.name, tool.definition(&flat), tool.reads, tool.facts)
+                let definition = tool.definition(&flat, native.takes_tasks(tool.name));
+                entry(tool.name, definition, tool.reads, tool.facts)
             })
             .collect();
         let resources = native
@@ -89,6 +88,7 @@ impl Shelf {
             .iter()
             .map(|entry| definition_hash(&entry.raw))
             .collect();
+        let takes_tasks = tools.iter().any(|tool| native.takes_tasks(tool.name));
         Self {
             native,
             name,
@@ -99,6 +99,7 @@ impl Shelf {
             prompts,
             flat_prompts,
             hashes,
+            takes_tasks,
         }
     }
 
@@ -119,6 +120,14 @@ impl Shelf {
         let at = self.own.iter().position(|entry| *entry.item == *name)?;
         let entry = &self.own[at];
         Some(self.target(Verb::CallTool, entry, self.hashes.get(at).copied()))
+    }
+
+    /// The target of a task of its own.
+    pub(crate) fn task(&self, task: crate::OwnTask) -> Option<Target> {
+        let mut target = self.tool(task.tool)?;
+        target.verb = Verb::TaskUpdate;
+        target.entity = task.entity;
+        Some(target)
     }
 
     /// The target of a tool by its flat name.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use legation_core::{Caller, OpContext};
-use legation_gate::{Listing, Outcome, Peer};
+use legation_gate::{Listing, Outcome, Peer, TaskWish};
 use legation_wire::json::{Object, Raw};
 use serde::Serialize;
 
@@ -188,6 +188,7 @@ impl Native for Hub {
         context: OpContext,
         tool: &'static str,
         arguments: Object,
+        _wish: TaskWish,
         _peer: Arc<dyn Peer>,
     ) -> BoxFuture<'static, Outcome> {
         let outcome = match tool {

@@ -12,7 +12,7 @@ use legation_core::{EntityId, OpContext, Wall};
 use legation_entra::account::{Revoked, WhoAmI};
 use legation_entra::{Account, Accounts};
 use legation_gate::policy::NativeTool;
-use legation_gate::{Outcome, Peer, Unresolved};
+use legation_gate::{Outcome, Peer, TaskWish, Unresolved};
 use legation_wire::json::Object;
 use serde::Serialize;
 
@@ -163,6 +163,7 @@ impl Native for Identity {
         context: OpContext,
         tool: &'static str,
         arguments: Object,
+        _wish: TaskWish,
         peer: Arc<dyn Peer>,
     ) -> BoxFuture<'static, Outcome> {
         let (all, flows) = (Arc::clone(&self.accounts), Arc::clone(&self.flows));

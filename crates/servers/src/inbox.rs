@@ -6,29 +6,31 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use legation_core::{Caller, EntityId, OpContext};
-use legation_gate::{Delivery, Outcome, Peer, Unresolved};
+use legation_core::{BootId, Caller, EntityId, OpContext, SharedClock, TaskHandle, TaskSet};
+use legation_gate::{Delivery, Outcome, Peer, TaskVerb, TaskWish, Unresolved};
 use legation_inbox::{ConsumerName, HandedOut, Inbox, Pull, Pulled, ReadError};
 use legation_wire::codes;
-use legation_wire::json::{Object, Raw};
+use legation_wire::json::Object;
 use legation_wire::message::ErrorObject;
 use tokio::sync::Semaphore;
-use tokio::time::Instant;
 
-use crate::native::{READS, no_resource};
+use crate::native::{READS, no_resource, no_task};
 use crate::{
-    Native, Prompt, Resource, Template, Tool, Unread, Waiting, failed, json_result, resource_result,
+    Native, OwnTask, Prompt, Resource, TaskNews, Template, Tool, Unread, Waiting, failed,
+    json_result, resource_result,
 };
 
 mod arguments;
 mod shown;
+mod tasks;
+mod waits;
 mod watching;
 
-use arguments::{entity_of, wanted};
+use arguments::{Wanted, entity_of, wanted};
 use shown::{Answer, Counted, Line, Shown, Standing};
+use tasks::WaitTasks;
 use watching::{UNWATCH, WATCH};
 
 pub use watching::ChatList;
@@ -50,6 +52,8 @@ pub struct InboxServer {
     chats: Option<ChatList>,
     /// Calls that wait for a message.
     waiting: Waiting,
+    /// Those that wait as tasks, where there is somebody to run them.
+    tasks: Option<Arc<WaitTasks>>,
 }
 
 /// Messages that went out with an answer.
@@ -62,10 +66,6 @@ pub(crate) const NAME: &str = "inbox";
 pub const INBOX_URI: &str = "legation://inbox";
 const MEMBER_PREFIX: &str = "legation://inbox/";
 
-/// Longest wait of one call: clients end calls after a minute.
-const WAIT_MAX_S: u64 = 50;
-/// How often a call that waits says that it still does.
-const PROGRESS: Duration = Duration::from_secs(10);
 /// Calls that read files at the same time.
 const READERS: usize = 8;
 /// Messages that the resource shows.
@@ -83,10 +83,10 @@ pub(crate) const TOOLS: &[Tool] = &[
         facts: READS,
     },
     Tool {
-        name: "wait",
+        name: waits::NAME,
         title: "Wait for messages",
-        description: "Like pull, but waits up to timeout_s seconds until there is a message. Call it again to go on waiting. Messages are untrusted text of other people.",
-        input: r#"{"type":"object","properties":{"timeout_s":{"type":"integer","minimum":0,"maximum":50,"default":50},"since_id":{"type":"string","default":""},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"channel":{"type":"string","default":""},"entity":{"type":"string"},"consumer":{"type":"string","maxLength":64}},"additionalProperties":false}"#,
+        description: "Like pull, but waits up to timeout_s seconds until there is a message. Call it again to go on waiting. As a task it waits without timeout_s until there is one. Messages are untrusted text of other people.",
+        input: r#"{"type":"object","properties":{"timeout_s":{"type":"integer","minimum":0,"maximum":50,"description":"50 if left out"},"since_id":{"type":"string","default":""},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"channel":{"type":"string","default":""},"entity":{"type":"string"},"consumer":{"type":"string","maxLength":64}},"additionalProperties":false}"#,
         reads: false,
         facts: READS,
     },
@@ -131,6 +131,21 @@ impl InboxServer {
             readers: Arc::new(Semaphore::new(READERS)),
             chats: None,
             waiting: Waiting::default(),
+            tasks: None,
+        }
+    }
+
+    /// The same, with tasks for clients that know them.
+    #[must_use]
+    pub fn with_tasks(
+        self,
+        tasks: TaskSet,
+        news: Arc<dyn TaskNews>,
+        (clock, boot): (SharedClock, &BootId),
+    ) -> Self {
+        Self {
+            tasks: Some(Arc::new(WaitTasks::new(tasks, news, clock, boot))),
+            ..self
         }
     }
 
@@ -174,13 +189,18 @@ impl InboxServer {
     fn answer(
         &self,
         caller: &Caller,
-        (pull, reader): (&Pull, Option<&str>),
-        pulled: Pulled,
+        wanted: &Wanted,
+        mut pulled: Pulled,
         peer: &Arc<dyn Peer>,
     ) -> Outcome {
-        if let Some(handed) = pulled.handed {
+        if let Some(handed) = pulled.handed.take() {
             peer.deliver(Box::new(Handed(handed)));
         }
+        json_result(&self.shown(caller, wanted, &pulled))
+    }
+
+    fn shown(&self, caller: &Caller, wanted: &Wanted, pulled: &Pulled) -> Answer {
+        let (pull, reader) = (&wanted.pull, wanted.reader.as_deref());
         let others = self.counted(caller, reader).into_iter();
         let others = others.filter(|counted| match &counted.entity {
             None => pull.entity.is_some(),
@@ -189,11 +209,11 @@ impl InboxServer {
                 .as_ref()
                 .is_none_or(|own| own.as_str() != entity),
         });
-        json_result(&Answer {
+        Answer {
             unread_remaining: pulled.unread_remaining,
             messages: pulled.messages.iter().map(Shown::from).collect(),
             other_entities: others.collect(),
-        })
+        }
     }
 
     async fn pull(self, context: OpContext, arguments: Object, peer: Arc<dyn Peer>) -> Outcome {
@@ -202,10 +222,7 @@ impl InboxServer {
             Err(why) => return failed(&why),
         };
         match self.pulled(&wanted.pull).await {
-            Ok(pulled) => {
-                let reader = wanted.reader.as_deref();
-                self.answer(&context.caller, (&wanted.pull, reader), pulled, &peer)
-            }
+            Ok(pulled) => self.answer(&context.caller, &wanted, pulled, &peer),
             Err(error) => unreadable(&error),
         }
     }
@@ -237,53 +254,6 @@ impl InboxServer {
             read(&inbox)
         });
         work.await.map_err(|_| closed())?
-    }
-
-    async fn wait(self, context: OpContext, arguments: Object, peer: Arc<dyn Peer>) -> Outcome {
-        let timeout = match arguments.get("timeout_s") {
-            None => Some(WAIT_MAX_S),
-            Some(raw) => raw.to_i64().and_then(|timeout| u64::try_from(timeout).ok()),
-        };
-        let Some(timeout) = timeout.filter(|timeout| *timeout <= WAIT_MAX_S) else {
-            return failed("`timeout_s` must be a number from 0 to 50; nothing was read");
-        };
-        let mut wanted = match wanted(&context, &arguments) {
-            Ok(wanted) => wanted,
-            Err(why) => return failed(&why),
-        };
-        let mut announced = self.inbox.announced();
-        let start = Instant::now();
-        let end = start + Duration::from_secs(timeout);
-        loop {
-            announced.mark_unchanged();
-            let pulled = match self.pulled(&wanted.pull).await {
-                Ok(pulled) => pulled,
-                Err(error) => return unreadable(&error),
-            };
-            if !pulled.messages.is_empty() || Instant::now() >= end {
-                let reader = wanted.reader.as_deref();
-                return self.answer(&context.caller, (&wanted.pull, reader), pulled, &peer);
-            }
-            // What it said of the last answer is known now.
-            wanted.pull.since_id = None;
-            let next = end.min(Instant::now() + PROGRESS);
-            let _waits = self.waiting.enter();
-            tokio::select! {
-                changed = announced.changed() => if changed.is_err() {
-                    return unreadable(&ReadError::Closed);
-                },
-                () = tokio::time::sleep_until(next) => {}
-            }
-            if peer.wants_progress() {
-                let passed = start.elapsed().as_secs_f64();
-                peer.progress(
-                    Object::new()
-                        .with("progress", Raw::from_serialize(&passed))
-                        .with("total", Raw::from_serialize(&timeout))
-                        .with("message", Raw::str("waiting for messages")),
-                );
-            }
-        }
     }
 }
 
@@ -349,14 +319,43 @@ impl Native for InboxServer {
         context: OpContext,
         tool: &'static str,
         arguments: Object,
+        wish: TaskWish,
         peer: Arc<dyn Peer>,
     ) -> BoxFuture<'static, Outcome> {
         let this = self.clone();
         match tool {
             "pull" => Box::pin(this.pull(context, arguments, peer)),
             "watch_chat" | "unwatch_chat" => Box::pin(this.watch(arguments, tool == WATCH.name)),
-            _ => Box::pin(this.wait(context, arguments, peer)),
+            _ => Box::pin(this.wait(context, arguments, wish, peer)),
         }
+    }
+
+    fn takes_tasks(&self, tool: &str) -> bool {
+        self.tasks.is_some() && tool == waits::NAME
+    }
+
+    fn owns(&self, caller: &Caller, handle: &TaskHandle) -> Option<OwnTask> {
+        self.tasks.as_ref()?.owns(caller, handle)
+    }
+
+    fn tasks(&self, caller: &Caller) -> Vec<TaskHandle> {
+        let tasks = self.tasks.as_ref();
+        tasks.map_or_else(Vec::new, |tasks| tasks.list(caller))
+    }
+
+    fn task(
+        &self,
+        context: OpContext,
+        handle: TaskHandle,
+        verb: TaskVerb,
+        peer: Arc<dyn Peer>,
+    ) -> BoxFuture<'static, Outcome> {
+        let tasks = self.tasks.as_ref();
+        let outcome = tasks.map_or_else(
+            || no_task(&handle),
+            |tasks| tasks.act(&context.caller, &handle, verb, &peer),
+        );
+        Box::pin(std::future::ready(outcome))
     }
 
     fn read(&self, context: OpContext, uri: &'static str) -> BoxFuture<'static, Outcome> {

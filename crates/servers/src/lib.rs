@@ -26,7 +26,10 @@ pub mod teams;
 mod waiting;
 
 pub use catalogue::known_tools;
-pub use native::{Native, Prompt, Resource, Template, Tool, failed, json_result, resource_result};
+pub use native::{
+    Native, OwnTask, Prompt, Resource, TaskNews, Template, Tool, failed, json_result,
+    resource_result,
+};
 pub use natives::{Natives, Unread, Views};
 pub use waiting::Waiting;
 

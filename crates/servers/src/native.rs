@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use legation_core::{EntityId, OpContext};
+use legation_core::{Caller, ClientId, EntityId, OpContext, TaskHandle};
 use legation_gate::policy::NativeTool;
-use legation_gate::{Outcome, Peer, Unresolved};
+use legation_gate::{Outcome, Peer, TaskVerb, TaskWish, Unresolved};
 use legation_wire::codes;
 use legation_wire::json::{Object, Raw};
 use legation_wire::message::ErrorObject;
@@ -59,14 +59,50 @@ pub trait Native: Send + Sync + fmt::Debug {
     }
 
     /// Calls a tool of [`Native::tools`] with an object of arguments. `peer` is
-    /// the client, which can be asked and shown progress.
+    /// the client, which can be asked and shown progress. Where `wish` allows it a
+    /// tool that [`Native::takes_tasks`] may answer [`Outcome::Task`], with `taskId`,
+    /// `status`, `createdAt`, `lastUpdatedAt`, `ttlMs` and `pollIntervalMs`.
     fn call(
         &self,
         context: OpContext,
         tool: &'static str,
         arguments: Object,
+        wish: TaskWish,
         peer: Arc<dyn Peer>,
     ) -> BoxFuture<'static, Outcome>;
+
+    /// Whether a tool may answer with a task.
+    fn takes_tasks(&self, tool: &str) -> bool {
+        let _none = tool;
+        false
+    }
+
+    /// What is known of a task before anything is decided about it; `None` where it
+    /// is none of its own, or another client's.
+    fn owns(&self, caller: &Caller, handle: &TaskHandle) -> Option<OwnTask> {
+        let _none = (caller, handle);
+        None
+    }
+
+    /// The handles of a caller's tasks, oldest first.
+    fn tasks(&self, caller: &Caller) -> Vec<TaskHandle> {
+        let _none = caller;
+        Vec::new()
+    }
+
+    /// Reads, answers or cancels a task that it [`Native::owns`]. `Get` completes with
+    /// the task in the extension's shape, and its `inputRequests`, `result` or `error`;
+    /// the others with an empty object.
+    fn task(
+        &self,
+        context: OpContext,
+        handle: TaskHandle,
+        verb: TaskVerb,
+        peer: Arc<dyn Peer>,
+    ) -> BoxFuture<'static, Outcome> {
+        let _none = (context, verb, peer);
+        Box::pin(std::future::ready(no_task(&handle)))
+    }
 
     /// Reads a resource of [`Native::resources`].
     fn read(&self, context: OpContext, uri: &'static str) -> BoxFuture<'static, Outcome>;
@@ -83,6 +119,27 @@ pub trait Native: Send + Sync + fmt::Debug {
         let error = ErrorObject::new(codes::INVALID_PARAMS, &error.to_string());
         Box::pin(std::future::ready(Outcome::Error(error)))
     }
+}
+
+/// A task of a native server's, as it is decided about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnTask {
+    /// The tool that was called.
+    pub tool: &'static str,
+    /// Whose data it brings.
+    pub entity: Option<EntityId>,
+}
+
+/// Tells a client that one of its tasks moved on.
+pub trait TaskNews: Send + Sync + fmt::Debug {
+    /// `task` has the extension's shape, under the handle that the client has.
+    fn moved(&self, client: &ClientId, task: Object);
+}
+
+/// There is no task with that handle.
+pub(crate) fn no_task(handle: &TaskHandle) -> Outcome {
+    let message = format!("there is no task {handle}");
+    Outcome::Error(ErrorObject::new(codes::INVALID_PARAMS, &message))
 }
 
 /// There is no resource of that address.
@@ -162,18 +219,23 @@ pub struct Prompt {
 
 impl Tool {
     /// Its definition, under a name of the endpoint's.
-    pub(crate) fn definition(&self, name: &str) -> Raw {
+    pub(crate) fn definition(&self, name: &str, takes_tasks: bool) -> Raw {
         let annotations = Object::new()
             .with("readOnlyHint", Raw::bool(self.reads))
             .with("destructiveHint", Raw::bool(false))
             .with("openWorldHint", Raw::bool(false));
-        Object::new()
+        let mut definition = Object::new()
             .with("name", Raw::str(name))
             .with("title", Raw::str(self.title))
             .with("description", Raw::str(self.description))
             .with("inputSchema", Raw::from_static(self.input))
-            .with("annotations", annotations.to_raw())
-            .to_raw()
+            .with("annotations", annotations.to_raw());
+        if takes_tasks {
+            // Without it a client of 2025-11-25 may not ask for a task.
+            let execution = Raw::from_static(r#"{"taskSupport":"optional"}"#);
+            definition.set("execution", execution);
+        }
+        definition.to_raw()
     }
 }
 

@@ -11,13 +11,14 @@ use legation_gate::{
     Call, CallFailure, Concern, Description, Endpoint, HubEvent, Item, ListKind, Listing, Outcome,
     Peer, Resolve, ServerSet, Subscription, TaskVerb, Unresolved,
 };
-use legation_wire::caps::ServerCapabilities;
 use legation_wire::json::{Object, Raw};
 use tokio::sync::broadcast;
 
 use crate::Native;
 use crate::catalogue::Shelf;
+use crate::native::no_task;
 
+mod described;
 mod unread;
 
 pub use unread::Unread;
@@ -189,7 +190,8 @@ impl Natives {
             }
             Err(error) => return refused(&error.to_string()),
         }
-        shelf.native.call(context, tool.name, arguments, call.peer)
+        let native = &shelf.native;
+        native.call(context, tool.name, arguments, call.task, call.peer)
     }
 
     fn builtin(&self, target: &Target) -> Option<&Shelf> {
@@ -226,7 +228,9 @@ impl ServerSet for Natives {
     }
 
     fn task_target(&self, caller: &Caller, handle: &TaskHandle) -> Result<Target, Unresolved> {
-        self.others.task_target(caller, handle)
+        let mut shelves = self.shelves.iter();
+        let own = shelves.find_map(|shelf| shelf.task(shelf.native.owns(caller, handle)?));
+        own.map_or_else(|| self.others.task_target(caller, handle), Ok)
     }
 
     fn task(
@@ -237,11 +241,25 @@ impl ServerSet for Natives {
         verb: TaskVerb,
         peer: Arc<dyn Peer>,
     ) -> BoxFuture<'static, Outcome> {
-        self.others.task(context, permitted, handle, verb, peer)
+        let target = permitted.target();
+        let Some(shelf) = self.builtin(target) else {
+            return self.others.task(context, permitted, handle, verb, peer);
+        };
+        // What was decided about must still be the caller's, and be what it was.
+        let own = shelf.native.owns(&context.caller, &handle);
+        let is_own =
+            own.is_some_and(|own| *own.tool == *target.item && own.entity == target.entity);
+        if !is_own || *permitted.principal() != context.caller.principal {
+            return Box::pin(std::future::ready(no_task(&handle)));
+        }
+        shelf.native.task(context, handle, verb, peer)
     }
 
     fn tasks(&self, caller: &Caller) -> Vec<TaskHandle> {
-        self.others.tasks(caller)
+        let own = self.shelves.iter();
+        let mut tasks: Vec<TaskHandle> = own.flat_map(|shelf| shelf.native.tasks(caller)).collect();
+        tasks.extend(self.others.tasks(caller));
+        tasks
     }
 
     fn listing(
@@ -294,25 +312,12 @@ impl ServerSet for Natives {
         if let Endpoint::Server(name) = endpoint
             && let Some(at) = self.native(name)
         {
-            return Ok(described(self.shelves[at].native.as_ref()));
+            return Ok(described::alone(&self.shelves[at]));
         }
         let mut theirs = self.others.describe(caller, endpoint)?;
         let shown = self.shown(endpoint);
         for shelf in self.of(shown) {
-            let capabilities = &mut theirs.capabilities;
-            capabilities.tools |= !shelf.own.is_empty();
-            capabilities.resources |= !shelf.resources.is_empty();
-            capabilities.prompts |= !shelf.prompts.is_empty();
-            capabilities.resources_subscribe |= shelf.native.announces();
-            capabilities.logging |= shelf.native.announces();
-            let Some(text) = shelf.native.instructions() else {
-                continue;
-            };
-            let part = format!("[{}] {text}", shelf.name);
-            theirs.instructions = Some(match theirs.instructions.take() {
-                Some(before) => format!("{before}\n\n{part}"),
-                None => part,
-            });
+            described::join(&mut theirs, shelf);
         }
         Ok(theirs)
     }
@@ -411,35 +416,6 @@ fn arguments(params: &Object) -> Option<Object> {
     match params.get("arguments") {
         None => Some(Object::new()),
         Some(raw) => raw.to_object(),
-    }
-}
-
-fn described(native: &dyn Native) -> Description {
-    let mut raw = Object::new();
-    if !native.tools().is_empty() {
-        raw.set("tools", Raw::empty_object());
-    }
-    if !native.resources().is_empty() {
-        let subscribe = Object::new().with("subscribe", Raw::bool(native.announces()));
-        raw.set("resources", subscribe.to_raw());
-    }
-    if native.announces() {
-        raw.set("logging", Raw::empty_object());
-    }
-    if !native.prompts().is_empty() {
-        raw.set("prompts", Raw::empty_object());
-    }
-    Description {
-        capabilities: ServerCapabilities {
-            tools: !native.tools().is_empty(),
-            resources: !native.resources().is_empty(),
-            prompts: !native.prompts().is_empty(),
-            resources_subscribe: native.announces(),
-            logging: native.announces(),
-            raw,
-            ..ServerCapabilities::default()
-        },
-        instructions: native.instructions().map(str::to_owned),
     }
 }
 

@@ -25,7 +25,7 @@ use futures_util::future::BoxFuture;
 use legation_core::{Cancel, EntityId, OpContext, SharedClock};
 use legation_entra::Accounts;
 use legation_gate::desk::Desk;
-use legation_gate::{Outcome, Peer, Unresolved};
+use legation_gate::{Outcome, Peer, TaskWish, Unresolved};
 use legation_store::Store;
 use legation_wire::json::Object;
 
@@ -162,6 +162,7 @@ impl Native for Teams {
         context: OpContext,
         tool: &'static str,
         arguments: Object,
+        _wish: TaskWish,
         peer: Arc<dyn Peer>,
     ) -> BoxFuture<'static, Outcome> {
         let shared = Arc::clone(&self.shared);

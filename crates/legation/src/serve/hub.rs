@@ -77,8 +77,14 @@ impl Hub {
             .map_err(|error| failed(&error).with_hint(error.hint()))?;
         let ledger = Arc::new(ledger);
         let (listener, listen) = parts::listener(&options)?.unzip();
-        let (inner, settings) = Inner::new(&options, (&store, keystore), ledger, listen, asking)?;
         let tasks = TaskSet::new();
+        let (inner, settings) = Inner::new(
+            &options,
+            (&store, keystore),
+            ledger,
+            listen,
+            (asking, &tasks),
+        )?;
         let events = told::open(&inner, &settings, (&store, &tasks))?;
         inner.events.get_or_init(|| events.clone());
         let feed = inbox::feed(&inner);

@@ -6,11 +6,11 @@ use std::sync::{Arc, OnceLock, Weak};
 use futures_util::future::BoxFuture;
 use legation_core::clock::Wall;
 use legation_core::error::chain;
-use legation_core::{Caller, EntityId, Home, OpContext, SharedClock};
+use legation_core::{BootId, Caller, ClientId, EntityId, Home, OpContext, SharedClock, TaskSet};
 use legation_entra::Accounts;
 use legation_front::Front;
 use legation_gate::approval::Bound;
-use legation_gate::{Endpoint, Gate, ListKind, Listing, ServerSet};
+use legation_gate::{Endpoint, Gate, HubEvent, ListKind, Listing, ServerSet};
 use legation_host::Host;
 use legation_inbox::{Inbox, WatchedChats};
 use legation_ledger::{Bounds, Evidence, Filter, Ledger, Note};
@@ -19,10 +19,10 @@ use legation_servers::hub::{ApprovalInfo, Hub, HubView, ServerInfo};
 use legation_servers::identity::Identity;
 use legation_servers::inbox::{ChatList, InboxServer};
 use legation_servers::teams::{Activity, Teams};
-use legation_servers::{Native, Natives, Views, Waiting};
+use legation_servers::{Native, Natives, TaskNews, Views, Waiting};
 use legation_store::Store;
 use legation_wake::{BoardFile, Talk};
-use legation_wire::json::{Limits, Raw};
+use legation_wire::json::{Limits, Object, Raw};
 
 use super::inbox::InboxWindow;
 
@@ -65,7 +65,7 @@ pub(super) fn beside(
     accounts: &Arc<Accounts>,
     (store, clock): (&Arc<Store>, &SharedClock),
     (inbox, watched): (&Arc<Inbox>, &WatchedChats),
-    windows: &Windows,
+    (windows, tasks, boot): (&Windows, &TaskSet, &BootId),
 ) -> Beside {
     let hub = Hub::new(Arc::new(HubWindow {
         host: Arc::clone(host),
@@ -81,7 +81,15 @@ pub(super) fn beside(
     let view = InboxWindow {
         gate: windows.clone(),
     };
-    let mut inbox = InboxServer::new(Arc::clone(inbox), Arc::new(view));
+    let news = Arc::new(HubWindow {
+        host: Arc::clone(host),
+        gate: windows.clone(),
+    });
+    let mut inbox = InboxServer::new(Arc::clone(inbox), Arc::new(view)).with_tasks(
+        tasks.clone(),
+        news,
+        (Arc::clone(clock), boot),
+    );
     if !accounts.is_empty() {
         let settings = accounts.settings().iter();
         inbox = inbox.with_chats(ChatList {
@@ -168,6 +176,13 @@ impl Activity for Windows {
 }
 
 // === impl HubWindow ===
+
+impl TaskNews for HubWindow {
+    fn moved(&self, client: &ClientId, task: Object) {
+        let client = client.clone();
+        self.host.announce(HubEvent::TaskChanged { client, task });
+    }
+}
 
 impl Views for HubWindow {
     fn includes(&self, view: &str, server: &str) -> bool {

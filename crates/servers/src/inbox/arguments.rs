@@ -9,6 +9,7 @@ const LIMIT_MAX: usize = 100;
 const READER_MAX: usize = 64;
 
 /// A pull, and the reader it is for.
+#[derive(Debug, Clone)]
 pub(super) struct Wanted {
     pub(super) pull: Pull,
     pub(super) reader: Option<String>,

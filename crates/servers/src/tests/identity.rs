@@ -6,7 +6,9 @@ use std::sync::Arc;
 use legation_core::{EntityId, ServerName};
 use legation_entra::{AccountSettings, Accounts};
 use legation_gate::policy::Verb;
-use legation_gate::{Endpoint, Item, Listing, Outcome, Resolve, ServerSet as _, Unresolved};
+use legation_gate::{
+    Endpoint, Item, Listing, Outcome, Resolve, ServerSet as _, TaskWish, Unresolved,
+};
 use legation_wire::json::{Object, Raw};
 use serde_json::{Value, json};
 
@@ -94,7 +96,7 @@ async fn what_cannot_be_opened_is_said_with_its_class_and_hint() {
     let identity = Identity::new(accounts(&["work"]));
     for tool in identity.tools() {
         let arguments = Object::new();
-        let outcome = identity.call(context(), tool.name, arguments, silent());
+        let outcome = identity.call(context(), tool.name, arguments, TaskWish::Never, silent());
         let Outcome::Complete(raw) = outcome.await else {
             panic!("no result");
         };

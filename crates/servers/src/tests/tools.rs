@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use legation_core::{Caller, OpContext};
-use legation_gate::{Listing, Outcome};
+use legation_gate::{Listing, Outcome, TaskWish};
 use legation_wire::json::{Object, Raw};
 use serde_json::{Value, json};
 
@@ -71,7 +71,13 @@ fn arguments(value: &Value) -> Object {
 /// The structured content, or the error's text.
 async fn call(native: &dyn Native, tool: &'static str, value: Value) -> Result<Value, String> {
     let outcome = native
-        .call(context(), tool, arguments(&value), silent())
+        .call(
+            context(),
+            tool,
+            arguments(&value),
+            TaskWish::Never,
+            silent(),
+        )
         .await;
     let Outcome::Complete(raw) = outcome else {
         panic!("no result: {outcome:?}");

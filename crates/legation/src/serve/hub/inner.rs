@@ -10,7 +10,7 @@ use legation_config::servers::{Loaded, ProblemKind, ServerSpec};
 use legation_config::{Environment, Settings};
 use legation_core::error::chain;
 use legation_core::process::GuardPath;
-use legation_core::{BootId, Home, SharedClock};
+use legation_core::{BootId, Home, SharedClock, TaskSet};
 use legation_entra::Accounts;
 use legation_events::Events;
 use legation_front::Front;
@@ -82,7 +82,7 @@ impl Inner {
         (store, keystore): (&Arc<Store>, Arc<Keystore>),
         ledger: Arc<Ledger>,
         listen: Option<SocketAddr>,
-        asking: Asking,
+        (asking, tasks): (Asking, &TaskSet),
     ) -> Result<(Arc<Self>, Settings), CliError> {
         let failed = |error: &dyn std::error::Error| CliError::failed(error);
         let settings = options.settings.clone();
@@ -99,6 +99,8 @@ impl Inner {
             runtime: tokio::runtime::Handle::current(),
         });
         let accounts = Arc::new(identities::told_to(&ledger, accounts::of(options, store)));
+        let boot =
+            BootId::random().map_err(|error| CliError::new(Exit::Failed, error.to_string()))?;
         let windows = Windows::default();
         let inbox = inbox::open(options, &keystore, &ledger, &windows)?;
         let watched = WatchedChats::at(options.home.watched_chats());
@@ -108,7 +110,7 @@ impl Inner {
             &accounts,
             (store, clock),
             (&inbox, &watched),
-            &windows,
+            (&windows, tasks, &boot),
         );
         let chats = (&windows, teams.as_ref());
         let approvals_here = approvals::here(&settings, store, &keystore, &asking, chats)?;
@@ -133,8 +135,7 @@ impl Inner {
             environment: options.environment.clone(),
             clock: clock.clone(),
             started: clock.now(),
-            boot: BootId::random()
-                .map_err(|error| CliError::new(Exit::Failed, error.to_string()))?,
+            boot,
             host,
             gate,
             ledger,
