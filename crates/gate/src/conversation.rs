@@ -89,6 +89,20 @@ impl Conversations {
         Ok(Ok(()))
     }
 
+    /// Adds to what a caller's conversation holds what it brings from elsewhere, and says
+    /// what it holds then.
+    ///
+    /// # Errors
+    /// When the store cannot keep it; nothing may be called then.
+    pub fn carry(&self, caller: &Caller, more: &EntityLabels) -> Result<EntityLabels, StoreError> {
+        loop {
+            let held = self.labels(caller)?;
+            if self.join(caller, &held, more)?.is_ok() {
+                return Ok(held.join(more));
+            }
+        }
+    }
+
     /// Forgets what a conversation holds; only its owner may say that.
     ///
     /// # Errors

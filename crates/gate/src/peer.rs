@@ -54,6 +54,12 @@ pub trait Peer: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Most bytes of a result that it wants in one message, where that is less than
+    /// what its server may send; what is longer is put aside in pages of that size.
+    fn result_max(&self) -> Option<usize> {
+        None
+    }
+
     /// Sends progress: params without `progressToken`. Dropped when the client
     /// does not read; progress is never worth memory.
     fn progress(&self, _params: Object) {}

@@ -238,6 +238,7 @@ impl Gate {
                 Raw::str(&proposal.idempotency_key),
             );
         }
+        let most = peer.result_max();
         let peer = stage::sample::guard(self, context, &permitted, peer);
         let call = Call {
             item,
@@ -248,7 +249,7 @@ impl Gate {
         };
         let receipt = permitted.receipt();
         let outcome = self.servers.call(context.clone(), permitted, call).await;
-        self.hand_on(context, &receipt, ticket, outcome)
+        self.hand_on(context, &receipt, ticket, (outcome, most))
     }
 
     /// Reads, answers or cancels a task of the caller's. Reading one is not
@@ -307,7 +308,7 @@ impl Gate {
             .servers
             .task(context.clone(), permitted, handle, verb, peer)
             .await;
-        self.hand_on(context, &receipt, ticket, outcome)
+        self.hand_on(context, &receipt, ticket, (outcome, None))
     }
 
     /// Brings a server's wish to use the client's model to the client, through

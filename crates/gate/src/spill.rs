@@ -88,12 +88,13 @@ impl Spills {
         &self,
         caller: &Caller,
         receipt: &Receipt,
-        redacted: bool,
+        (redacted, limit): (bool, usize),
         result: &Raw,
     ) -> Option<Raw> {
         let id = legation_core::id::random_hex().ok()?;
-        let text = text_of(result)?;
-        let spilled = spill::spill(&id, &text, PAGE)?;
+        let page = PAGE.min(limit);
+        let text = text_of(result, page)?;
+        let spilled = spill::spill(&id, &text, page)?;
         let target = receipt.target();
         let kept = Kept {
             entity: receipt.entity().as_str().into(),
@@ -240,7 +241,7 @@ pub(crate) fn contents(uri: &str, text: &str) -> Raw {
 
 /// All text of a result: of its blocks, or where they say less than its
 /// structure does, of that.
-fn text_of(result: &Raw) -> Option<String> {
+fn text_of(result: &Raw, page: usize) -> Option<String> {
     let blocks = ["content", "contents"]
         .iter()
         .find_map(|member| result.get(member));
@@ -258,7 +259,7 @@ fn text_of(result: &Raw) -> Option<String> {
     }
     let structure = result.get("structuredContent");
     match structure {
-        Some(structure) if structure.as_text().len() > text.len() + PAGE => {
+        Some(structure) if structure.as_text().len() > text.len() + page => {
             Some(structure.as_text().to_owned())
         }
         _ => (!text.is_empty()).then_some(text),

@@ -21,18 +21,21 @@ impl Gate {
         self
     }
 
-    /// Puts the text of a result aside that is larger than its server may send.
+    /// Puts the text of a result aside that is larger than its server may send, or
+    /// than whoever called wants to read at once.
     pub(super) fn put_aside(
         &self,
         context: &OpContext,
         receipt: &Receipt,
         outcome: Outcome,
+        most: Option<usize>,
     ) -> Outcome {
         let (Some(spills), Outcome::Complete(raw)) = (&self.spills, &outcome) else {
             return outcome;
         };
         let target = receipt.target();
         let limit = self.cleaning.load().limit(&target.server, &target.item);
+        let limit = most.map_or(limit, |most| limit.min(most));
         if raw.as_text().len() <= limit
             || !matches!(target.verb, Verb::CallTool | Verb::ReadResource)
         {
@@ -41,7 +44,7 @@ impl Gate {
         let client = &receipt.principal().client;
         let cleared = self.rules.load().clearance(client, receipt.labels());
         let redacted = !receipt.labels().is_empty() && cleared != Clearance::Cleared;
-        match spills.put_aside(&context.caller, receipt, redacted, raw) {
+        match spills.put_aside(&context.caller, receipt, (redacted, limit), raw) {
             Some(stub) => Outcome::Complete(stub),
             None => outcome,
         }

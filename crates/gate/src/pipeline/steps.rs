@@ -204,7 +204,7 @@ impl Gate {
         context: &OpContext,
         receipt: &Receipt,
         ticket: Ticket,
-        outcome: Outcome,
+        (outcome, most): (Outcome, Option<usize>),
     ) -> Result<Outcome, Refusal> {
         let handed = stage::result::handed_on(
             &self.rules.load(),
@@ -218,7 +218,7 @@ impl Gate {
             Err(refusal) => stage::record::withheld(&self.ledger, ticket, refusal),
         }
         // The record is of the whole, which the client can read.
-        handed.map(|outcome| self.put_aside(context, receipt, outcome))
+        handed.map(|outcome| self.put_aside(context, receipt, outcome, most))
     }
 
     /// Records the intent, and tells the approvals what it used up.

@@ -91,6 +91,10 @@ impl Peer for Guarded {
         self.peer.wants_progress()
     }
 
+    fn result_max(&self) -> Option<usize> {
+        self.peer.result_max()
+    }
+
     fn progress(&self, params: Object) {
         if !self.closed {
             self.peer.progress(params);
