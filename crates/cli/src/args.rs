@@ -74,6 +74,17 @@ pub enum Command {
     Events(commands::events::EventsCommand),
     /// Show messages as they come in, in the terminal and on the desktop.
     Watch(commands::watch::WatchArgs),
+    /// Have a model do one task, and follow it to its end.
+    Run(Box<commands::run::RunArgs>),
+    /// What was handed to models.
+    #[command(subcommand)]
+    Task(commands::task::TaskCommand),
+    /// The conversations that people, agents and models share.
+    #[command(subcommand)]
+    Session(commands::session::SessionCommand),
+    /// What agents said of poor results.
+    #[command(subcommand)]
+    Report(commands::report::ReportCommand),
     /// The record of every call.
     #[command(subcommand)]
     Audit(Box<commands::audit::AuditCommand>),

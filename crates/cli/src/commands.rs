@@ -17,7 +17,11 @@ pub(crate) mod models;
 pub(crate) mod permissions;
 pub(crate) mod pin;
 pub(crate) mod redact;
+pub(crate) mod report;
+pub(crate) mod run;
 pub(crate) mod service;
+pub(crate) mod session;
+pub(crate) mod task;
 pub(crate) mod trust;
 pub(crate) mod watch;
 
@@ -52,6 +56,10 @@ pub(crate) fn run(
         Command::Inbox(command) => inbox::cmd_inbox(context, command),
         Command::Events(command) => events::cmd_events(context, command),
         Command::Watch(args) => watch::cmd_watch(context, &args),
+        Command::Run(args) => run::cmd_run(context, *args),
+        Command::Task(command) => task::cmd_task(context, command),
+        Command::Session(command) => session::cmd_session(context, command),
+        Command::Report(command) => report::cmd_report(context, &command),
         Command::Audit(command) => audit::cmd_audit(context, &command),
         Command::Governance(command) => governance::cmd_governance(context, &command),
         Command::Models(command) => models::cmd_models(context, &command),

@@ -89,6 +89,13 @@ impl Output {
         drop(write!(out, "{text}{end}").and_then(|()| out.flush()));
     }
 
+    /// A part of a text on standard output, as it is.
+    pub fn part(self, text: &str) {
+        let mut out = io::stdout().lock();
+        // A reader that closed the pipe has read enough.
+        drop(write!(out, "{text}").and_then(|()| out.flush()));
+    }
+
     /// A line of data, for a command that has no end; whether somebody still reads it.
     #[must_use]
     pub fn line(self, text: &str) -> bool {

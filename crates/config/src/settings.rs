@@ -7,6 +7,7 @@
 
 mod accounts;
 mod error;
+mod external;
 mod keys;
 mod layers;
 mod place;
@@ -26,6 +27,7 @@ use crate::servers::EnvMode;
 pub(crate) use accounts::is_secret_variable;
 pub use accounts::{AccountSettings, BrokerChoice, Hidden, InboxSources};
 pub use error::SettingsError;
+pub use external::ExternalSettings;
 pub use place::{Layer, Place};
 pub use store_url::StoreUrl;
 
@@ -67,6 +69,8 @@ pub struct Settings {
     pub inbox: InboxSettings,
     /// `[events]`.
     pub events: EventSettings,
+    /// `[external]`.
+    pub external: ExternalSettings,
     /// `[accounts.NAME]`, by name.
     pub accounts: BTreeMap<Box<str>, AccountSettings>,
     /// `[views.NAME]`, by name.
@@ -245,7 +249,11 @@ impl Settings {
     fn from_values(values: Values) -> Result<Self, SettingsError> {
         let text = |key: &str| match &values[key].value {
             Value::Text(text) => text.as_str(),
-            Value::Number(_) | Value::Texts(_) | Value::Database(_) | Value::Hidden(_) => "",
+            Value::Number(_)
+            | Value::Switch(_)
+            | Value::Texts(_)
+            | Value::Database(_)
+            | Value::Hidden(_) => "",
         };
         let listen: SocketAddr = text("listen")
             .parse()
@@ -310,6 +318,7 @@ impl Settings {
             },
             inbox: inbox(&values),
             events: events(&values),
+            external: external::read(&values),
             accounts: accounts::read(&values)?,
             views: views(&values),
             values,
@@ -362,7 +371,11 @@ fn inbox(values: &Values) -> InboxSettings {
 fn events(values: &Values) -> EventSettings {
     let text = |key: &str| match &values[key].value {
         Value::Text(text) => text.as_str(),
-        Value::Number(_) | Value::Texts(_) | Value::Database(_) | Value::Hidden(_) => "",
+        Value::Number(_)
+        | Value::Switch(_)
+        | Value::Texts(_)
+        | Value::Database(_)
+        | Value::Hidden(_) => "",
     };
     EventSettings {
         error_numbers: text("events.error_numbers").into(),
@@ -381,8 +394,16 @@ fn events(values: &Values) -> EventSettings {
 fn number(values: &Values, key: &str) -> u64 {
     match values[key].value {
         Value::Number(number) => u64::try_from(number).unwrap_or(0),
-        Value::Text(_) | Value::Texts(_) | Value::Database(_) | Value::Hidden(_) => 0,
+        Value::Text(_)
+        | Value::Switch(_)
+        | Value::Texts(_)
+        | Value::Database(_)
+        | Value::Hidden(_) => 0,
     }
+}
+
+fn is_on(values: &Values, key: &str) -> bool {
+    matches!(values[key].value, Value::Switch(true))
 }
 
 fn small(values: &Values, key: &str) -> u32 {
@@ -425,22 +446,25 @@ fn views(values: &Values) -> BTreeMap<Box<str>, View> {
 
 /// The comment above `key` in the embedded defaults.
 fn about(key: &str) -> String {
-    let name = key.rsplit('.').next().unwrap_or(key);
+    let (table, name) = key.rsplit_once('.').unwrap_or(("", key));
     let mut comment: Vec<&str> = Vec::new();
+    let mut here = "";
     for line in DEFAULTS.lines() {
         if let Some(text) = line.strip_prefix('#') {
             if key == "views" && text.trim_start().starts_with("[views.") {
                 break;
             }
             comment.push(text.trim());
-        } else if line
-            .strip_prefix(name)
-            .is_some_and(|rest| rest.starts_with(" ="))
-        {
-            break;
-        } else {
-            comment.clear();
+            continue;
         }
+        if let Some(begun) = line.strip_prefix('[') {
+            here = begun.trim_end_matches(']');
+        }
+        let rest = line.strip_prefix(name).filter(|_| here == table);
+        if rest.is_some_and(|rest| rest.starts_with(" =")) {
+            break;
+        }
+        comment.clear();
     }
     comment.join(" ").trim().to_owned()
 }

@@ -2,4 +2,5 @@ mod bad_input;
 mod framing;
 mod handshake;
 mod modern_era;
+mod notes;
 mod socket_era;

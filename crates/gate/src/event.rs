@@ -61,11 +61,33 @@ pub enum HubEvent {
         /// The task in the shape of the tasks extension, under the hub's handle.
         task: Object,
     },
+    /// A server of the hub's own says something that the protocol has no word for, to the
+    /// clients of one principal that declared to understand it.
+    Noted(Box<Note>),
     /// A server connected, failed or stopped.
     StatusChanged {
         /// Which server.
         server: ServerName,
     },
+}
+
+/// See [`HubEvent::Noted`].
+#[derive(Debug, Clone)]
+pub struct Note {
+    /// Whose business it is.
+    pub client: ClientId,
+    /// Who says it.
+    pub server: ServerName,
+    /// The key of `experimental` that says that a client understands it.
+    pub capability: &'static str,
+    /// The notification's method.
+    pub method: &'static str,
+    /// Its params.
+    pub params: Object,
+    /// Whose data they hold.
+    pub entities: Vec<EntityId>,
+    /// The params for a client that may not hear of those entities: they hold nobody's data.
+    pub bare: Object,
 }
 
 /// What is said into a conversation without a call (`notifications/claude/channel`).

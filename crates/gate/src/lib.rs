@@ -36,7 +36,7 @@ pub use asking::Asking;
 pub use call::{
     Call, CallFailure, Endpoint, InputRequired, Item, Outcome, Request, Retry, TaskWish,
 };
-pub use event::{Arrival, Audience, Feed, HubEvent, Injection, News};
+pub use event::{Arrival, Audience, Feed, HubEvent, Injection, News, Note};
 pub use listing::{Description, Entry, ListKind, Listing};
 pub use peer::{Ask, Delivery, Peer};
 pub use pipeline::{Gate, NotAskedFor, definition_hash};

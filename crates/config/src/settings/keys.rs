@@ -5,6 +5,8 @@
 pub(super) enum Kind {
     /// A whole number within these bounds.
     Number { min: i64, max: i64 },
+    /// Yes or no.
+    Switch,
     /// One of these words.
     Word(&'static [&'static str]),
     /// A list of some of these words.
@@ -49,7 +51,7 @@ const fn number(name: &'static str, min: i64, max: i64) -> Key {
 pub(super) const LOG_LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 
 /// All keys but those of accounts and views, whose names are the owner's.
-pub(super) const KEYS: [Key; 32] = [
+pub(super) const KEYS: [Key; 35] = [
     Key {
         name: "listen",
         kind: Kind::Address,
@@ -118,6 +120,15 @@ pub(super) const KEYS: [Key; 32] = [
         kind: Kind::Folder,
     },
     number("events.webhook_retry_ms", 10, 60_000),
+    Key {
+        name: "external.enabled",
+        kind: Kind::Switch,
+    },
+    Key {
+        name: "external.socket_path",
+        kind: Kind::Folder,
+    },
+    number("external.rate_limit", 0, 1_000_000),
 ];
 
 /// The keys of one view.

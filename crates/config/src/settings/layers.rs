@@ -17,6 +17,7 @@ use crate::environment::Environment;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     Number(i64),
+    Switch(bool),
     Text(String),
     Texts(Vec<String>),
     Database(StoreUrl),
@@ -115,6 +116,10 @@ pub(super) fn add_text(
             Ok(number) => Value::Number(number),
             Err(_) => Value::Text(text.to_owned()),
         },
+        Kind::Switch => match text.trim().parse() {
+            Ok(on) => Value::Switch(on),
+            Err(_) => Value::Text(text.to_owned()),
+        },
         Kind::Command | Kind::Hosts | Kind::Words(_) => {
             Value::Texts(text.split_whitespace().map(str::to_owned).collect())
         }
@@ -145,6 +150,7 @@ fn add_checked(
     let fits = match (&key.kind, &value) {
         (Kind::Database, Value::Database(url)) => url.is_empty() || url.is_postgres(),
         (Kind::Number { min, max }, Value::Number(number)) => (min..=max).contains(&number),
+        (Kind::Switch, Value::Switch(_)) => true,
         (Kind::Word(words), Value::Text(text)) => words.contains(&text.as_str()),
         (Kind::Address, Value::Text(text)) => text.parse::<std::net::SocketAddr>().is_ok(),
         (Kind::Folder, Value::Text(text)) => text.is_empty() || Path::new(text).is_absolute(),
@@ -239,8 +245,8 @@ impl Reader<'_> {
         for (key, value) in table {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 (
-                    name
-                    @ ("events" | "inbox" | "ledger" | "limits" | "rate" | "secrets" | "store"),
+                    name @ ("events" | "external" | "inbox" | "ledger" | "limits" | "rate"
+                    | "secrets" | "store"),
                     DeValue::Table(members),
                 ) => {
                     let prefix = format!("{name}.");
@@ -259,8 +265,8 @@ impl Reader<'_> {
                     }
                 }
                 (
-                    name @ ("accounts" | "events" | "inbox" | "ledger" | "limits" | "rate"
-                    | "secrets" | "store" | "views"),
+                    name @ ("accounts" | "events" | "external" | "inbox" | "ledger" | "limits"
+                    | "rate" | "secrets" | "store" | "views"),
                     _,
                 ) => {
                     return Err(SettingsError::BadValue {
@@ -433,7 +439,7 @@ fn plain(value: &DeValue<'_>) -> Result<Value, &'static str> {
             .collect::<Result<_, _>>()
             .map(Value::Texts),
         DeValue::Float(_) => Err("a fraction"),
-        DeValue::Boolean(_) => Err("a boolean"),
+        DeValue::Boolean(on) => Ok(Value::Switch(*on)),
         DeValue::Datetime(_) => Err("a date"),
         DeValue::Table(_) => Err("a table"),
     }
@@ -445,6 +451,7 @@ impl Kind {
     fn wanted(self) -> String {
         match self {
             Self::Number { min, max } => format!("a whole number from {min} to {max}"),
+            Self::Switch => "true or false".to_owned(),
             Self::Word(words) => format!("one of {}", words.join(", ")),
             Self::Words(words) => format!("a list of any of {}", words.join(", ")),
             Self::Address => "an address and a port, like 127.0.0.1:48080".to_owned(),
@@ -475,6 +482,7 @@ impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(number) => write!(f, "{number}"),
+            Self::Switch(on) => write!(f, "{on}"),
             Self::Text(text) => write!(f, "{text:?}"),
             Self::Texts(texts) => write!(f, "{texts:?}"),
             Self::Database(url) => write!(f, "{url:?}"),

@@ -55,6 +55,9 @@ fn defaults_are_read_from_their_own_file() {
         events.webhook_allow = [] # Receivers of webhooks, as host or host:port, that may be reached though they are on a private network or on this machine. Others there are refused.
         events.webhook_ca_file = "" # A file of certificates (PEM) that receivers are trusted by besides the system's.
         events.webhook_retry_ms = 5000 # How long is waited before an event is sent a second time, in milliseconds; before each of three further attempts it is five times as long.
+        external.enabled = true # Whether agents may hand tasks to a local model: without it the server `delegate` is offered to nobody, and there is no socket of its own.
+        external.rate_limit = 10 # How many tasks a minute one client may hand in; 0 is no limit. Looking after them is never limited by it.
+        external.socket_path = "" # A second socket, in a folder that is closed to others, whose clients see the server `delegate` and nothing else; empty for none. Bridges need none.
         idle_exit_ms = 0 # A hub that was started by a bridge ends after so long without a client, in milliseconds; 0 means never.
         inbox.reader_days = 90 # After how many days without use an agent's reader is forgotten; 0 keeps them. One that a person named stays.
         inbox.retention_days = 0 # After how many days the hub takes whole days of messages out of the inbox; 0 keeps them.

@@ -27,6 +27,30 @@ pub(super) struct Greeted {
     pub(super) again: bool,
 }
 
+// === impl Greeted ===
+
+impl Greeted {
+    /// The peer on a socket of one server, if it asks for that one or for none.
+    pub(super) fn narrowed(mut self, only: Option<ServerName>) -> Result<Self, Rejection> {
+        let Some(only) = only else {
+            return Ok(self);
+        };
+        let fits = match &self.endpoint {
+            Endpoint::All => true,
+            Endpoint::Server(server) => *server == only,
+            Endpoint::View(_) => false,
+        };
+        if self.mode == Mode::Admin || !fits {
+            return Err(reject(
+                format!("this socket serves {only} and nothing else; nothing was done"),
+                "use the hub's own socket, mcp.sock in its data directory",
+            ));
+        }
+        self.endpoint = Endpoint::Server(only);
+        Ok(self)
+    }
+}
+
 /// The peer behind a first line that is a protocol message already: an MCP
 /// client that speaks the plain framing of stdio on the socket (2026-07-28,
 /// basic/transports/stdio). It is the owner's own, sees every server, and has a

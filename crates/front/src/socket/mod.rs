@@ -15,7 +15,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use legation_core::ServerName;
 use legation_core::hello::{HelloAnswer, Mode, Rejection, Welcome};
+use legation_gate::Endpoint;
 use tokio::net::{UnixListener, UnixStream};
 
 pub use self::bind::{SocketError, bind};
@@ -35,6 +37,16 @@ const EXHAUSTED: Duration = Duration::from_millis(50);
 impl Front {
     /// Takes connections on the socket until the front is shut down.
     pub async fn serve_socket(self: &Arc<Self>, listener: UnixListener) {
+        self.serve(listener, None).await;
+    }
+
+    /// Takes connections on a socket whose clients see one server and nothing else, whatever
+    /// they say in their greeting; the owner's commands are not taken there.
+    pub async fn serve_socket_of(self: &Arc<Self>, listener: UnixListener, server: ServerName) {
+        self.serve(listener, Some(server)).await;
+    }
+
+    async fn serve(self: &Arc<Self>, listener: UnixListener, only: Option<ServerName>) {
         let shared = &self.shared;
         loop {
             let accepted = tokio::select! {
@@ -47,9 +59,8 @@ impl Front {
                         count(&shared.counters.connections_refused);
                         continue;
                     }
-                    shared
-                        .tasks
-                        .spawn("socket connection", serve(Arc::clone(shared), stream));
+                    let served = serve(Arc::clone(shared), stream, only.clone());
+                    shared.tasks.spawn("socket connection", served);
                 }
                 Err(error) => {
                     tracing::debug!(%error, "a connection on the socket was not taken");
@@ -60,7 +71,7 @@ impl Front {
     }
 }
 
-async fn serve(shared: Arc<Shared>, stream: UnixStream) {
+async fn serve(shared: Arc<Shared>, stream: UnixStream, only: Option<ServerName>) {
     let _gauge = Gauge::new(&shared, |shared| &shared.counters.sockets);
     let own = rustix::process::getuid().as_raw();
     match stream.peer_cred() {
@@ -91,11 +102,15 @@ async fn serve(shared: Arc<Shared>, stream: UnixStream) {
         }
         Ok(None) | Err(_) => return,
     };
-    if let Some(greeted) = greeting::plain(&shared, &line) {
+    if let Some(mut greeted) = greeting::plain(&shared, &line) {
+        if let Some(server) = only {
+            greeted.endpoint = Endpoint::Server(server);
+        }
         lines.reader.put_back(line);
         return mcp::serve(&shared, lines, greeted).await;
     }
-    match greeting::read(&shared, &line) {
+    let greeted = greeting::read(&shared, &line);
+    match greeted.and_then(|greeted| greeted.narrowed(only)) {
         Ok(greeted) => {
             let welcome = Welcome {
                 version: shared.version.to_string(),

@@ -30,6 +30,8 @@ pub(crate) struct Listen {
     events: bool,
     uris: HashMap<Box<str>, Watched>,
     tasks: HashSet<Box<str>>,
+    /// Experimental capabilities whose notes it wants, of those it declared.
+    notes: HashSet<Box<str>>,
 }
 
 /// A resource it listens to.
@@ -64,6 +66,10 @@ impl Listen {
         self.tasks.contains(handle)
     }
 
+    pub(super) fn wants_notes(&self, capability: &str) -> bool {
+        self.notes.contains(capability)
+    }
+
     /// Marks params as belonging to this listener.
     pub(super) fn tag(&self, mut params: Object) -> Raw {
         meta::set(&mut params, meta::SUBSCRIPTION_ID, self.id.clone());
@@ -94,6 +100,10 @@ impl Listen {
             self.uris.keys().map(|uri| &**uri).collect(),
         );
         names("taskIds", self.tasks.iter().map(|id| &**id).collect());
+        names(
+            "experimental",
+            self.notes.iter().map(|name| &**name).collect(),
+        );
         accepted.to_raw()
     }
 
@@ -107,6 +117,7 @@ impl Listen {
             events: on("eventsListChanged") && has_events(inquiry),
             uris: HashMap::new(),
             tasks: HashSet::new(),
+            notes: HashSet::new(),
         };
         let shared = &inquiry.shared;
         for uri in strings(filter, "resourceSubscriptions")? {
@@ -134,6 +145,11 @@ impl Listen {
                 .into_iter()
                 .filter(|id| own.iter().any(|own| own.as_str() == &**id))
                 .collect();
+        }
+        if let Speaker::Modern(modern) = &inquiry.speaker {
+            let mut notes = strings(filter, "experimental")?;
+            notes.retain(|name| super::declares(&modern.capabilities, name));
+            listen.notes = notes.into_iter().collect();
         }
         Ok(listen)
     }

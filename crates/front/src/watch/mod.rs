@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use legation_core::{Caller, ServerName};
 use legation_events::Events;
-use legation_gate::{Audience, Endpoint, HubEvent, ListKind};
+use legation_gate::{Audience, Endpoint, HubEvent, ListKind, Note};
+use legation_wire::caps::ClientCapabilities;
 use legation_wire::json::{Object, Raw};
 use legation_wire::message::Message;
 use legation_wire::translate::{Task, task_outcome};
@@ -232,8 +233,23 @@ fn tell(shared: &Shared, event: &HubEvent) {
                 }
             }
         }
+        HubEvent::Noted(note) => {
+            for (_, watcher) in shared.watchers.all() {
+                if watcher.caller.principal.client == note.client
+                    && watcher.sees(shared, &note.server, &Audience::All)
+                {
+                    watcher.noted(shared, note);
+                }
+            }
+        }
         HubEvent::ListChanged { .. } | HubEvent::StatusChanged { .. } => {}
     }
+}
+
+/// Whether a client declared an experimental capability.
+fn declares(capabilities: &ClientCapabilities, name: &str) -> bool {
+    let experimental = capabilities.raw.get("experimental");
+    experimental.is_some_and(|declared| declared.get(name).is_some())
 }
 
 // === impl Watcher ===
@@ -325,6 +341,26 @@ impl Watcher {
             }
             Interest::Listen(listen) if listen.wants_task(&handle) => {
                 self.send("notifications/tasks", Some(listen.tag(task())));
+            }
+            Interest::Session(_) | Interest::Listen(_) => {}
+        }
+    }
+
+    /// Only a client that declared to understand such a note gets it, and over a listener
+    /// only where its filter names it.
+    fn noted(&self, shared: &Shared, note: &Note) {
+        let params = || match shared.gate.may_hear_of(&self.caller, &note.entities) {
+            true => note.params.clone(),
+            false => note.bare.clone(),
+        };
+        match &self.interest {
+            Interest::Session(session)
+                if session.is_ready() && declares(&session.capabilities(), note.capability) =>
+            {
+                self.send(note.method, Some(params().to_raw()));
+            }
+            Interest::Listen(listen) if listen.wants_notes(note.capability) => {
+                self.send(note.method, Some(listen.tag(params())));
             }
             Interest::Session(_) | Interest::Listen(_) => {}
         }

@@ -2,6 +2,7 @@
 //! say unasked. Nothing of it is redacted on the way, so a client that may not
 //! read it as it is hears that something changed and no more.
 
+use legation_core::EntityLabels;
 use legation_policy::Clearance;
 
 use super::*;
@@ -77,6 +78,25 @@ impl Gate {
                 Err(_) => return false,
             }
         }
+    }
+
+    /// Whose data the conversation of a caller holds, or may come to hold by a call that is
+    /// under way: what a call brings of theirs is judged and redacted as theirs. `None` when
+    /// nobody can say, and then it holds anything.
+    #[must_use]
+    pub fn held(&self, caller: &Caller) -> Option<EntityLabels> {
+        self.asking.conversations.labels(caller).ok()
+    }
+
+    /// Whether a client may be told data of entities as it is outside of calls: its
+    /// conversation holds them already, and it may read all that it holds.
+    #[must_use]
+    pub fn may_hear_of(&self, caller: &Caller, entities: &[EntityId]) -> bool {
+        let Some(held) = self.held(caller) else {
+            return false;
+        };
+        let is_held = entities.iter().all(|entity| held.contains(entity));
+        entities.is_empty() || is_held && self.may_read(caller, None)
     }
 
     /// Whether a client may read data of an entity and of its own conversation
