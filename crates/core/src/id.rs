@@ -129,6 +129,14 @@ free_id!(
     TaskHandle
 );
 free_id!(
+    /// A shared conversation (`ses_…`).
+    SessionId
+);
+free_id!(
+    /// A piece of work that somebody delegated (`task_…`).
+    TaskId
+);
+free_id!(
     /// A call that waits for a person, as people say it (`7K2QXM`).
     ApprovalId
 );

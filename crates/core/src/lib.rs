@@ -22,7 +22,10 @@ pub use cancel::{Cancel, CancelReason};
 pub use clock::{Clock, SharedClock, SystemClock, Wall};
 pub use context::{Caller, Moment, OpContext, Principal, Via};
 pub use home::Home;
-pub use id::{ApprovalId, BootId, ClientId, EntityId, ProposalId, SeatId, ServerName, TaskHandle};
+pub use id::{
+    ApprovalId, BootId, ClientId, EntityId, ProposalId, SeatId, ServerName, SessionId, TaskHandle,
+    TaskId,
+};
 pub use identity::{Attribution, Identity};
 pub use labels::EntityLabels;
 pub use map::{QuickMap, QuickState};

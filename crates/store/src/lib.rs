@@ -17,6 +17,7 @@ mod approvals;
 mod checkpoints;
 mod counters;
 mod definitions;
+mod delegation;
 mod error;
 mod grants;
 mod kept;
@@ -37,6 +38,10 @@ mod vault;
 pub use approvals::{ApprovalRow, ApprovalState};
 pub use checkpoints::CheckpointRow;
 pub use definitions::Definition;
+pub use delegation::{
+    DelegatedRow, DelegatedState, DelegatedWhich, MessageNew, MessageRow, PartialRow, ReportRow,
+    SessionRow, StepRow, StepState,
+};
 pub use error::{DatabaseError, OpenError, StoreError};
 pub use grants::GrantRow;
 pub use kept::KeptRow;

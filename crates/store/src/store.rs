@@ -211,6 +211,24 @@ impl Store {
         }
     }
 
+    /// Runs `work` in one transaction that survives this process but, in a file,
+    /// not a power failure: on disk with the next commit that is.
+    pub(crate) fn write_soon<T>(
+        &self,
+        what: &'static str,
+        rows: usize,
+        work: impl FnOnce(&mut dyn Session) -> Result<T, DatabaseError>,
+    ) -> Result<T, StoreError> {
+        match &self.backend {
+            Backend::Sqlite(file) => file
+                .write(what, rows, None, |connection| {
+                    work(&mut FileSession(connection))
+                })
+                .map(|(value, _)| value),
+            Backend::Postgres(server) => server.write(what, work),
+        }
+    }
+
     /// Runs `work` outside a transaction.
     pub(crate) fn read<T>(
         &self,

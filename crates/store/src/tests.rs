@@ -131,8 +131,8 @@ fn a_newer_schema_is_refused_and_left_alone() {
         matches!(
             error,
             OpenError::NewerSchema {
-                found: 15,
-                known: 14,
+                found: 16,
+                known: 15,
                 ..
             }
         ),

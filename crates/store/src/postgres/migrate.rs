@@ -62,6 +62,10 @@ pub(super) const STEPS: &[Step] = &[
         name: "grants on behalf of",
         sql: include_str!("../schema/postgres/0014_grants_on_behalf_of.sql"),
     },
+    Step {
+        name: "delegation",
+        sql: include_str!("../schema/postgres/0015_delegation.sql"),
+    },
 ];
 
 /// One hub at a time changes the schema: an advisory lock, held by the

@@ -74,6 +74,10 @@ pub(crate) const STEPS: &[Step] = &[
         name: "grants on behalf of",
         sql: include_str!("../schema/sqlite/0014_grants_on_behalf_of.sql"),
     },
+    Step {
+        name: "delegation",
+        sql: include_str!("../schema/sqlite/0015_delegation.sql"),
+    },
 ];
 
 /// The schema all steps lead to.

@@ -1,0 +1,319 @@
+//! The engine and its handle.
+
+mod dispatch;
+mod follow;
+mod sessions;
+mod tasks;
+mod worker;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use legation_api::tasks::{Class, TaskState};
+use legation_core::{
+    ClientId, EntityLabels, SeatId, SessionId, SharedClock, TaskId, TaskSet, Wall,
+};
+use legation_gate::Gate;
+use legation_keystore::Keystore;
+use legation_store::Store;
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, broadcast};
+
+use crate::book::Book;
+use crate::control::Control;
+use crate::live::Live;
+use crate::queue::Queue;
+use crate::record::RunEnd;
+use crate::run::{self, RunParts};
+use crate::{EngineError, EngineSettings};
+
+pub use self::follow::Follow;
+pub use self::tasks::NewReport;
+
+/// The longest that [`Engine::wait`] waits.
+pub const WAIT_MAX: Duration = Duration::from_secs(60 * 60);
+/// So long runs may take to put down what they have when the hub stops.
+const STOP_MAX: Duration = Duration::from_secs(2);
+/// How far those may be behind who want to know of tasks that are over.
+const FINISHED_KEPT: usize = 1_024;
+
+/// What an engine is made of.
+#[derive(Debug)]
+pub struct EngineParts {
+    /// Where its book is kept.
+    pub store: Arc<Store>,
+    /// The keys of what is in the book.
+    pub keystore: Arc<Keystore>,
+    /// The time.
+    pub clock: SharedClock,
+    /// The way to tools.
+    pub gate: Arc<Gate>,
+    /// How it is set.
+    pub settings: EngineSettings,
+    /// Whose its tasks are.
+    pub tasks: TaskSet,
+    /// Where they run.
+    pub runtime: Handle,
+}
+
+/// Delegated work. Clones are the same one.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    core: Arc<Core>,
+}
+
+/// Who hands in a task.
+#[derive(Debug, Clone)]
+pub struct Submitter {
+    /// The client, whose authority the task has at most.
+    pub client: ClientId,
+    /// Which running instance of it.
+    pub seat: SeatId,
+    /// The folder it works in.
+    pub workspace: Option<PathBuf>,
+    /// Who comes before whom. Only the owner's tasks are people's.
+    pub class: Class,
+    /// Whether it is the owner, at a terminal.
+    pub is_owner: bool,
+    /// Whose data its conversation holds, and so what it says.
+    pub labels: EntityLabels,
+}
+
+/// Who wants to know something: a client sees its own tasks and sessions, the owner all.
+#[derive(Debug, Clone)]
+pub enum Asker {
+    /// The owner.
+    Owner,
+    /// A client.
+    Client {
+        /// Which.
+        client: ClientId,
+        /// The folder it works in.
+        workspace: Option<PathBuf>,
+    },
+}
+
+/// Which tasks are listed.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Only those that are not over.
+    pub open: bool,
+    /// Only this session's.
+    pub session: Option<SessionId>,
+    /// At most so many; 100 when not given.
+    pub limit: Option<usize>,
+}
+
+/// A task that is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// Which.
+    pub task: TaskId,
+    /// Whose.
+    pub client: ClientId,
+    /// How it ended.
+    pub state: TaskState,
+    /// When.
+    pub at: Wall,
+    /// Whose data it holds.
+    pub labels: EntityLabels,
+}
+
+/// What a run works with besides gate and models.
+pub(crate) struct Seat {
+    pub(crate) book: Arc<Book>,
+    pub(crate) control: Control,
+    pub(crate) settings: Arc<EngineSettings>,
+}
+
+/// Works on a task until it is over.
+type Drive = Box<dyn Fn(Seat, TaskId) -> BoxFuture<'static, RunEnd> + Send + Sync>;
+
+struct Core {
+    book: Arc<Book>,
+    clock: SharedClock,
+    settings: RwLock<Arc<EngineSettings>>,
+    desk: Mutex<Desk>,
+    drive: Drive,
+    tasks: TaskSet,
+    runtime: Handle,
+    /// Wakes the timer: the next tick may be another.
+    retimed: Notify,
+    /// Tells those who wait that a task changed.
+    changed: Notify,
+    /// Tasks whose rows are behind; each is there once.
+    stale: Mutex<std::collections::BTreeSet<TaskId>>,
+    stale_any: Notify,
+    finished: broadcast::Sender<Finished>,
+    /// Two who begin a folder's session at once must get the same one.
+    beginning: tokio::sync::Mutex<()>,
+}
+
+/// The queue and the runs.
+#[derive(Debug)]
+struct Desk {
+    queue: Queue,
+    runs: HashMap<TaskId, Control>,
+    is_stopping: bool,
+}
+
+// === impl Engine ===
+
+impl Engine {
+    /// Opens the book, and goes on with what is in it.
+    ///
+    /// # Errors
+    /// [`EngineError`] when the book cannot be read; nothing runs then.
+    pub async fn open(parts: EngineParts) -> Result<Self, EngineError> {
+        let EngineParts {
+            store,
+            keystore,
+            clock,
+            gate,
+            settings,
+            tasks,
+            runtime,
+        } = parts;
+        let drive: Drive = Box::new(move |seat, task| {
+            let parts = RunParts {
+                gate: Arc::clone(&gate),
+                book: seat.book,
+                control: seat.control,
+                settings: seat.settings,
+            };
+            Box::pin(run::drive(parts, task))
+        });
+        let base = Base {
+            store,
+            keystore,
+            clock,
+            settings,
+            tasks,
+            runtime,
+        };
+        Self::open_with(base, drive).await
+    }
+
+    async fn open_with(base: Base, drive: Drive) -> Result<Self, EngineError> {
+        let Base {
+            store,
+            keystore,
+            clock,
+            settings,
+            tasks,
+            runtime,
+        } = base;
+        let book = Book::open(store, keystore, clock.clone(), Live::new()).await?;
+        let queue = Queue::new(settings.queue());
+        let core = Arc::new(Core {
+            book: Arc::new(book),
+            clock,
+            settings: RwLock::new(Arc::new(settings)),
+            desk: Mutex::new(Desk {
+                queue,
+                runs: HashMap::new(),
+                is_stopping: false,
+            }),
+            drive,
+            tasks,
+            runtime,
+            retimed: Notify::new(),
+            changed: Notify::new(),
+            stale: Mutex::default(),
+            stale_any: Notify::new(),
+            finished: broadcast::Sender::new(FINISHED_KEPT),
+            beginning: tokio::sync::Mutex::default(),
+        });
+        core.take_up_left().await?;
+        core.run_timer();
+        core.run_keeper();
+        Ok(Self { core })
+    }
+
+    /// Puts other settings in force; what runs goes on under those it began with.
+    pub fn set_settings(&self, settings: EngineSettings) {
+        let queue = settings.queue();
+        {
+            let mut held = self
+                .core
+                .settings
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
+            *held = Arc::new(settings);
+        }
+        self.core.desk().queue.set(queue);
+        self.core.tick();
+    }
+
+    /// Tasks that are over, as they end. A reader that is too slow misses some, and is told so.
+    #[must_use]
+    pub fn finished(&self) -> broadcast::Receiver<Finished> {
+        self.core.finished.subscribe()
+    }
+
+    /// Has every run put down what it has, and waits for it, for two seconds at most; the next hub
+    /// goes on with them. Nothing is taken or begun from here on.
+    pub async fn stop(&self) {
+        let runs: Vec<Control> = {
+            let mut desk = self.core.desk();
+            desk.is_stopping = true;
+            desk.runs.values().cloned().collect()
+        };
+        for control in runs {
+            control.set_stopping();
+        }
+        let over = async {
+            loop {
+                let changed = self.core.changed.notified();
+                if self.core.desk().runs.is_empty() {
+                    return;
+                }
+                changed.await;
+            }
+        };
+        if tokio::time::timeout(STOP_MAX, over).await.is_err() {
+            let left = self.core.desk().runs.len();
+            tracing::warn!(
+                left,
+                "tasks that did not stop in time go on from their last step"
+            );
+        }
+    }
+}
+
+/// [`EngineParts`] without the ways out, which tests have no use for.
+struct Base {
+    store: Arc<Store>,
+    keystore: Arc<Keystore>,
+    clock: SharedClock,
+    settings: EngineSettings,
+    tasks: TaskSet,
+    runtime: Handle,
+}
+
+// === impl Core ===
+
+impl Core {
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn settings(&self) -> Arc<EngineSettings> {
+        let held = self.settings.read();
+        Arc::clone(&held.unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl std::fmt::Debug for Core {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Core")
+            .field("desk", &self.desk())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,46 @@
+//! The run: what works on a task.
+
+use std::sync::Arc;
+
+use legation_api::tasks::Failure;
+use legation_core::TaskId;
+use legation_gate::Gate;
+
+use crate::EngineSettings;
+use crate::book::Book;
+use crate::control::Control;
+use crate::record::RunEnd;
+
+/// What a run works with.
+pub(crate) struct RunParts {
+    /// The way to tools.
+    pub(crate) gate: Arc<Gate>,
+    /// Where everything is written down and told.
+    pub(crate) book: Arc<Book>,
+    /// What it is told.
+    pub(crate) control: Control,
+    /// How the engine was set when it began.
+    pub(crate) settings: Arc<EngineSettings>,
+}
+
+/// Works on a task until it is over.
+pub(crate) async fn drive(parts: RunParts, task: TaskId) -> RunEnd {
+    let RunParts {
+        gate: _gate,
+        book,
+        control: _control,
+        settings: _settings,
+    } = parts;
+    match book.load(&task).await {
+        Ok(loaded) => RunEnd::Failed {
+            failure: Failure::NoModel,
+            error: format!("no model is there for {}", loaded.task),
+            hint: None,
+        },
+        Err(error) => RunEnd::Failed {
+            failure: Failure::Other,
+            error: error.to_string(),
+            hint: Some(error.hint()),
+        },
+    }
+}
