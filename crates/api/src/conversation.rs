@@ -180,7 +180,7 @@ pub struct SessionsAnswer {
 }
 
 /// The current session of a folder, which is begun if there is none.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Open {
     /// The folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -14,7 +14,7 @@ use crate::commands;
     version,
     propagate_version = true,
     arg_required_else_help = true,
-    after_help = "Start with `legation demo`; then `legation connect claude` and \
+    after_help = "At a terminal `legation` alone is `legation chat`. Start with `legation demo`; then `legation connect claude` and \
 `legation mcp add NAME -- COMMAND`."
 )]
 pub struct Cli {
@@ -37,6 +37,8 @@ pub enum Command {
     Serve(ServeArgs),
     /// Connect an agent to the hub over standard input and output.
     Bridge(BridgeArgs),
+    /// Talk with the local model, and see what agents have it do.
+    Chat(ChatArgs),
     /// Show what the hub does, with servers of its own, and leave it running.
     Demo(DemoArgs),
     /// Stand in for Entra ID and Microsoft Graph on loopback, for development.
@@ -161,6 +163,26 @@ pub struct BridgeArgs {
     /// Do not start a hub when none runs.
     #[arg(long)]
     pub no_start: bool,
+}
+
+/// Arguments of `legation chat`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ChatArgs {
+    /// Use the whole screen instead of the terminal's scrollback.
+    #[arg(long, conflicts_with = "plain")]
+    pub fullscreen: bool,
+
+    /// Lines without drawing, for screen readers and pipes.
+    #[arg(long)]
+    pub plain: bool,
+
+    /// The conversation [default: the folder's current one].
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+
+    /// The folder [default: the one it is run in].
+    #[arg(long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
 }
 
 /// Arguments of `legation demo`.

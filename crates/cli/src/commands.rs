@@ -39,6 +39,7 @@ pub(crate) fn run(
     match command {
         Command::Serve(args) => program.serve(context, args),
         Command::Bridge(args) => program.bridge(context, args),
+        Command::Chat(args) => program.chat(context, args),
         Command::Demo(args) => program.demo(context, args),
         Command::DevTenant(args) => program.dev_tenant(context, args),
         Command::ExampleServer => program.example_server(),

@@ -15,7 +15,7 @@ mod seen;
 mod table;
 mod terminal;
 
-pub use args::{BridgeArgs, Cli, Command, DemoArgs, DevTenantArgs, ServeArgs};
+pub use args::{BridgeArgs, ChatArgs, Cli, Command, DemoArgs, DevTenantArgs, ServeArgs};
 pub use commands::audit::{export_answer, of_ledger, query_answer, records, verify_answer};
 /// Answers about an inbox that is open.
 pub mod inbox {
@@ -28,6 +28,7 @@ pub use output::Output;
 pub use private::private_environment;
 
 use std::ffi::OsString;
+use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -48,6 +49,12 @@ pub trait Program {
     /// # Errors
     /// When its own standard input cannot be read.
     fn bridge(&self, context: &Context, args: BridgeArgs) -> Result<(), CliError>;
+
+    /// `legation chat`: the conversation with the local model.
+    ///
+    /// # Errors
+    /// When the terminal cannot be used, or no hub can be reached.
+    fn chat(&self, context: &Context, args: ChatArgs) -> Result<(), CliError>;
 
     /// `legation demo`: shows what the hub does.
     ///
@@ -104,6 +111,37 @@ fn wants_json(arguments: &[OsString]) -> bool {
         .any(|argument| argument == "--json")
 }
 
+/// What the arguments say. Nobody who types the program's name alone at a terminal wants to read its
+/// help.
+fn parsed(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    Cli::try_parse_from(arguments).or_else(|error| {
+        let is_person = io::stdin().is_terminal() && io::stdout().is_terminal();
+        let chat = arguments.iter().cloned().chain(["chat".into()]);
+        match Cli::try_parse_from(chat) {
+            Ok(cli)
+                if is_person && error.use_stderr() && matches!(cli.command, Command::Chat(_)) =>
+            {
+                Ok(cli)
+            }
+            _ => Err(error),
+        }
+    })
+}
+
+/// Runs another command line, given without the program's name, in place of a command that runs
+/// already. What goes wrong is said.
+pub fn run_within(program: &dyn Program, context: &Context, line: Vec<String>) {
+    let words = std::iter::once("legation".to_owned()).chain(line);
+    match Cli::try_parse_from(words) {
+        Ok(cli) => {
+            if let Err(error) = commands::run(program, context, cli.command) {
+                context.output.error(&error);
+            }
+        }
+        Err(error) => drop(error.print()),
+    }
+}
+
 /// Reads the arguments, runs the command, and turns the end into an exit code.
 pub fn run(
     program: &dyn Program,
@@ -113,7 +151,7 @@ pub fn run(
     version: &'static str,
 ) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let cli = match Cli::try_parse_from(&arguments) {
+    let cli = match parsed(&arguments) {
         Ok(cli) => cli,
         Err(error) => return output::usage(&error, wants_json(&arguments)),
     };

@@ -57,9 +57,9 @@ fn token(context: &Context, client: &str) -> Option<String> {
         .map(|text| text.trim().to_owned())
 }
 
-/// Starts a hub that outlives this bridge, with no more of the environment than
+/// Starts a hub that outlives who needs it, with no more of the environment than
 /// the hub reads and its servers inherit.
-fn starter(context: &Context) -> HubStarter {
+pub(crate) fn starter(context: &Context) -> HubStarter {
     let home = context.home.clone();
     let env: Vec<_> = context
         .environment

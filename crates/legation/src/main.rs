@@ -1,6 +1,7 @@
 //! The `legation` program: the composition root of the hub, and its commands.
 
 mod bridge;
+mod chat;
 mod demo;
 mod example;
 mod program;

@@ -1,7 +1,7 @@
 //! The commands that need the hub's own parts.
 
 use legation_cli::{
-    BridgeArgs, CliError, Context, DemoArgs, DevTenantArgs, Exit, Program, ServeArgs,
+    BridgeArgs, ChatArgs, CliError, Context, DemoArgs, DevTenantArgs, Exit, Program, ServeArgs,
 };
 
 /// The program.
@@ -15,6 +15,10 @@ impl Program for Legation {
 
     fn bridge(&self, context: &Context, args: BridgeArgs) -> Result<(), CliError> {
         crate::bridge::bridge(context, args)
+    }
+
+    fn chat(&self, context: &Context, args: ChatArgs) -> Result<(), CliError> {
+        crate::chat::chat(self, context, args)
     }
 
     fn demo(&self, context: &Context, args: DemoArgs) -> Result<(), CliError> {
