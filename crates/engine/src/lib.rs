@@ -9,6 +9,7 @@
 //! Architecture invariant: the engine sees neither servers nor host. It reaches tools through the
 //! gate and models through `models`, as a client with no authority but its delegator's.
 
+pub mod agents;
 mod book;
 mod control;
 mod engine;

@@ -1,5 +1,63 @@
 //! The run: what works on a task.
 
+#[cfg_attr(
+    not(test),
+    expect(
+        dead_code,
+        reason = "the shell that uses it comes with the way to models"
+    )
+)]
+mod entry;
+#[cfg_attr(
+    not(test),
+    expect(
+        dead_code,
+        reason = "the shell that uses it comes with the way to models"
+    )
+)]
+mod guard;
+mod lenient;
+#[cfg_attr(
+    not(test),
+    expect(
+        dead_code,
+        reason = "the shell that uses it comes with the way to models"
+    )
+)]
+mod machine;
+#[cfg_attr(
+    not(test),
+    expect(
+        dead_code,
+        reason = "the shell that uses it comes with the way to models"
+    )
+)]
+mod repair;
+#[cfg_attr(
+    not(test),
+    expect(
+        dead_code,
+        reason = "the shell that uses it comes with the way to models"
+    )
+)]
+mod seam;
+#[cfg_attr(
+    not(test),
+    expect(
+        dead_code,
+        reason = "the shell that uses it comes with the way to models"
+    )
+)]
+mod think;
+#[cfg_attr(
+    not(test),
+    expect(
+        dead_code,
+        reason = "the shell that uses it comes with the way to models"
+    )
+)]
+mod toolset;
+
 use std::sync::Arc;
 
 use legation_api::tasks::Failure;
@@ -43,4 +101,11 @@ pub(crate) async fn drive(parts: RunParts, task: TaskId) -> RunEnd {
             hint: Some(error.hint()),
         },
     }
+}
+
+/// JSON as people and models write it, and how many bytes it took; `None` where it was cut.
+pub(crate) fn read_json(text: &str) -> Option<(serde_json::Value, usize)> {
+    let read = lenient::read(text)?;
+    let is_closed = text[..read.length].trim_end().ends_with([']', '}']);
+    (!read.is_cut && is_closed).then_some((read.value, read.length))
 }
