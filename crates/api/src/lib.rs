@@ -13,6 +13,7 @@ pub mod events;
 pub mod hub;
 pub mod inbox;
 pub mod mcp;
+pub mod models;
 pub mod tasks;
 
 use serde::Serialize;

@@ -22,6 +22,13 @@ pub mod inbox {
     pub use crate::commands::inbox::{export, list, post_answer, prune_answer, pull, show};
 }
 
+/// What a hub answers about models.
+pub mod models {
+    pub use crate::commands::models::{
+        keys_of, preferences, savings_answer, savings_bounds, set_preferences,
+    };
+}
+
 pub use error::{CliError, Exit};
 pub use governance::{sources, template};
 pub use output::Output;

@@ -19,6 +19,12 @@ pub trait Authenticator: Send + Sync + fmt::Debug {
     /// The client of a peer on the Unix socket that showed no token. Its user
     /// id is the hub's own; `name` is what it calls itself.
     fn local(&self, name: Option<&str>) -> Option<ClientId>;
+
+    /// Whether a client is the owner in person.
+    fn is_owner(&self, client: &ClientId) -> bool {
+        let _nobody = client;
+        false
+    }
 }
 
 /// One thing the administration says in answer to a request.
@@ -35,9 +41,25 @@ pub enum AdminItem {
     Done(Result<Raw, ErrorObject>),
 }
 
+/// What the owner is told over HTTP.
+#[derive(Debug)]
+pub struct OpsAnswer {
+    /// The HTTP status.
+    pub status: u16,
+    /// JSON.
+    pub body: Raw,
+}
+
 /// Answers the owner's commands on the socket.
 pub trait AdminHandler: Send + Sync + fmt::Debug {
     /// Zero or more notifications, then one [`AdminItem::Done`]. Dropping the
     /// stream calls the request off.
     fn handle(&self, method: &str, params: Option<Raw>) -> BoxStream<'static, AdminItem>;
+
+    /// Answers the owner over HTTP, without waiting for anybody; a `body` is
+    /// what shall be changed. `None` where there is nothing at this path.
+    fn ops(&self, path: &str, body: Option<Raw>) -> Option<OpsAnswer> {
+        let _nothing = (path, body);
+        None
+    }
 }

@@ -33,7 +33,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use access::{AdminHandler, AdminItem, Authenticator};
+pub use access::{AdminHandler, AdminItem, Authenticator, OpsAnswer};
 pub use front::{Front, FrontParts};
 pub use http::Workers;
 pub use settings::FrontSettings;

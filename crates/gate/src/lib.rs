@@ -17,6 +17,7 @@ pub mod desk;
 pub mod event;
 pub mod journal;
 pub mod listing;
+pub mod model;
 pub mod peer;
 pub mod pipeline;
 pub mod proposal;

@@ -23,6 +23,8 @@ use legation_wire::json::{Limits, Raw};
 
 use vault::Vaults;
 
+pub(crate) use vault::Held;
+
 /// Text that may still identify somebody with more than this certainty is not
 /// handed on, from 0 to 1.
 const RESIDUAL_MAX: f32 = 0.5;
@@ -153,6 +155,19 @@ impl Redaction {
         parsed(text)
     }
 
+    /// The vaults of these entities and a conversation.
+    ///
+    /// # Errors
+    /// [`RedactionError::Vault`] when one cannot be opened.
+    pub(crate) fn held(
+        &self,
+        entities: &[EntityId],
+        conversation: &str,
+    ) -> Result<Vec<Arc<Held>>, RedactionError> {
+        let open = |entity| self.vaults.open(entity, conversation);
+        entities.iter().map(open).collect()
+    }
+
     /// Whether nothing in these texts identifies a person in the entities' data;
     /// no where nobody can tell.
     pub(crate) fn is_clean(&self, entities: &[EntityId], texts: &Raw) -> bool {
@@ -186,7 +201,8 @@ impl Redaction {
 
 impl RedactionError {
     /// The rule that stops what cannot be redacted.
-    pub(crate) fn rule(self) -> &'static str {
+    #[must_use]
+    pub fn rule(self) -> &'static str {
         match self {
             Self::NoRedactor => "redaction.no_redactor",
             Self::Vault => "redaction.vault",
@@ -197,7 +213,8 @@ impl RedactionError {
     }
 
     /// The reason as a word that programs compare.
-    pub(crate) fn code(self) -> ReasonCode {
+    #[must_use]
+    pub fn code(self) -> ReasonCode {
         match self {
             Self::Residual => ReasonCode::ResidualRisk,
             Self::NoRedactor | Self::Vault | Self::Broken | Self::Address => {
@@ -207,7 +224,8 @@ impl RedactionError {
     }
 
     /// Why, in words that name nobody's data.
-    pub(crate) fn reason(self) -> &'static str {
+    #[must_use]
+    pub fn reason(self) -> &'static str {
         match self {
             Self::NoRedactor => "there is no redactor for the data it holds",
             Self::Vault => "what redaction tokens stand for could not be kept or read",

@@ -60,7 +60,9 @@ pub use ledger::{Durability, Ledger};
 pub use publish::{Place, PublishError, PublishSettings};
 pub use query::{Bounds, Filter, Named, Page};
 pub use read::{Entry, LedgerReader, Records};
-pub use record::{CallId, Claim, Detail, Intent, Note, OutcomeRecord, Refused, Status, Verb};
+pub use record::{
+    CallId, Claim, Detail, Intent, ModelUse, Note, OutcomeRecord, Refused, Status, Verb,
+};
 pub use shred::Shredded;
 pub use sign_off::Pace;
 pub use stored::{Kind, Record};

@@ -5,7 +5,7 @@ use std::ops::Range;
 use legation_core::{ClientId, EntityId, ServerName};
 
 use crate::line::Line;
-use crate::record::{Detail, Intent, Note, OutcomeRecord, Refused, Status};
+use crate::record::{Detail, Intent, ModelUse, Note, OutcomeRecord, Refused, Status};
 
 /// Longest item (a tool's name, a resource's URI) kept in a record, in bytes.
 const ITEM_MAX: usize = 1024;
@@ -111,6 +111,36 @@ impl Detail<'_> {
         }
         if !self.traits.is_empty() {
             line.texts("traits", self.traits.iter().copied(), WORD_MAX);
+        }
+        if let Some(model) = &self.model {
+            model.write(line);
+        }
+    }
+}
+
+// === impl ModelUse ===
+
+impl ModelUse<'_> {
+    fn write(&self, line: &mut Line) {
+        let words = [
+            ("job_id", self.job),
+            ("source", self.source),
+            ("conversation", self.conversation),
+        ];
+        for (name, word) in words {
+            if let Some(word) = word {
+                line.text(name, word, WORD_MAX);
+            }
+        }
+        let counts = [
+            ("input_tokens", self.input_tokens),
+            ("output_tokens", self.output_tokens),
+            ("cost_micro_usd", self.cost_micro_usd),
+        ];
+        for (name, count) in counts {
+            if let Some(count) = count {
+                line.int(name, i64::try_from(count).unwrap_or(i64::MAX));
+            }
         }
     }
 }

@@ -30,6 +30,8 @@ pub enum Verb {
     TaskCancel,
     /// `sampling/createMessage`
     Sample,
+    /// A request to a model; the item is the model.
+    AskModel,
 }
 
 /// A call that is about to run.
@@ -94,6 +96,25 @@ pub struct Detail<'a> {
     pub tool_name: Option<&'a str>,
     /// How sure the caller said it is, from 0 to 1.
     pub confidence: Option<f64>,
+    /// What is known of a request to a model.
+    pub model: Option<ModelUse<'a>>,
+}
+
+/// Members that only a request to a model has.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ModelUse<'a> {
+    /// The job it is for.
+    pub job: Option<&'a str>,
+    /// Whose preference chose the provider.
+    pub source: Option<&'a str>,
+    /// The conversation it belongs to.
+    pub conversation: Option<&'a str>,
+    /// Tokens read, as the provider counted them.
+    pub input_tokens: Option<u64>,
+    /// Tokens written.
+    pub output_tokens: Option<u64>,
+    /// What it cost, in millionths of a US dollar.
+    pub cost_micro_usd: Option<u64>,
 }
 
 /// What a call uses up: in the transaction that records its intent, or not at
@@ -193,6 +214,7 @@ impl Verb {
             Self::TaskUpdate => "task_update",
             Self::TaskCancel => "task_cancel",
             Self::Sample => "sample",
+            Self::AskModel => "ask_model",
         }
     }
 }

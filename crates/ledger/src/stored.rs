@@ -88,6 +88,18 @@ pub struct Record {
     pub tool_name: Option<String>,
     /// How sure the caller said it is.
     pub confidence: Option<f64>,
+    /// A request to a model: the job it was for.
+    pub job_id: Option<String>,
+    /// Whose preference chose the provider.
+    pub source: Option<String>,
+    /// The conversation it belongs to.
+    pub conversation: Option<String>,
+    /// Tokens read.
+    pub input_tokens: Option<u64>,
+    /// Tokens written.
+    pub output_tokens: Option<u64>,
+    /// What it cost, in millionths of a US dollar.
+    pub cost_micro_usd: Option<u64>,
     /// Commitment to the arguments.
     pub args: Option<String>,
     /// Outcome: how it ended.

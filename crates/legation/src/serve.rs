@@ -11,6 +11,7 @@ mod hub;
 mod identities;
 mod inbox;
 mod log;
+mod models;
 mod natives;
 mod reload;
 mod told;

@@ -75,7 +75,26 @@ impl ModelClient {
         key: Option<&Secret>,
         request: &ChatRequest,
     ) -> Result<ModelStream, ModelError> {
-        let body = dialect::body(target, request, &self.limits)?;
+        let body = self.body(target, request)?;
+        self.send(ctx, target, key, body).await
+    }
+
+    /// What a request is to this provider, to the letter.
+    ///
+    /// # Errors
+    /// [`ModelError::Unsayable`] and [`ModelError::TooLarge`].
+    pub(crate) fn body(&self, target: &Target, request: &ChatRequest) -> Result<Bytes, ModelError> {
+        dialect::body(target, request, &self.limits)
+    }
+
+    /// As [`ModelClient::stream`], with what [`ModelClient::body`] made.
+    pub(crate) async fn send(
+        &self,
+        ctx: &OpContext,
+        target: &Target,
+        key: Option<&Secret>,
+        body: Bytes,
+    ) -> Result<ModelStream, ModelError> {
         let mut headers = dialect::credential(&target.dialect, key)?;
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         let path = target

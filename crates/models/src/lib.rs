@@ -1,6 +1,7 @@
 //! Models: which one may and should have a request, and one client that
 //! streams answers from all of them.
 
+mod ask;
 mod client;
 mod cost;
 mod delta;
@@ -16,10 +17,13 @@ mod refusal;
 mod request;
 mod resume;
 mod router;
+mod spend;
 mod target;
 #[cfg(test)]
 mod test_kit;
+mod words;
 
+pub use ask::{AskError, GatedStream, ModelAsk, Models, Prospect};
 pub use client::{ModelClient, ModelStream};
 pub use cost::cost_micro_usd;
 pub use delta::{Answer, Delta, Finish, Usage};
@@ -33,4 +37,5 @@ pub use request::{
 };
 pub use resume::{GoOn, Resumption};
 pub use router::{Failure, Plan, RouteError, RoutedStream, Router, Tried, Wanted};
+pub use spend::{BookError, Day, Limited, Meter, NoBook, Spend, SpendBook, Spent};
 pub use target::{Dialect, Target};

@@ -7,22 +7,28 @@
 //! has seen a word of the answer.
 
 mod error;
+mod pass;
 mod stream;
 
 use std::sync::Arc;
 
 use legation_core::{EntityLabels, OpContext, Secret};
 use legation_policy::Policy;
-use legation_policy::governance::{Governance, LlmProviders, Loaded, ProviderKind};
+use legation_policy::governance::{Governance, LlmProviders, Loaded, Provider, ProviderKind};
 use legation_policy::provider::{
     ChoiceSource, ProviderDecision, ProviderInquiry, Selected, Whose, choose,
 };
 
 use crate::client::ModelClient;
-use crate::keys::Keys;
+use crate::keys::{KeyPlace, Keys};
 use crate::local::{Known, LocalServer, Probes};
 use crate::request::ChatRequest;
+use crate::spend::Meter;
 use crate::target::Target;
+
+use pass::Unrecorded;
+
+pub(crate) use pass::{Pass, Sending};
 
 pub use error::{Failure, RouteError, Tried};
 pub use stream::RoutedStream;
@@ -31,8 +37,9 @@ pub use stream::RoutedStream;
 #[derive(Debug)]
 pub struct Router {
     client: ModelClient,
-    keys: Keys,
+    keys: Arc<Keys>,
     probes: Probes,
+    meter: Arc<Meter>,
 }
 
 /// What is wanted, beside the request itself.
@@ -91,6 +98,37 @@ impl Plan {
             too_dear,
         }
     }
+
+    /// The same with one provider and no other, where it may have the request.
+    pub(crate) fn only(
+        mut self,
+        governance: &Governance,
+        provider: &str,
+    ) -> Result<Self, RouteError> {
+        let mut all = self.decision.considered.iter();
+        match (
+            all.find(|one| one.provider == provider),
+            &self.decision.outcome,
+        ) {
+            (Some(found), _) if found.is_in() => {}
+            (Some(found), _) => {
+                return Err(RouteError::Excluded {
+                    provider: provider.to_owned(),
+                    why: found.out.clone(),
+                });
+            }
+            (None, Err(source)) => {
+                let source = source.clone();
+                return Err(RouteError::Blocked { source });
+            }
+            (None, Ok(_)) => return Err(RouteError::Rules),
+        }
+        let selected = named(governance, provider).ok_or(RouteError::Rules)?;
+        self.decision.outcome = Ok(selected.clone());
+        self.candidates = vec![selected];
+        self.too_dear.clear();
+        Ok(self)
+    }
 }
 
 // === impl Wanted ===
@@ -130,13 +168,14 @@ impl Wanted {
 // === impl Router ===
 
 impl Router {
-    /// A router that asks through `client` with `keys`.
+    /// A router that asks through `client` with `keys`, and counts in `meter`.
     #[must_use]
-    pub fn new(client: ModelClient, keys: Keys) -> Self {
+    pub fn new(client: ModelClient, keys: Keys, meter: Arc<Meter>) -> Self {
         Self {
             client,
-            keys,
+            keys: Arc::new(keys),
             probes: Probes::default(),
+            meter,
         }
     }
 
@@ -146,7 +185,7 @@ impl Router {
         &self.client
     }
 
-    /// Asks, and waits for the first word.
+    /// Asks, and waits for the first word. Nothing is recorded.
     ///
     /// # Errors
     /// See [`RouteError`]. Nothing was answered then.
@@ -158,15 +197,12 @@ impl Router {
         request: &ChatRequest,
     ) -> Result<RoutedStream, RouteError> {
         let plan = Plan::of(policy.governance(), wanted, self.client.clock().wall().0);
-        if let Err(source) = plan.decision.outcome {
-            return Err(RouteError::Blocked { source });
-        }
-        wanted.is_redacted(&plan.decision)?;
-        self.first(ctx, policy, wanted, request, plan.candidates)
+        self.through(ctx, policy, wanted, request, plan, &Unrecorded)
             .await
     }
 
     /// Asks one provider and no other, where it may have the request at all.
+    /// Nothing is recorded.
     ///
     /// # Errors
     /// See [`RouteError`]. Nothing was answered then.
@@ -180,49 +216,37 @@ impl Router {
     ) -> Result<RoutedStream, RouteError> {
         let governance = policy.governance();
         let plan = Plan::of(governance, wanted, self.client.clock().wall().0);
-        let mut all = plan.decision.considered.iter();
-        match (
-            all.find(|one| one.provider == provider),
-            &plan.decision.outcome,
-        ) {
-            (Some(found), _) if found.is_in() => {}
-            (Some(found), _) => {
-                return Err(RouteError::Excluded {
-                    provider: provider.to_owned(),
-                    why: found.out.clone(),
-                });
-            }
-            (None, Err(source)) => {
-                let source = source.clone();
-                return Err(RouteError::Blocked { source });
-            }
-            (None, Ok(_)) => return Err(RouteError::Rules),
-        }
-        wanted.is_redacted(&plan.decision)?;
-        let Some(selected) = named(governance, provider) else {
-            return Err(RouteError::Rules);
-        };
-        self.first(ctx, policy, wanted, request, vec![selected])
+        let plan = plan.only(governance, provider)?;
+        self.through(ctx, policy, wanted, request, plan, &Unrecorded)
             .await
     }
 
-    /// The first of these that answers.
-    async fn first(
+    /// Asks whom a plan names, as far as `pass` lets the request out.
+    pub(crate) async fn through(
         &self,
         ctx: &OpContext,
         policy: &Arc<Policy>,
         wanted: &Wanted,
         request: &ChatRequest,
-        candidates: Vec<Selected>,
+        plan: Plan,
+        pass: &impl Pass,
     ) -> Result<RoutedStream, RouteError> {
+        if let Err(source) = plan.decision.outcome {
+            return Err(RouteError::Blocked { source });
+        }
+        wanted.is_redacted(&plan.decision)?;
         // Nobody can have been chosen then.
         let Loaded::Good(providers) = &policy.governance().providers else {
             return Err(RouteError::Rules);
         };
         let mut tried = Vec::new();
-        for selected in candidates {
-            let asked = self.ask(ctx, providers, &selected, wanted, request).await;
-            let failure = match asked {
+        for selected in plan.candidates {
+            let asks = Asks {
+                providers,
+                wanted,
+                request,
+            };
+            let failure = match self.ask(ctx, &selected, asks, pass).await {
                 Ok(mut stream) => match stream.first().await {
                     Ok(()) => {
                         let policy = Arc::clone(policy);
@@ -260,38 +284,69 @@ impl Router {
         governance: &Governance,
         provider: &str,
     ) -> Result<Option<Known>, Failure> {
+        let selected = named(governance, provider).ok_or(Failure::Gone)?;
+        self.known_of(ctx, governance, &selected).await
+    }
+
+    /// As [`Router::known`], of the model that was chosen.
+    pub(crate) async fn known_of(
+        &self,
+        ctx: &OpContext,
+        governance: &Governance,
+        selected: &Selected,
+    ) -> Result<Option<Known>, Failure> {
         let Loaded::Good(providers) = &governance.providers else {
             return Err(Failure::Gone);
         };
-        let selected = named(governance, provider).ok_or(Failure::Gone)?;
         if selected.kind != ProviderKind::LocalModel {
             return Ok(None);
         }
-        Ok(self.ready(ctx, providers, &selected, None).await?.known)
+        Ok(self.ready(ctx, providers, selected, None).await?.known)
     }
 
     async fn ask(
         &self,
         ctx: &OpContext,
-        providers: &LlmProviders,
         selected: &Selected,
-        wanted: &Wanted,
-        request: &ChatRequest,
+        asks: Asks<'_>,
+        pass: &impl Pass,
     ) -> Result<stream::Begun, Failure> {
+        let (providers, wanted) = (asks.providers, asks.wanted);
         let token = wanted.copilot_token.as_ref();
         let ready = self.ready(ctx, providers, selected, token).await?;
-        let has_tools = !request.tools.is_empty();
+        let has_tools = !asks.request.tools.is_empty();
         if has_tools && ready.known.as_ref().and_then(|known| known.model.tools) == Some(false) {
             return Err(Failure::NoTools);
         }
-        let answer = self
-            .client
-            .stream(ctx, &ready.target, ready.key.as_ref(), request)
-            .await;
-        Ok(stream::Begun::new(
-            answer.map_err(Failure::Model)?,
-            ready.target.model,
-        ))
+        let target = &ready.target;
+        let body = self.client.body(target, asks.request);
+        let body = body.map_err(Failure::Model)?;
+        if let Some(provider) = providers.providers.get(&selected.provider) {
+            self.meter
+                .admit(&selected.provider, provider)
+                .map_err(Failure::Limited)?;
+        }
+        let sending = Sending {
+            selected,
+            model: &target.model,
+            body: &body,
+        };
+        let record = pass.out(ctx, sending).await?;
+        let mut entry = self.meter.entry(providers, selected, &target.model, wanted);
+        entry.record(record);
+        let key = ready.key.as_ref();
+        match self.client.send(ctx, target, key, body).await {
+            Ok(answer) => {
+                // From here on it costs, whatever becomes of it.
+                entry.begun();
+                let model = ready.target.model;
+                Ok(stream::Begun::new(answer, model, ready.known, entry))
+            }
+            Err(error) => {
+                entry.failed(&error);
+                Err(Failure::Model(error))
+            }
+        }
     }
 
     /// Everything that is needed to ask one provider.
@@ -304,8 +359,7 @@ impl Router {
     ) -> Result<Ready, Failure> {
         let name = selected.provider.as_str();
         let provider = providers.providers.get(name).ok_or(Failure::Gone)?;
-        let key = self.keys.get(name, provider, copilot_token);
-        let key = key.map_err(Failure::Key)?;
+        let key = self.key(name, provider, copilot_token).await?;
         let is_local = selected.kind == ProviderKind::LocalModel;
         let timeout = providers.timeout_ms;
         let target = |model: &str| Target::of(name, provider, model, timeout);
@@ -332,6 +386,23 @@ impl Router {
         Ok(Ready { target, key, known })
     }
 
+    async fn key(
+        &self,
+        name: &str,
+        provider: &Provider,
+        copilot_token: Option<&Secret>,
+    ) -> Result<Option<Secret>, Failure> {
+        if KeyPlace::of(name, provider) != KeyPlace::Keystore {
+            let key = self.keys.get(name, provider, copilot_token);
+            return key.map_err(Failure::Key);
+        }
+        // The system's keystore may ask a person first.
+        let keys = Arc::clone(&self.keys);
+        let (name, provider) = (name.to_owned(), provider.clone());
+        let got = tokio::task::spawn_blocking(move || keys.get(&name, &provider, None)).await;
+        got.map_err(|_| Failure::Gone)?.map_err(Failure::Key)
+    }
+
     /// The model of a local server that has one only.
     async fn only_model(
         &self,
@@ -351,7 +422,7 @@ impl Router {
 }
 
 /// A provider as whoever names it gets it.
-fn named(governance: &Governance, name: &str) -> Option<Selected> {
+pub(crate) fn named(governance: &Governance, name: &str) -> Option<Selected> {
     let providers = governance.providers.good()?;
     let provider = providers.providers.get(name)?;
     let model = provider.default_model.as_ref();
@@ -361,6 +432,14 @@ fn named(governance: &Governance, name: &str) -> Option<Selected> {
         model: model.or(providers.default_model.as_ref()).cloned(),
         source: ChoiceSource::Named,
     })
+}
+
+/// What one provider is asked.
+#[derive(Clone, Copy)]
+struct Asks<'a> {
+    providers: &'a LlmProviders,
+    wanted: &'a Wanted,
+    request: &'a ChatRequest,
 }
 
 struct Ready {

@@ -1,5 +1,7 @@
 //! Model servers that say what a test wants, over real sockets.
 
+pub(crate) mod gate;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 

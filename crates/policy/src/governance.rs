@@ -51,6 +51,7 @@ pub use problem::{Place, Problem, Severity};
 pub use profile::{ClientClearance, Entity, Operator as Owner, OperatorProfile};
 pub use providers::{
     Agreement, DISABLED, EntityOverride, JobOverride, LlmProviders, Prices, Provider, ProviderKind,
+    ProviderLimits,
 };
 pub use roles::{RoleCard, RoleCards};
 pub use roster::{Person, RedactionPlan, Roster};

@@ -245,8 +245,8 @@ pub enum Producer {
     Gate,
     /// The hub around it: files, definitions, labels and keys.
     Hub,
-    /// The provider decision names it for `explain`; who calls a model records
-    /// it, and no crate does so yet.
+    /// The provider decision names it for `explain`, and `models` records it
+    /// through the gate.
     Decision,
     /// A part that is not built yet, for this reason.
     Later(&'static str),
@@ -348,6 +348,7 @@ impl EventName {
             | Self::DefinitionRejected
             | Self::GovernanceChanged
             | Self::GovernanceBroken
+            | Self::LlmProviderChanged
             | Self::LabelsCleared
             | Self::KeyDestroyed
             | Self::MessageReceived
@@ -357,14 +358,9 @@ impl EventName {
             | Self::EventGivenUp => Producer::Hub,
             Self::LlmProviderSelected
             | Self::LlmProviderBlocked
+            | Self::LlmProviderUnavailable
             | Self::CopilotTokenMissing
             | Self::UnknownProvider => Producer::Decision,
-            Self::LlmProviderUnavailable => {
-                Producer::Later("a provider fails to answer only where one is called")
-            }
-            Self::LlmProviderChanged => {
-                Producer::Later("the preference is changed where models are configured")
-            }
             Self::CopilotWebhookRequest => Producer::Later("the webhook comes with the models"),
         }
     }

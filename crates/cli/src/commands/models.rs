@@ -5,19 +5,25 @@
 
 mod file;
 mod list;
+mod preferences;
+mod savings;
 mod set;
 mod test;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Subcommand;
-use legation_core::{Cancel, CancelReason, OpContext, Secret};
-use legation_models::{Keys, Limits, ModelClient, Router};
+use legation_config::{Environment, Settings};
+use legation_core::{Cancel, CancelReason, Home, OpContext, Secret};
+use legation_models::{Keys, Limits, Meter, ModelClient, NoBook, Router};
 use legation_policy::governance::{Governance, LlmProviders};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::commands::governance::explain::provider::{self, ProviderArgs};
 use crate::{CliError, Context, Exit};
+
+pub use preferences::{preferences, set_preferences};
+pub use savings::{answer as savings_answer, bounds as savings_bounds};
 
 /// The commands of `legation models`.
 #[derive(Debug, Subcommand)]
@@ -28,6 +34,8 @@ pub enum ModelsCommand {
     Explain(ProviderArgs),
     /// Ask providers for one word, to see that they answer.
     Test(test::TestArgs),
+    /// Say what models cost, and what local ones saved.
+    Savings(savings::SavingsArgs),
     /// Change what is preferred, switch a provider on or off, keep its key.
     #[command(subcommand)]
     Set(set::SetCommand),
@@ -40,6 +48,7 @@ pub(crate) fn cmd_models(context: &Context, command: &ModelsCommand) -> Result<(
             provider::explain(context, &super::governance::find(context), args)
         }
         ModelsCommand::Test(args) => test::cmd_test(context, args),
+        ModelsCommand::Savings(args) => savings::cmd_savings(context, args),
         ModelsCommand::Set(command) => set::cmd_set(context, command),
     }
 }
@@ -55,12 +64,18 @@ fn providers(governance: &Governance) -> Result<&LlmProviders, CliError> {
 /// Keys as a hub would take them.
 pub(super) fn keys(context: &Context) -> Result<Keys, CliError> {
     let settings = super::config::settings(context)?;
-    let environment = context.environment.clone();
-    let home = context.home.clone();
-    let keep = crate::accounts::keep_in(&settings);
+    Ok(keys_of(&context.home, &context.environment, &settings))
+}
+
+/// The keys of providers: of the environment, or of the keystore of the
+/// settings, which is opened when it is first needed.
+#[must_use]
+pub fn keys_of(home: &Home, environment: &Environment, settings: &Settings) -> Keys {
+    let (environment, home) = (environment.clone(), home.clone());
+    let keep = crate::accounts::keep_in(settings);
     // Opening it can ask the person at the machine, so it is done once.
     let opened = Mutex::new(None);
-    Ok(Keys::new(
+    Keys::new(
         move |name| environment.get(name).map(Secret::new),
         move || {
             let mut opened = opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -71,12 +86,14 @@ pub(super) fn keys(context: &Context) -> Result<Keys, CliError> {
             *opened = Some(Arc::clone(&store));
             Ok(store)
         },
-    ))
+    )
 }
 
 pub(super) fn router(context: &Context) -> Result<Router, CliError> {
     let client = ModelClient::new(Arc::clone(&context.clock), Limits::default());
-    Ok(Router::new(client, keys(context)?))
+    // What is tried here holds nobody's data and is in nobody's book.
+    let meter = Meter::new(Arc::new(NoBook), Arc::clone(&context.clock));
+    Ok(Router::new(client, keys(context)?, Arc::new(meter)))
 }
 
 /// Runs work that an interrupt calls off.

@@ -12,9 +12,12 @@ use super::guard::{self, Accepts, Rejected};
 use super::head::{Head, Target};
 use super::reply::{self, Reply};
 use super::stream::Waiting;
-use super::{mcp, pair, plain};
+use super::{mcp, ops, pair, plain};
 use crate::session::Session;
 use crate::shared::count;
+
+/// The preferences of models.
+const LLM_PROVIDER: &str = "/ops/llm-provider";
 
 /// What a path leads to.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,6 +32,8 @@ pub(super) enum Route {
     Health,
     /// Numbers for Prometheus.
     Metrics,
+    /// What the owner asks and changes.
+    Ops(&'static str),
 }
 
 /// A request that passed the guard.
@@ -63,6 +68,8 @@ pub(super) enum PostTo {
     Mcp(Endpoint, Accepts),
     /// A message beside the stream of this session.
     Pair(Arc<Session>),
+    /// What the owner changes.
+    Ops(&'static str),
 }
 
 /// What a whole request leads to.
@@ -85,6 +92,7 @@ impl Route {
             "/messages" => Self::Messages,
             "/healthz" => Self::Health,
             "/metrics" => Self::Metrics,
+            LLM_PROVIDER => Self::Ops(LLM_PROVIDER),
             path => {
                 if let Some(name) = path.strip_prefix("/mcp/s/") {
                     Self::Mcp(Endpoint::Server(ServerName::parse(&decoded(name)?).ok()?))
@@ -139,6 +147,7 @@ pub(super) fn begin(connection: &Arc<Connection>, head: &Head) -> Next {
         Route::Mcp(endpoint) => mcp::begin(&asked, endpoint),
         Route::Sse => Err(pair::stream(&asked)),
         Route::Messages => pair::begin(&asked),
+        Route::Ops(path) => ops::begin(&asked, path),
         Route::Health | Route::Metrics => Err(reply::not_allowed("GET, HEAD")),
     };
     match to {
@@ -170,6 +179,7 @@ pub(super) fn finish(
     match posting.to {
         PostTo::Mcp(endpoint, accepts) => mcp::finish(asked, endpoint, accepts, body),
         PostTo::Pair(session) => Begun::Reply(pair::finish(&asked, &session, body)),
+        PostTo::Ops(path) => Begun::Reply(ops::finish(&asked, path, body)),
     }
 }
 
@@ -188,7 +198,7 @@ fn check(
     let via = match route {
         Some(Route::Health | Route::Metrics) => return Ok(None),
         Some(Route::Sse | Route::Messages) => Via::Sse,
-        Some(Route::Mcp(_)) | None => Via::Http,
+        Some(Route::Mcp(_) | Route::Ops(_)) | None => Via::Http,
     };
     guard::principal(
         headers,
@@ -238,8 +248,11 @@ mod tests {
             Route::find("/mcp/v/work"),
             Some(Route::Mcp(Endpoint::View("work".into())))
         );
+        assert_eq!(Route::find(LLM_PROVIDER), Some(Route::Ops(LLM_PROVIDER)));
         for nowhere in [
             "/",
+            "/ops/",
+            "/ops/llm-provider/",
             "/mcp/",
             "/mcp/s/",
             "/mcp/s/%",

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use legation_core::{EntityId, SharedClock};
 use legation_keystore::{Key, Keystore};
-use legation_redact::{MemoryVault, VaultRow, restore_json};
+use legation_redact::{MemoryVault, Restorer, VaultRow, restore_json};
 use legation_store::{Store, VaultPurge};
 
 use super::RedactionError;
@@ -30,7 +30,7 @@ type VaultName = (EntityId, Box<str>);
 
 /// One vault in memory.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(crate) struct Held {
     store: Arc<Store>,
     clock: SharedClock,
     entity: EntityId,
@@ -166,9 +166,15 @@ impl Vaults {
 
 impl Held {
     /// A document with the values of this vault's tokens in their places.
-    pub(super) fn restore(&self, document: &str) -> String {
+    pub(crate) fn restore(&self, document: &str) -> String {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         restore_json(document, &inner.vault)
+    }
+
+    /// The next piece of a text, restored as far as it is certain.
+    pub(crate) fn restore_piece(&self, restorer: &mut Restorer, piece: &str) -> String {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        restorer.push(piece, &inner.vault)
     }
 
     /// Redacts something, and keeps what its tokens stand for before anybody

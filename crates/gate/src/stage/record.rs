@@ -36,6 +36,7 @@ const MODEL: Detail<'static> = Detail {
     governance_result: None,
     tool_name: None,
     confidence: None,
+    model: None,
 };
 
 /// What is known of a call that was refused.

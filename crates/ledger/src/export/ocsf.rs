@@ -162,6 +162,7 @@ fn resources(record: &Record) -> Value {
         Some("call_tool") => "tool",
         Some("read_resource") => "resource",
         Some("get_prompt") => "prompt",
+        Some("ask_model") => "model",
         _ => "item",
     };
     record
@@ -171,7 +172,7 @@ fn resources(record: &Record) -> Value {
 }
 
 fn unmapped(entry: &Entry, record: &Record) -> Value {
-    json!({
+    let mut unmapped = json!({
         "entity": record.entity,
         "seq": record.seq,
         "hash": entry.hash,
@@ -189,5 +190,14 @@ fn unmapped(entry: &Entry, record: &Record) -> Value {
         "on_behalf_of": record.on_behalf_of,
         "attribution": record.attribution,
         "sponsor": record.sponsor,
-    })
+    });
+    if record.verb.as_deref() == Some("ask_model") {
+        unmapped["job_id"] = json!(record.job_id);
+        unmapped["source"] = json!(record.source);
+        unmapped["conversation"] = json!(record.conversation);
+        unmapped["input_tokens"] = json!(record.input_tokens);
+        unmapped["output_tokens"] = json!(record.output_tokens);
+        unmapped["cost_micro_usd"] = json!(record.cost_micro_usd);
+    }
+    unmapped
 }

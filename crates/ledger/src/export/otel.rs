@@ -90,6 +90,15 @@ fn named(record: &Record, attributes: &mut Vec<Value>) {
             own("mcp.method.name", json!("tasks/cancel"));
             own("legation.item", item);
         }
+        Some("ask_model") => {
+            own("gen_ai.operation.name", json!("chat"));
+            own("gen_ai.request.model", item);
+            own("gen_ai.usage.input_tokens", json!(record.input_tokens));
+            own("gen_ai.usage.output_tokens", json!(record.output_tokens));
+            own("gen_ai.conversation.id", json!(record.conversation));
+            own("legation.job", json!(record.job_id));
+            own("legation.cost_micro_usd", json!(record.cost_micro_usd));
+        }
         Some(_) | None => own("legation.item", item),
     }
     let status = record

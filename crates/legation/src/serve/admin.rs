@@ -4,6 +4,7 @@ mod approvals;
 mod audit;
 mod events;
 mod inbox;
+mod models;
 mod review;
 mod servers;
 mod tools;
@@ -17,7 +18,7 @@ use futures_util::stream::{self, BoxStream};
 use legation_api::hub::{Reload, Status, StatusAnswer, Stop};
 use legation_api::{Done, Request, approvals as asked, mcp};
 use legation_cli::CliError;
-use legation_front::{AdminHandler, AdminItem};
+use legation_front::{AdminHandler, AdminItem, OpsAnswer};
 use legation_wire::codes;
 use legation_wire::json::Raw;
 use legation_wire::message::ErrorObject;
@@ -66,6 +67,14 @@ impl AdminHandler for Admin {
             None => ready(Err(failed("the hub is stopping; nothing was done", None))),
         };
         stream::once(async move { AdminItem::Done(answer.await) }).boxed()
+    }
+
+    fn ops(&self, path: &str, body: Option<Raw>) -> Option<OpsAnswer> {
+        let hub = self.hub.upgrade()?;
+        match path {
+            "/ops/llm-provider" => Some(models::ops(&hub, body.as_ref())),
+            _ => None,
+        }
     }
 }
 
@@ -123,6 +132,7 @@ fn dispatch(hub: Arc<Inner>, method: &str, params: Raw) -> BoxFuture<'static, An
         method if method.starts_with("audit.") => audit::dispatch(&hub, method, &params),
         method if method.starts_with("events.") => events::dispatch(&hub, method, &params),
         method if method.starts_with("inbox.") => inbox::dispatch(&hub, method, &params),
+        method if method.starts_with("models.") => models::dispatch(&hub, method, &params),
         _ => unknown(method),
     }
 }

@@ -1,8 +1,10 @@
 //! Events of the registry that happen around the gate: files, definitions,
 //! labels and keys.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use legation_api::models::PreferencesAnswer;
 use legation_core::{EntityId, TaskSet};
 use legation_gate::journal::Happened;
 use legation_gate::policy::registry::{EventName, ReasonCode};
@@ -17,6 +19,8 @@ use super::hub::Inner;
 pub(crate) struct InForce {
     version: u64,
     broken: Vec<String>,
+    /// Which models are preferred, where that can be read.
+    preferred: Option<PreferencesAnswer>,
 }
 
 /// Records what happens beside calls, and what servers define anew.
@@ -82,8 +86,20 @@ pub(super) fn governed(hub: &Inner, rules: &Policy) {
     let now = InForce {
         version: rules.version(),
         broken,
+        preferred: preferred(rules),
     };
     let before = hub.set_in_force(now.clone());
+    if let Some(before) = &before
+        && let (Some(old), Some(new)) = (&before.preferred, &now.preferred)
+        && old != new
+    {
+        let text = format!(
+            "default {}, was {}",
+            new.default_provider, old.default_provider
+        );
+        hub.gate
+            .happened(Happened::new(EventName::LlmProviderChanged, &text));
+    }
     if !now.broken.is_empty()
         && before
             .as_ref()
@@ -100,6 +116,15 @@ pub(super) fn governed(hub: &Inner, rules: &Policy) {
         hub.gate
             .happened(Happened::new(EventName::GovernanceChanged, &text));
     }
+}
+
+/// Which models are preferred, without what else is known of them.
+fn preferred(rules: &Policy) -> Option<PreferencesAnswer> {
+    let providers = rules.governance().providers.good()?;
+    Some(PreferencesAnswer {
+        providers: BTreeMap::new(),
+        ..legation_cli::models::preferences(providers)
+    })
 }
 
 /// The labels of a conversation were taken off.

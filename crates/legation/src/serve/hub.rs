@@ -16,7 +16,8 @@ use legation_store::Store;
 
 use super::admin::Admin;
 use super::{
-    accounts, approvals, checkpoints, events as records, feeds, identities, inbox, reload, told,
+    accounts, approvals, checkpoints, events as records, feeds, identities, inbox, models, reload,
+    told,
 };
 
 mod inner;
@@ -115,6 +116,7 @@ impl Hub {
             served.serve_socket(socket).await
         });
         tasks::run_flusher(&tasks, &inner.ledger);
+        models::run(&tasks, &inner.book);
         accounts::open(&tasks, &inner.accounts);
         identities::watch(&tasks, &inner.accounts, &options.home);
         records::run(&tasks, &inner);
@@ -192,6 +194,7 @@ impl Hub {
             drop(tokio::task::spawn_blocking(move || workers.join()).await);
         }
         self.inner.host.shutdown().await;
+        models::close(&self.inner.book).await;
         // Its writer records what is left in the ledger, which needs this runtime.
         let inbox = Arc::clone(&self.inner.inbox);
         drop(tokio::task::spawn_blocking(move || inbox.close()).await);

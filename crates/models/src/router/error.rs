@@ -1,9 +1,11 @@
 //! A request that no model answered.
 
+use legation_gate::model::LedgerError;
 use legation_policy::provider::{ChoiceSource, Exclusion, ProviderBlocked};
 
 use crate::error::ModelError;
 use crate::keys::KeyError;
+use crate::spend::Limited;
 
 /// A request that no model answered.
 #[derive(Debug, thiserror::Error)]
@@ -81,6 +83,15 @@ pub enum Failure {
     /// Its model cannot call tools, and the request has some.
     #[error("its model cannot call tools; nothing was sent")]
     NoTools,
+    /// It has had enough.
+    #[error(transparent)]
+    Limited(Limited),
+    /// The rules changed while it was made ready.
+    #[error("the rules changed meanwhile; nothing was sent")]
+    Moved,
+    /// The request could not be recorded.
+    #[error("the request could not be recorded; nothing was sent")]
+    NotRecorded(#[source] LedgerError),
     /// It is in the rules no more.
     #[error("it is not in llm_provider.json; nothing was sent")]
     Gone,
@@ -133,6 +144,8 @@ impl Failure {
             Self::Model(error) => error.class().as_str(),
             Self::NoModel | Self::Gone => "not_found",
             Self::NoTools => "request",
+            Self::Limited(_) => "budget",
+            Self::Moved | Self::NotRecorded(_) => "refused",
         }
     }
 
@@ -141,7 +154,9 @@ impl Failure {
         match self {
             Self::Model(ModelError::Unsayable { .. }) => true,
             Self::Model(error) => error.class().may_fall_back(),
-            Self::Key(_) | Self::NoModel | Self::NoTools | Self::Gone => true,
+            Self::Key(_) | Self::NoModel | Self::NoTools | Self::Limited(_) | Self::Gone => true,
+            // Another provider would stand before the same rules and the same disk.
+            Self::Moved | Self::NotRecorded(_) => false,
         }
     }
 
@@ -153,6 +168,11 @@ impl Failure {
             Self::Model(error) => error.hint().to_owned(),
             Self::NoModel => "name its model with `default_model` in llm_provider.json".to_owned(),
             Self::NoTools => "choose a model that can call tools".to_owned(),
+            Self::Limited(limited) => limited.hint().to_owned(),
+            Self::Moved => "ask again".to_owned(),
+            Self::NotRecorded(_) => {
+                "see that the disk of the data directory has room and can be written".to_owned()
+            }
             Self::Gone => "ask again".to_owned(),
         }
     }

@@ -10,6 +10,8 @@ use super::{RouteError, Tried, Wanted};
 use crate::client::ModelStream;
 use crate::delta::Delta;
 use crate::error::ModelError;
+use crate::local::Known;
+use crate::spend::Entry;
 
 /// An answer of a provider that was chosen. Dropping it closes its socket.
 #[derive(Debug)]
@@ -20,11 +22,14 @@ pub struct RoutedStream {
     pub model: String,
     /// Who was asked before and did not answer.
     pub tried: Vec<Tried>,
+    /// What is known of the server, where it is local.
+    pub known: Option<Known>,
     begun: VecDeque<Delta>,
     stream: Option<ModelStream>,
     /// The rules it was begun under, or that allowed it last.
     policy: Arc<Policy>,
     wanted: Wanted,
+    entry: Entry,
 }
 
 /// An answer of which nothing has been shown.
@@ -32,6 +37,8 @@ pub struct RoutedStream {
 pub(super) struct Begun {
     stream: ModelStream,
     model: String,
+    known: Option<Known>,
+    entry: Entry,
     /// What came up to the first word; a handful.
     begun: VecDeque<Delta>,
 }
@@ -39,10 +46,17 @@ pub(super) struct Begun {
 // === impl Begun ===
 
 impl Begun {
-    pub(super) fn new(stream: ModelStream, model: String) -> Self {
+    pub(super) fn new(
+        stream: ModelStream,
+        model: String,
+        known: Option<Known>,
+        entry: Entry,
+    ) -> Self {
         Self {
             stream,
             model,
+            known,
+            entry,
             begun: VecDeque::new(),
         }
     }
@@ -50,7 +64,10 @@ impl Begun {
     /// Waits for the first word.
     pub(super) async fn first(&mut self) -> Result<(), ModelError> {
         while let Some(delta) = self.stream.next().await {
-            let delta = delta?;
+            let delta = delta.inspect_err(|error| self.entry.failed(error))?;
+            if let Delta::Usage(usage) = delta {
+                self.entry.count(usage);
+            }
             let is_enough = delta.is_content() || matches!(delta, Delta::Done(_));
             // A later count replaces an earlier one.
             self.begun.retain(|one| !matches!(one, Delta::Usage(_)));
@@ -59,7 +76,9 @@ impl Begun {
                 return Ok(());
             }
         }
-        Err(ModelError::CutOff)
+        let cut_off = ModelError::CutOff;
+        self.entry.failed(&cut_off);
+        Err(cut_off)
     }
 
     pub(super) fn routed(
@@ -73,10 +92,12 @@ impl Begun {
             selected,
             model: self.model,
             tried,
+            known: self.known,
             begun: self.begun,
             stream: Some(self.stream),
             policy,
             wanted,
+            entry: self.entry,
         }
     }
 }
@@ -101,18 +122,30 @@ impl RoutedStream {
             if let Err(source) = still {
                 let provider = provider();
                 self.stream = None;
+                self.entry.stopped();
                 return Err(RouteError::Stopped { provider, source });
             }
             self.policy = Arc::clone(policy);
         }
         if let Some(delta) = self.begun.pop_front() {
+            if matches!(delta, Delta::Done(_)) {
+                self.entry.done();
+            }
             return Ok(Some(delta));
         }
         match stream.next().await {
-            Some(Ok(delta)) => Ok(Some(delta)),
+            Some(Ok(delta)) => {
+                match &delta {
+                    Delta::Usage(usage) => self.entry.count(*usage),
+                    Delta::Done(_) => self.entry.done(),
+                    _ => {}
+                }
+                Ok(Some(delta))
+            }
             Some(Err(source)) => {
                 let provider = provider();
                 self.stream = None;
+                self.entry.failed(&source);
                 Err(RouteError::BrokeOff { provider, source })
             }
             None => {

@@ -15,7 +15,7 @@ use super::*;
 use crate::delta::{Answer, Delta};
 use crate::error::ModelClass;
 use crate::request::Tool;
-use crate::test_kit::{Seen, Server, Step, client, ctx, events, head, plain, stream};
+use crate::test_kit::{Seen, Server, Step, client, clock, ctx, events, head, plain, stream};
 
 const ANSWER: &[&str] = &[
     r#"{"choices":[{"delta":{"content":"Yes."}}]}"#,
@@ -59,7 +59,8 @@ fn router() -> Router {
         |name| (name == "KEY").then(|| Secret::new(" k\n")),
         || panic!("no test needs a keystore"),
     );
-    Router::new(client(), keys)
+    let book = Arc::new(crate::spend::tests::Rows::default());
+    Router::new(client(), keys, Arc::new(Meter::new(book, clock())))
 }
 
 fn wanted(names: &[&str]) -> Wanted {

@@ -42,6 +42,10 @@ pub struct LlmProviders {
     /// allows no other.
     #[serde(default)]
     pub fallbacks: Vec<String>,
+    /// The provider at whose prices the answers of local models are counted as
+    /// saved.
+    #[serde(default)]
+    pub savings_against: Option<String>,
 }
 
 /// One provider.
@@ -80,6 +84,9 @@ pub struct Provider {
     /// What it costs, where it costs something by the token.
     #[serde(default)]
     pub prices: Option<Prices>,
+    /// How much it may be asked.
+    #[serde(default)]
+    pub limits: Option<ProviderLimits>,
     /// Words for the reader.
     #[serde(default)]
     pub notes: Option<String>,
@@ -126,6 +133,21 @@ pub struct Prices {
     pub cached_input: Option<f64>,
     /// Of what it writes.
     pub output: f64,
+}
+
+/// How much a provider may be asked; what is not given has no bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProviderLimits {
+    /// Requests within any minute.
+    #[serde(default)]
+    pub requests_per_minute: Option<u32>,
+    /// Tokens, read and written, within any 24 hours.
+    #[serde(default)]
+    pub tokens_per_day: Option<u64>,
+    /// US dollars within any 30 days. Needs `prices`.
+    #[serde(default)]
+    pub usd_per_month: Option<f64>,
 }
 
 /// What an entity prefers.

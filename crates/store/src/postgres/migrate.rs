@@ -66,6 +66,10 @@ pub(super) const STEPS: &[Step] = &[
         name: "delegation",
         sql: include_str!("../schema/postgres/0015_delegation.sql"),
     },
+    Step {
+        name: "spend",
+        sql: include_str!("../schema/postgres/0016_spend.sql"),
+    },
 ];
 
 /// One hub at a time changes the schema: an advisory lock, held by the

@@ -78,6 +78,10 @@ pub(crate) const STEPS: &[Step] = &[
         name: "delegation",
         sql: include_str!("../schema/sqlite/0015_delegation.sql"),
     },
+    Step {
+        name: "spend",
+        sql: include_str!("../schema/sqlite/0016_spend.sql"),
+    },
 ];
 
 /// The schema all steps lead to.

@@ -17,6 +17,7 @@ mod opening;
 mod pins;
 mod proposals;
 mod server;
+mod spend;
 mod tasks;
 mod vault;
 
@@ -41,6 +42,7 @@ const CONTRACT: &[(&str, &[Case])] = &[
     ("opening", opening::CASES),
     ("pins", pins::CASES),
     ("proposals", proposals::CASES),
+    ("spend", spend::CASES),
     ("tasks", tasks::CASES),
     ("vault", vault::CASES),
 ];

@@ -1,6 +1,9 @@
 //! Changing `llm_provider.json` without touching what is not meant.
 
-use legation_config::governance;
+use std::path::PathBuf;
+
+use legation_config::{Environment, governance};
+use legation_core::Home;
 use legation_core::home::write_private;
 use legation_policy::Policy;
 use legation_policy::governance::{FileText, Problem, Severity, Sources, file};
@@ -20,9 +23,27 @@ pub(super) struct Change<'a> {
     pub(super) value: Option<Value>,
 }
 
+/// Where the file is, and what else is read to judge it.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) home: &'a Home,
+    pub(super) environment: &'a Environment,
+    pub(super) folders: &'a [PathBuf],
+}
+
+/// What a change comes to.
+pub(super) struct Edited {
+    /// Whether the text is another than before.
+    pub(super) changes: bool,
+    /// What the owner should know about it.
+    pub(super) warnings: Vec<String>,
+    /// The text then.
+    pub(super) text: String,
+}
+
 /// The file as it is.
-fn read(context: &Context) -> Result<String, CliError> {
-    let path = context.home.governance().join(file::LLM_PROVIDER);
+fn read(home: &Home) -> Result<String, CliError> {
+    let path = home.governance().join(file::LLM_PROVIDER);
     let fail = |what: String| {
         CliError::new(
             Exit::Failed,
@@ -48,18 +69,40 @@ pub(super) fn change_as<'a>(
     context: &Context,
     wanted: impl FnOnce(&str) -> Result<Change<'a>, CliError>,
 ) -> Result<Vec<String>, CliError> {
+    let folders: Vec<_> = std::env::current_dir().into_iter().collect();
+    let place = Place {
+        home: &context.home,
+        environment: &context.environment,
+        folders: &folders,
+    };
+    let edited = edit(place, false, |text| Ok(vec![wanted(text)?]))?;
+    if edited.changes {
+        crate::commands::nudge(context);
+    }
+    Ok(edited.warnings)
+}
+
+/// Makes several changes at once, or none; in a dry run none either.
+pub(super) fn edit<'a>(
+    place: Place<'_>,
+    dry_run: bool,
+    wanted: impl FnOnce(&str) -> Result<Vec<Change<'a>>, CliError>,
+) -> Result<Edited, CliError> {
     // Two at once would each write the file without the other's change.
-    let _lock = context.home.edit_lock()?;
-    let before = read(context)?;
-    let after = edited(&before, &wanted(&before)?).map_err(|error| {
-        let name = file::LLM_PROVIDER;
-        let error = legation_core::error::chain(&error);
-        CliError::new(Exit::Usage, format!("{name} was not changed: {error}"))
-            .with_hint("`legation governance check` says where")
-    })?;
-    let known = problems(context, &before);
+    let _lock = place.home.edit_lock()?;
+    let before = read(place.home)?;
+    let mut after = before.clone();
+    for change in wanted(&before)? {
+        after = edited(&after, &change).map_err(|error| {
+            let name = file::LLM_PROVIDER;
+            let error = legation_core::error::chain(&error);
+            CliError::new(Exit::Usage, format!("{name} was not changed: {error}"))
+                .with_hint("`legation governance check` says where")
+        })?;
+    }
+    let known = problems(place, &before);
     let mut warnings = Vec::new();
-    for problem in problems(context, &after) {
+    for problem in problems(place, &after) {
         if known.iter().any(|old| old.message == problem.message) {
             continue;
         }
@@ -69,12 +112,16 @@ pub(super) fn change_as<'a>(
         }
         warnings.push(problem.message);
     }
-    if after != before {
-        let path = context.home.governance().join(file::LLM_PROVIDER);
+    let changes = after != before;
+    if changes && !dry_run {
+        let path = place.home.governance().join(file::LLM_PROVIDER);
         write_private(&path, after.as_bytes())?;
-        crate::commands::nudge(context);
     }
-    Ok(warnings)
+    Ok(Edited {
+        changes,
+        warnings,
+        text: after,
+    })
 }
 
 fn edited(text: &str, change: &Change<'_>) -> Result<String, EditError> {
@@ -85,11 +132,15 @@ fn edited(text: &str, change: &Change<'_>) -> Result<String, EditError> {
 }
 
 /// What is wrong with the file if it holds this text.
-fn problems(context: &Context, text: &str) -> Vec<Problem> {
-    let folders: Vec<_> = std::env::current_dir().into_iter().collect();
-    let mut sources: Sources = crate::sources(&context.home, &context.environment, &folders);
-    sources.llm_provider = FileText::Text(text.to_owned());
-    let policy = Policy::load(&sources, &[]);
+fn problems(place: Place<'_>, text: &str) -> Vec<Problem> {
+    let policy = policy(place, text);
     let of_file = |problem: &&Problem| &*problem.file == file::LLM_PROVIDER;
     policy.problems().iter().filter(of_file).cloned().collect()
+}
+
+/// The policy if the file holds this text.
+pub(super) fn policy(place: Place<'_>, text: &str) -> Policy {
+    let mut sources: Sources = crate::sources(place.home, place.environment, place.folders);
+    sources.llm_provider = FileText::Text(text.to_owned());
+    Policy::load(&sources, &[])
 }

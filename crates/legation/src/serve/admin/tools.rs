@@ -145,7 +145,7 @@ pub(crate) async fn call(hub: &Inner, request: Call) -> Result<CallAnswer, Error
     }
 }
 
-fn caller(workspace: Option<Arc<Path>>) -> Caller {
+pub(super) fn caller(workspace: Option<Arc<Path>>) -> Caller {
     let principal = Principal {
         client: ClientId::new(OWNER),
         via: Via::Admin,

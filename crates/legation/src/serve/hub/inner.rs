@@ -21,6 +21,7 @@ use legation_host::{Host, HostParts};
 use legation_inbox::{Inbox, WatchedChats};
 use legation_keystore::Keystore;
 use legation_ledger::Ledger;
+use legation_models::Models;
 use legation_policy::{KnownTool, Policy};
 use legation_servers::sources::Reports;
 use legation_servers::teams::{ApprovalsHere, Teams};
@@ -30,8 +31,9 @@ use tokio::sync::{Notify, watch as latest};
 use super::HubOptions;
 use crate::serve::credentials::Keys;
 use crate::serve::events::InForce;
+use crate::serve::models::Book;
 use crate::serve::natives::{Beside, Windows};
-use crate::serve::{accounts, approvals, identities, inbox, natives};
+use crate::serve::{accounts, approvals, identities, inbox, models, natives};
 
 /// What the hub's own tasks and the administration share.
 #[derive(Debug)]
@@ -44,6 +46,10 @@ pub(crate) struct Inner {
     pub(crate) host: Arc<Host>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) ledger: Arc<Ledger>,
+    /// Every request to a model goes through them.
+    pub(crate) models: Arc<Models>,
+    /// What those cost.
+    pub(crate) book: Arc<Book>,
     pub(crate) inbox: Arc<Inbox>,
     /// Which chats are read into it.
     pub(crate) watched: WatchedChats,
@@ -130,6 +136,7 @@ impl Inner {
         .with_spills(Spills::new(store.clone(), keystore.clone(), clock.clone()));
         let gate = Arc::new(gate);
         windows.open(&gate);
+        let (models, book) = models::of(options, store, &gate);
         let inner = Arc::new(Self {
             home: options.home.clone(),
             environment: options.environment.clone(),
@@ -139,6 +146,8 @@ impl Inner {
             host,
             gate,
             ledger,
+            models,
+            book,
             inbox,
             watched,
             reports: Arc::default(),

@@ -79,6 +79,21 @@ fn one(name: &str, provider: &Provider, around: &Around<'_>, found: &mut Finding
             );
         }
     }
+    let budget = provider.limits.and_then(|limits| limits.usd_per_month);
+    if budget.is_some_and(|usd| !usd.is_finite() || usd < 0.0) {
+        found.refuse(
+            &within("limits"),
+            "a budget is a number of dollars and not below zero",
+            "Write how much it may cost in 30 days.",
+        );
+    }
+    if budget.is_some() && provider.prices.is_none() {
+        found.refuse(
+            &within("limits"),
+            "a budget in dollars cannot be kept without prices",
+            "Add `prices`, or use `tokens_per_day`.",
+        );
+    }
     if let Some(entities) = &provider.entities {
         around.entities(entities.named(), &within("entities"), found);
     }
@@ -128,6 +143,14 @@ fn preferences(all: &LlmProviders, around: &Around<'_>, found: &mut Findings<'_>
         if let Some(provider) = wanted.provider.as_deref().filter(|name| !is_known(name)) {
             found.error(&place, format!("there is no provider `{provider}`"), hint);
         }
+    }
+    let against = all.savings_against.iter();
+    for name in against.filter(|name| !is_known(name)) {
+        found.error(
+            &["savings_against"],
+            format!("there is no provider `{name}`"),
+            hint,
+        );
     }
     for name in all.fallbacks.iter().filter(|name| !is_known(name)) {
         found.error(

@@ -42,7 +42,7 @@ fn a_key_that_nobody_knows_breaks_a_file() {
         "llm_provider.json",
         "\"default_model\": \"gpt-4.1\",\n  \"timeout_ms\"",
         "\"timeout\"",
-        "llm_provider.json, line 5, at /timeout: unknown field `timeout`, expected one of `$schema`, `default_provider`, `default_model`, `timeout_ms`, `providers`, `entity_overrides`, `per_job_overrides`, `fallbacks`",
+        "llm_provider.json, line 5, at /timeout: unknown field `timeout`, expected one of `$schema`, `default_provider`, `default_model`, `timeout_ms`, `providers`, `entity_overrides`, `per_job_overrides`, `fallbacks`, `savings_against`",
     );
 }
 
