@@ -344,4 +344,4 @@ impl Print {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

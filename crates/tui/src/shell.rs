@@ -19,6 +19,9 @@ pub(crate) use lines::run_lines;
 pub(crate) use screen::run_screen;
 pub(crate) use signals::Signal;
 
+#[cfg(test)]
+pub(crate) use inline::{Inline, Leave};
+
 /// Things that may wait for the state. Whoever tells more waits: keys are no faster than that, and
 /// the hub notices that a reader is slow.
 const HAPPENED_MAX: usize = 1024;

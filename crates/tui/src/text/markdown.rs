@@ -41,6 +41,12 @@ pub(crate) fn settled(text: &str) -> (usize, usize) {
     let Some(text) = text.get(..whole) else {
         return (0, 0);
     };
+    // What is set in begins behind its blanks, which are a part of it.
+    let line = |at: usize| {
+        text.get(..at)
+            .and_then(|text| text.rfind('\n'))
+            .map_or(0, |at| at + 1)
+    };
     let mut depth = 0_usize;
     let mut block = 0;
     let mut entry = 0;
@@ -49,22 +55,27 @@ pub(crate) fn settled(text: &str) -> (usize, usize) {
         match event {
             Event::Start(tag) => {
                 if depth == 0 {
-                    (block, entry) = (range.start, range.start);
+                    block = line(range.start);
+                    entry = block;
                     is_code = matches!(tag, Tag::CodeBlock(CodeBlockKind::Fenced(_)));
                 } else if depth == 1 && matches!(tag, Tag::Item) {
-                    entry = range.start;
+                    entry = line(range.start);
                 }
                 depth += 1;
             }
             Event::End(_) => depth = depth.saturating_sub(1),
             Event::Rule if depth == 0 => {
-                (block, entry, is_code) = (range.start, range.start, false);
+                block = line(range.start);
+                (entry, is_code) = (block, false);
             }
             _ => {}
         }
     }
-    // A definition of a link is no block, but text that comes later may look like one.
-    match is_code {
+    // A fence alone shows nothing yet.
+    let has_lines = text
+        .get(block..)
+        .is_some_and(|code| code.lines().count() > 1);
+    match is_code && has_lines {
         true => (block, whole),
         false => (block, entry),
     }

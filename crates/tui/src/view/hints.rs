@@ -44,7 +44,7 @@ fn compose(app: &App) -> Vec<(&'static str, &'static str)> {
             let has_own = app.queue.own_active().is_some();
             hints.push(("Enter", if has_own { "add to it" } else { "send" }));
             if app.queue.active().is_some() {
-                hints.push(("Tab", "send after the task"));
+                hints.push(("Tab", "after it"));
             }
         }
         (Target::Conversation, false) => {}

@@ -1,0 +1,155 @@
+//! Questions that take the keys.
+
+use legation_api::approvals::ListAnswer;
+
+use super::*;
+
+fn come_up(app: &mut App, waiting: Vec<Waiting>) -> Vec<Effect> {
+    let answer = ListAnswer {
+        waiting,
+        ..ListAnswer::default()
+    };
+    let ask = Box::new(Ask::Approvals { is_shown: false });
+    let answer = Box::new(Ok(Answer::Approvals(answer)));
+    told(app, Input::Answered(ask, answer))
+}
+
+fn answers(effects: &[Effect]) -> Vec<(String, String)> {
+    let answers = effects.iter().filter_map(|effect| match effect {
+        Effect::Ask(ask) => match &**ask {
+            Ask::Approve(answer) => Some((answer.id.clone(), answer.answer.clone())),
+            _ => None,
+        },
+        _ => None,
+    });
+    answers.collect()
+}
+
+#[test]
+fn letters_answer_once_the_question_stood_for_a_moment() {
+    let cases = [
+        (Code::Char('y'), "once"),
+        (Code::Char('n'), "deny"),
+        (Code::Char('2'), "session"),
+        (Code::Char('3'), "deny"),
+    ];
+    for (code, answer) in cases {
+        let mut app = app();
+        app.now_ms = 10_000;
+        come_up(&mut app, vec![waiting("ap1", "approval")]);
+        assert!(matches!(app.mode, Mode::Approval(_)));
+        assert_eq!(
+            answers(&press(&mut app, key(code))),
+            [],
+            "typed before it was read"
+        );
+        app.now_ms += 1_000;
+        let effects = press(&mut app, key(code));
+        assert_eq!(answers(&effects), [("ap1".to_owned(), answer.to_owned())]);
+        assert_eq!(app.mode, Mode::Compose);
+    }
+}
+
+#[test]
+fn a_question_waits_while_somebody_writes() {
+    let mut app = app();
+    app.now_ms = 10_000;
+    write(&mut app, "y");
+    come_up(&mut app, vec![waiting("ap1", "approval")]);
+    assert_eq!(app.mode, Mode::Compose);
+    write(&mut app, "es");
+    app.now_ms += 60_000;
+    told(&mut app, Input::Tick);
+    assert_eq!(app.mode, Mode::Compose, "there are words");
+    press(&mut app, ctrl('u'));
+    told(&mut app, Input::Tick);
+    assert_eq!(app.mode, Mode::Compose, "a key was just pressed");
+    after(&mut app, 2_000);
+    assert!(matches!(app.mode, Mode::Approval(_)));
+    assert_eq!(answers(&press(&mut app, key(Code::Esc))), []);
+    after(&mut app, 60_000);
+    assert_eq!(app.mode, Mode::Compose, "it was put off");
+    press(&mut app, ctrl('y'));
+    assert!(matches!(app.mode, Mode::Approval(_)));
+}
+
+#[test]
+fn what_somebody_else_answered_goes_away() {
+    let mut app = app();
+    app.now_ms = 10_000;
+    come_up(&mut app, vec![waiting("ap1", "approval")]);
+    come_up(&mut app, Vec::new());
+    assert_eq!(app.mode, Mode::Compose);
+    assert!(
+        app.notice()
+            .is_some_and(|notice| notice.contains("elsewhere"))
+    );
+}
+
+#[test]
+fn a_proposal_takes_the_pin_and_the_digest_that_was_shown() {
+    let mut app = app();
+    app.now_ms = 10_000;
+    come_up(&mut app, vec![waiting("ap1", "proposal")]);
+    app.now_ms += 1_000;
+    assert_eq!(answers(&press(&mut app, key(Code::Char('1')))), []);
+    press(&mut app, key(Code::Char('y')));
+    write(&mut app, "1234");
+    let shown = format!("{:?}", crate::view::live(&app, true));
+    assert!(
+        shown.contains("PIN: ****") && !shown.contains("1234"),
+        "{shown}"
+    );
+    let effects = press(&mut app, key(Code::Enter));
+    let [Effect::Ask(ask)] = &effects[..] else {
+        panic!("{effects:?}");
+    };
+    let Ask::Certify(certify) = &**ask else {
+        panic!("{ask:?}");
+    };
+    assert_eq!(certify.digest, "ab".repeat(32));
+    assert_eq!(certify.pin.as_deref(), Some("1234"));
+    assert!(!format!("{effects:?} {app:?}").contains("1234"));
+}
+
+#[test]
+fn a_client_is_answered_only_in_a_form_that_its_question_has() {
+    let mut app = app();
+    app.now_ms = 10_000;
+    let mut own = waiting("cp1", "client permission");
+    own.answers = ["allow", "deny"].map(str::to_owned).to_vec();
+    come_up(&mut app, vec![own]);
+    app.now_ms += 1_000;
+    assert_eq!(answers(&press(&mut app, key(Code::Char('9')))), []);
+    let effects = press(&mut app, key(Code::Char('1')));
+    assert_eq!(answers(&effects), [("cp1".to_owned(), "allow".to_owned())]);
+}
+
+#[test]
+fn lines_answer_by_number() {
+    let choices = Choices {
+        is_plain: true,
+        ..Choices::default()
+    };
+    let mut app = App::new(choices, 80, 24);
+    told(&mut app, Input::Opened(Box::new(session("ses_1"))));
+    news(&mut app, Event::Live {});
+    prints(&mut app);
+    come_up(&mut app, vec![waiting("ap1", "approval")]);
+    let said = prints(&mut app);
+    for line in ["  1 once", "  2 session", "  3 deny", "  digest: abab-abab"] {
+        assert!(said.lines().any(|one| one == line), "{said}");
+    }
+    come_up(&mut app, vec![waiting("ap1", "approval")]);
+    assert_eq!(prints(&mut app), "", "it is said once");
+    let effects = told(&mut app, Input::Line("2".to_owned()));
+    assert_eq!(
+        answers(&effects),
+        [("ap1".to_owned(), "session".to_owned())]
+    );
+    let effects = told(&mut app, Input::Line("2".to_owned()));
+    assert!(
+        matches!(&effects[..], [Effect::Ask(ask)] if matches!(**ask, Ask::Submit(_))),
+        "with no question it is a message: {effects:?}"
+    );
+}
