@@ -6,6 +6,7 @@
 //! settings in force is one nobody asked for.
 
 mod accounts;
+mod delegate;
 mod error;
 mod external;
 mod keys;
@@ -26,6 +27,7 @@ use crate::servers::EnvMode;
 
 pub(crate) use accounts::is_secret_variable;
 pub use accounts::{AccountSettings, BrokerChoice, Hidden, InboxSources};
+pub use delegate::{DelegateSettings, HintChoice};
 pub use error::SettingsError;
 pub use external::ExternalSettings;
 pub use place::{Layer, Place};
@@ -69,6 +71,8 @@ pub struct Settings {
     pub inbox: InboxSettings,
     /// `[events]`.
     pub events: EventSettings,
+    /// `[delegate]`.
+    pub delegate: DelegateSettings,
     /// `[external]`.
     pub external: ExternalSettings,
     /// `[accounts.NAME]`, by name.
@@ -318,6 +322,7 @@ impl Settings {
             },
             inbox: inbox(&values),
             events: events(&values),
+            delegate: delegate::read(&values),
             external: external::read(&values),
             accounts: accounts::read(&values)?,
             views: views(&values),
@@ -348,6 +353,7 @@ impl Settings {
             about: match (&account, known) {
                 (Some((about, _)), _) => (*about).to_owned(),
                 (None, Some(_)) => about(key),
+                (None, None) if key.starts_with("delegate.") => delegate::HINT_ABOUT.to_owned(),
                 (None, None) => about("views"),
             },
             variable: match account {

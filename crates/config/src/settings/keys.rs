@@ -23,6 +23,10 @@ pub(super) enum Kind {
     Command,
     /// Hosts, with or without ports.
     Hosts,
+    /// Names of tools, with `*` and `?`.
+    Patterns,
+    /// A text in one line.
+    Line,
     /// An id, a domain, a sign-in name: one word.
     Name,
     /// An https address without user name and password.
@@ -51,7 +55,7 @@ const fn number(name: &'static str, min: i64, max: i64) -> Key {
 pub(super) const LOG_LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 
 /// All keys but those of accounts and views, whose names are the owner's.
-pub(super) const KEYS: [Key; 35] = [
+pub(super) const KEYS: [Key; 47] = [
     Key {
         name: "listen",
         kind: Kind::Address,
@@ -120,6 +124,27 @@ pub(super) const KEYS: [Key; 35] = [
         kind: Kind::Folder,
     },
     number("events.webhook_retry_ms", 10, 60_000),
+    Key {
+        name: "delegate.enabled",
+        kind: Kind::Switch,
+    },
+    Key {
+        name: "delegate.provider",
+        kind: Kind::Name,
+    },
+    Key {
+        name: "delegate.model",
+        kind: Kind::Line,
+    },
+    number("delegate.max_concurrent_tasks", 1, 64),
+    number("delegate.queue_max", 1, 100_000),
+    number("delegate.turns_max", 1, 10_000),
+    number("delegate.tokens_max", 1_000, 1_000_000_000),
+    number("delegate.wall_clock_ms", 1_000, 30 * DAY_MS),
+    number("delegate.check_tries", 1, 100),
+    number("delegate.age_ms", 0, 365 * DAY_MS),
+    number("delegate.age_turns", 0, 1_000_000),
+    number("delegate.keep_days", 0, 36_500),
     Key {
         name: "external.enabled",
         kind: Kind::Switch,

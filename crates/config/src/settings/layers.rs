@@ -10,6 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::accounts::{self, ACCOUNT_KEYS, AccountKey, Hidden};
+use super::delegate::HINT_KEYS;
 use super::keys::{KEYS, Key, Kind, VIEW_KEYS, nearest};
 use super::{Place, SettingsError, StoreUrl};
 use crate::environment::Environment;
@@ -120,7 +121,7 @@ pub(super) fn add_text(
             Ok(on) => Value::Switch(on),
             Err(_) => Value::Text(text.to_owned()),
         },
-        Kind::Command | Kind::Hosts | Kind::Words(_) => {
+        Kind::Command | Kind::Hosts | Kind::Patterns | Kind::Words(_) => {
             Value::Texts(text.split_whitespace().map(str::to_owned).collect())
         }
         Kind::Secret => Value::Hidden(Hidden(Secret::new(text.trim()))),
@@ -130,6 +131,7 @@ pub(super) fn add_text(
         | Kind::Folder
         | Kind::Remote
         | Kind::Name
+        | Kind::Line
         | Kind::Https
         | Kind::Proxy => Value::Text(text.trim().to_owned()),
     };
@@ -155,7 +157,8 @@ fn add_checked(
         (Kind::Address, Value::Text(text)) => text.parse::<std::net::SocketAddr>().is_ok(),
         (Kind::Folder, Value::Text(text)) => text.is_empty() || Path::new(text).is_absolute(),
         (Kind::Remote, Value::Text(text)) => !text.starts_with('-') && !has_password(text),
-        (Kind::Command | Kind::Hosts, Value::Texts(_)) => true,
+        (Kind::Command | Kind::Hosts | Kind::Patterns, Value::Texts(_)) => true,
+        (Kind::Line, Value::Text(text)) => !text.contains(char::is_control),
         (Kind::Words(words), Value::Texts(texts)) => {
             texts.iter().all(|text| words.contains(&text.as_str()))
         }
@@ -245,12 +248,16 @@ impl Reader<'_> {
         for (key, value) in table {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 (
-                    name @ ("events" | "external" | "inbox" | "ledger" | "limits" | "rate"
-                    | "secrets" | "store"),
+                    name @ ("delegate" | "events" | "external" | "inbox" | "ledger" | "limits"
+                    | "rate" | "secrets" | "store"),
                     DeValue::Table(members),
                 ) => {
                     let prefix = format!("{name}.");
                     for (key, value) in members {
+                        if let ("delegate", "hints") = (name, key.get_ref().as_ref()) {
+                            self.hints(value)?;
+                            continue;
+                        }
                         self.setting(&prefix, key.get_ref(), &key.span(), value)?;
                     }
                 }
@@ -265,8 +272,8 @@ impl Reader<'_> {
                     }
                 }
                 (
-                    name @ ("accounts" | "events" | "external" | "inbox" | "ledger" | "limits"
-                    | "rate" | "secrets" | "store" | "views"),
+                    name @ ("accounts" | "delegate" | "events" | "external" | "inbox" | "ledger"
+                    | "limits" | "rate" | "secrets" | "store" | "views"),
                     _,
                 ) => {
                     return Err(SettingsError::BadValue {
@@ -355,6 +362,47 @@ impl Reader<'_> {
                         found: found.to_owned(),
                         wanted: known.key.kind.wanted(),
                     });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn hints(&mut self, hints: &Spanned<DeValue<'_>>) -> Result<(), SettingsError> {
+        let bad = |place, key: &str, found: &str, wanted: String| SettingsError::BadValue {
+            place,
+            key: key.to_owned(),
+            found: found.to_owned(),
+            wanted,
+        };
+        let DeValue::Table(hints) = hints.get_ref() else {
+            let place = self.place(&hints.span());
+            let wanted = "tables: [delegate.hints.NAME]".to_owned();
+            return Err(bad(place, "delegate.hints", "a single value", wanted));
+        };
+        for (name, hint) in hints {
+            let at = format!("delegate.hints.{}", name.get_ref());
+            let DeValue::Table(members) = hint.get_ref() else {
+                let place = self.place(&hint.span());
+                let wanted = format!("a table: [{at}]");
+                return Err(bad(place, &at, "a single value", wanted));
+            };
+            for (key, value) in members {
+                let place = self.place(&key.span());
+                let full = format!("{at}.{}", key.get_ref());
+                let known = HINT_KEYS.iter().find(|known| known.name == key.get_ref());
+                let Some(known) = known else {
+                    let known = HINT_KEYS.iter().map(|known| known.name);
+                    let near = nearest(key.get_ref(), known);
+                    return Err(SettingsError::UnknownKey {
+                        place,
+                        nearest: near.map(|near| format!("{at}.{near}")),
+                        key: full,
+                    });
+                };
+                match plain(value.get_ref()) {
+                    Ok(value) => add_checked(self.values, known, &full, value, place)?,
+                    Err(found) => return Err(bad(place, &full, found, known.kind.wanted())),
                 }
             }
         }
@@ -461,6 +509,8 @@ impl Kind {
             }
             Self::Command => "a list: a program and its arguments".to_owned(),
             Self::Hosts => "a list of hosts, each with its port or without".to_owned(),
+            Self::Patterns => "a list of names, with * and ?".to_owned(),
+            Self::Line => "a text in one line".to_owned(),
             Self::Name => "one word".to_owned(),
             Self::Https => {
                 "an https address of a host, without user name, password and query".to_owned()

@@ -49,6 +49,18 @@ fn defaults_are_read_from_their_own_file() {
     }
     expect![[r#"
         call_timeout_ms = 60000 # How long a call may take where a server's entry has no `timeout`.
+        delegate.age_ms = 600000 # A task that has waited for so long, in milliseconds, comes before people once, for twenty seconds; 0 means never.
+        delegate.age_turns = 8 # A task that has let so many messages of people pass does so too; 0 means never.
+        delegate.check_tries = 3 # How often the check of a task may fail before the task has failed.
+        delegate.enabled = true # Whether tasks are worked on by a model at all, whoever hands them in.
+        delegate.keep_days = 30 # After how many days tasks that are over are forgotten; 0 keeps them. What was said stays in the conversation.
+        delegate.max_concurrent_tasks = 1 # How many tasks are worked on at once. Of one conversation it is always one.
+        delegate.model = "" # The model that has tasks, where one is wanted.
+        delegate.provider = "" # The provider that has tasks, where one is wanted; the rules decide whether it may.
+        delegate.queue_max = 1000 # How many tasks of a class (people's, the hub's, agents') may be open.
+        delegate.tokens_max = 2000000 # After how many tokens, read and written, a task fails.
+        delegate.turns_max = 50 # After how many requests to its model a task fails.
+        delegate.wall_clock_ms = 3600000 # After how much work a task fails, in milliseconds.
         env_value_mode = "direct" # How values of `env` in mcp.json are read: `direct` takes them as the values, `indirect` as names of variables that hold the values.
         events.error_numbers = "sep" # The numbers of errors of the events extension: those of its proposal (`sep`), or those of its draft (`draft`), which older clients expect.
         events.heartbeat_ms = 15000 # After how many milliseconds of silence a stream of events says that it lives.
