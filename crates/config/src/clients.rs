@@ -26,6 +26,9 @@ pub const TOKEN_PREFIX: &str = "lgn_";
 
 /// The id under which the owner's own token is known.
 pub const OWNER: &str = "owner";
+/// The client that delegated tasks are, beside the one each was handed in by. Nobody has a credential
+/// of it.
+pub const DELEGATE: &str = "delegate";
 
 /// One client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -236,7 +239,7 @@ fn hash(token: &str) -> [u8; 32] {
 /// Ids stand in rules, records and commands.
 fn check_id(id: &str) -> Result<(), ClientsError> {
     let well_formed = (1..=64).contains(&id.len())
-        && id != OWNER
+        && ![OWNER, DELEGATE].contains(&id)
         && id
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
@@ -394,7 +397,7 @@ impl ClientsError {
             Self::Write(error) => format!("Check that you may write {}.", error.path.display()),
             Self::Random(_) => "Try again.".to_owned(),
             Self::BadId { .. } => format!(
-                "Use 1 to 64 letters, digits, dots, dashes and underscores; `{OWNER}` is taken."
+                "Use 1 to 64 letters, digits, dots, dashes and underscores; `{OWNER}` and `{DELEGATE}` are taken."
             ),
             Self::Unknown { .. } => "`legation connect` names the clients.".to_owned(),
         }

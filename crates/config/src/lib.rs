@@ -28,7 +28,7 @@ pub use servers::{
     ResolvedHttp, ResolvedStdio, ServerSpec, Severity, Source, Transport,
 };
 pub use settings::{
-    AccountSettings, BrokerChoice, DelegateSettings, ExternalSettings, HintChoice, InboxSettings, LedgerSettings, Limits,
-    SecretsPlace, Settings, StoreUrl, View,
+    AccountSettings, BrokerChoice, DelegateSettings, ExternalSettings, HintChoice, InboxSettings,
+    LedgerSettings, Limits, SecretsPlace, Settings, StoreUrl, View,
 };
 pub use watch::Watch;

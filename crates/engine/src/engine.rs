@@ -8,7 +8,7 @@ mod worker;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -63,6 +63,12 @@ pub struct EngineParts {
 #[derive(Debug, Clone)]
 pub struct Engine {
     core: Arc<Core>,
+}
+
+/// An engine that whoever holds this does not keep alive.
+#[derive(Debug, Clone)]
+pub struct WeakEngine {
+    core: Weak<Core>,
 }
 
 /// Who hands in a task.
@@ -233,6 +239,22 @@ impl Engine {
         Ok(Self { core })
     }
 
+    /// For those whom the engine needs itself.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakEngine {
+        WeakEngine {
+            core: Arc::downgrade(&self.core),
+        }
+    }
+
+    /// Whether a task is worked on or waits for its turn.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        let open = self.core.book.all_open();
+        open.iter()
+            .any(|task| task.state != TaskState::InputRequired)
+    }
+
     /// Puts other settings in force; what runs goes on under those it began with.
     pub fn set_settings(&self, settings: EngineSettings) {
         let queue = settings.queue();
@@ -281,6 +303,16 @@ impl Engine {
                 "tasks that did not stop in time go on from their last step"
             );
         }
+    }
+}
+
+// === impl WeakEngine ===
+
+impl WeakEngine {
+    /// The engine, while somebody else holds it.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<Engine> {
+        self.core.upgrade().map(|core| Engine { core })
     }
 }
 

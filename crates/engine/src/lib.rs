@@ -23,6 +23,7 @@ mod settings;
 
 pub use engine::{
     Asker, Engine, EngineParts, Filter, Finished, Follow, NewReport, Submitter, WAIT_MAX,
+    WeakEngine,
 };
 pub use error::{BookError, EngineError, SessionError, SubmitError, TaskError};
 pub use settings::{EngineSettings, HintSettings};

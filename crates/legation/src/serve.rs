@@ -5,6 +5,7 @@ mod admin;
 mod approvals;
 mod checkpoints;
 mod credentials;
+mod engine;
 mod events;
 mod feeds;
 mod hub;

@@ -1,7 +1,7 @@
 //! Whose credentials are good, for the front and for the gate.
 
 use arc_swap::ArcSwapOption;
-use legation_config::clients::{Credentials, OWNER};
+use legation_config::clients::{Credentials, DELEGATE, OWNER};
 use legation_core::{ClientId, Home};
 use legation_front::Authenticator;
 use legation_gate::stage::KnownClients;
@@ -44,8 +44,8 @@ impl Keys {
         let clients = current
             .iter()
             .flat_map(|credentials| credentials.clients().cloned());
-        let local = [ClientId::new(OWNER), ClientId::new(LOCAL)];
-        KnownClients::new(clients.chain(local)).with_no_auth(no_auth)
+        let built_in = [OWNER, LOCAL, DELEGATE].map(ClientId::new);
+        KnownClients::new(clients.chain(built_in)).with_no_auth(no_auth)
     }
 }
 

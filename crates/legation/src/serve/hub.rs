@@ -16,8 +16,8 @@ use legation_store::Store;
 
 use super::admin::Admin;
 use super::{
-    accounts, approvals, checkpoints, events as records, feeds, identities, inbox, models, reload,
-    told,
+    accounts, approvals, checkpoints, engine, events as records, feeds, identities, inbox, models,
+    reload, told,
 };
 
 mod inner;
@@ -86,7 +86,7 @@ impl Hub {
             listen,
             (asking, &tasks),
         )?;
-        let events = told::open(&inner, &settings, (&store, &tasks))?;
+        let (events, journal) = told::open(&inner, &settings, (&store, &tasks))?;
         inner.events.get_or_init(|| events.clone());
         let feed = inbox::feed(&inner);
         let front = Front::new(FrontParts {
@@ -104,6 +104,7 @@ impl Hub {
         // Servers connect from here on, and what they define may matter to rules.
         let events = inner.host.events();
         reload::everything(&inner).await;
+        engine::open(&inner, &settings, (&store, &tasks), &journal).await?;
         let workers = Arc::new(Workers::start(WORKERS).map_err(|error| failed(&error))?);
         parts::check_socket_path(&options.home)?;
         let socket = legation_front::bind(&options.home.socket(), &lock)
@@ -173,7 +174,7 @@ impl Hub {
         }
     }
 
-    /// Stops it: calls under way get five seconds and are then called off, servers
+    /// Stops it: tasks go on with the next hub, calls under way get five seconds and are then called off, servers
     /// end, the last records are on disk.
     pub(crate) async fn stop(self) {
         // No socket means that somebody wanted the hub to end: bridges wait for the next one then, or
@@ -181,9 +182,18 @@ impl Hub {
         if let Err(error) = std::fs::remove_file(self.inner.home.socket()) {
             tracing::warn!(%error, "the socket stays behind");
         }
-        if let Some(front) = self.inner.front.get() {
-            front.shutdown().await;
-        }
+        // Tasks put down what they have while calls get their time.
+        let tasks = async {
+            if let Some(engine) = self.inner.engine.get() {
+                engine.stop().await;
+            }
+        };
+        let calls = async {
+            if let Some(front) = self.inner.front.get() {
+                front.shutdown().await;
+            }
+        };
+        tokio::join!(tasks, calls);
         self.tasks.shutdown().await;
         if let Some(teams) = &self.inner.teams {
             // An agent that is not there must not be shown as if it were.

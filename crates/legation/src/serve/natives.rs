@@ -7,6 +7,7 @@ use futures_util::future::BoxFuture;
 use legation_core::clock::Wall;
 use legation_core::error::chain;
 use legation_core::{BootId, Caller, ClientId, EntityId, Home, OpContext, SharedClock, TaskSet};
+use legation_engine::{Engine, WeakEngine};
 use legation_entra::Accounts;
 use legation_front::Front;
 use legation_gate::approval::Bound;
@@ -29,12 +30,13 @@ use super::inbox::InboxWindow;
 /// How far back a query reads, in records.
 const SCAN_MAX: usize = 100_000;
 
-/// Gate and front stand before the servers and are made after them.
+/// Gate, front and engine stand before the servers and are made after them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Windows {
     gate: Arc<OnceLock<Weak<Gate>>>,
     front: Arc<OnceLock<Weak<Front>>>,
     board: Arc<OnceLock<(BoardFile, SharedClock)>>,
+    engine: Arc<OnceLock<WeakEngine>>,
     /// Calls that wait for messages.
     waiting: Arc<OnceLock<Waiting>>,
 }
@@ -134,6 +136,11 @@ impl Windows {
         self.front.get_or_init(|| Arc::downgrade(front));
         let board = BoardFile::at(&home.wake());
         self.board.get_or_init(|| (board, clock.clone()));
+    }
+
+    /// Lets the native servers hand tasks in.
+    pub(super) fn open_engine(&self, engine: &Engine) {
+        self.engine.get_or_init(|| engine.downgrade());
     }
 
     pub(super) fn gate(&self) -> Option<Arc<Gate>> {

@@ -17,8 +17,8 @@ use legation_policy::{KnownTool, Policy};
 
 use legation_wire::json::Raw;
 
-use super::events;
 use super::hub::Inner;
+use super::{engine, events};
 
 /// What is said of a mode that the organisation forbids.
 pub(super) const ALLOW_ALL_OFF: &str =
@@ -33,6 +33,9 @@ pub(crate) async fn everything(hub: &Arc<Inner>) {
     match hub.settings() {
         Ok(settings) => {
             env_mode = settings.env_value_mode;
+            if let Some(engine) = hub.engine.get() {
+                engine.set_settings(engine::settings_of(&settings));
+            }
             hub.host.set_views(settings.views);
         }
         Err(problem) => problems.push(problem),

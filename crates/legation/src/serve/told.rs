@@ -17,18 +17,18 @@ use super::hub::Inner;
 use access::HubAccess;
 use messages::InboxLog;
 
-/// The extension of a hub that starts; its subscriptions go on from here.
+/// The extension of a hub that starts, and its journal; its subscriptions go on from here.
 pub(super) fn open(
     inner: &Arc<Inner>,
     settings: &Settings,
     (store, tasks): (&Arc<Store>, &TaskSet),
-) -> Result<Events, CliError> {
+) -> Result<(Events, Arc<Journal>), CliError> {
     let journal = Arc::new(Journal::new(&inner.boot));
     journal::run(tasks, inner, &journal);
     let events = Events::open(EventsParts {
         access: Arc::new(HubAccess::new(&inner.gate, &inner.ledger)),
         messages: Arc::new(InboxLog::new(&inner.inbox)),
-        journal,
+        journal: Arc::clone(&journal),
         settings: told(settings)?,
         store: Arc::clone(store),
         keystore: Arc::clone(&inner.keystore),
@@ -36,7 +36,8 @@ pub(super) fn open(
         tasks: tasks.clone(),
         lookup: Arc::new(SystemLookup),
     });
-    events.map_err(|error| CliError::failed(&error).with_hint(error.hint()))
+    let events = events.map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
+    Ok((events, journal))
 }
 
 fn told(settings: &Settings) -> Result<EventsSettings, CliError> {

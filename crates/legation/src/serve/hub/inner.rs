@@ -11,6 +11,7 @@ use legation_config::{Environment, Settings};
 use legation_core::error::chain;
 use legation_core::process::GuardPath;
 use legation_core::{BootId, Home, SharedClock, TaskSet};
+use legation_engine::Engine;
 use legation_entra::Accounts;
 use legation_events::Events;
 use legation_front::Front;
@@ -67,7 +68,9 @@ pub(crate) struct Inner {
     pub(super) front: std::sync::OnceLock<Arc<Front>>,
     /// Made after the gate, whose rules it asks.
     pub(crate) events: std::sync::OnceLock<Events>,
-    pub(super) windows: Windows,
+    pub(crate) windows: Windows,
+    /// Made when the rules are in force, under which it goes on with what was left.
+    pub(crate) engine: std::sync::OnceLock<Engine>,
     pub(crate) teams: Option<Teams>,
     /// Who is asked in Teams, if anybody.
     pub(crate) approvals_here: Option<ApprovalsHere>,
@@ -162,6 +165,7 @@ impl Inner {
             flags: options.flags.clone(),
             front: std::sync::OnceLock::new(),
             events: std::sync::OnceLock::new(),
+            engine: std::sync::OnceLock::new(),
             windows,
             teams,
             approvals_here,

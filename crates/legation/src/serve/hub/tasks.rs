@@ -7,6 +7,7 @@ use std::time::Duration;
 use legation_config::watch::{self, Watch};
 use legation_core::error::chain;
 use legation_core::{Cancel, TaskSet};
+use legation_engine::Engine;
 use legation_front::{Front, Workers};
 use legation_gate::{HubEvent, ListKind};
 use legation_ledger::Ledger;
@@ -84,7 +85,8 @@ pub(super) fn run_idle_exit(
         loop {
             tokio::time::sleep(IDLE_LOOK.min(limit)).await;
             let now = inner.clock.now();
-            if front.connections() > 0 {
+            let is_busy = inner.engine.get().is_some_and(Engine::is_busy);
+            if is_busy || front.connections() > 0 {
                 since = now;
             } else if now.duration_since(since) >= limit {
                 return inner.end("no client was there for long");

@@ -1,0 +1,109 @@
+//! Delegated tasks in the hub.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use legation_cli::CliError;
+use legation_config::Settings;
+use legation_core::{EntityId, TaskSet};
+use legation_engine::{Engine, EngineParts, EngineSettings, Finished, HintSettings};
+use legation_events::{Journal, Kind, Noted};
+use legation_store::Store;
+use legation_wire::json::{Object, Raw};
+use tokio::sync::broadcast::error::RecvError;
+
+use super::hub::Inner;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The engine of a hub that starts: it goes on with what the last one left, so the rules must be in
+/// force by now.
+pub(super) async fn open(
+    inner: &Arc<Inner>,
+    settings: &Settings,
+    (store, tasks): (&Arc<Store>, &TaskSet),
+    journal: &Arc<Journal>,
+) -> Result<(), CliError> {
+    let engine = Engine::open(EngineParts {
+        store: Arc::clone(store),
+        keystore: Arc::clone(&inner.keystore),
+        clock: inner.clock.clone(),
+        gate: Arc::clone(&inner.gate),
+        settings: settings_of(settings),
+        tasks: tasks.clone(),
+        runtime: tokio::runtime::Handle::current(),
+    });
+    let engine = engine
+        .await
+        .map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
+    tell(tasks, &engine, journal);
+    inner.windows.open_engine(&engine);
+    inner.engine.get_or_init(|| engine);
+    Ok(())
+}
+
+/// Tells those who follow events of tasks that are over.
+fn tell(tasks: &TaskSet, engine: &Engine, journal: &Arc<Journal>) {
+    let mut finished = engine.finished();
+    let journal = Arc::clone(journal);
+    tasks.spawn("events of delegated tasks", async move {
+        loop {
+            match finished.recv().await {
+                Ok(task) => journal.note(noted(task)),
+                Err(RecvError::Lagged(missed)) => {
+                    tracing::warn!(missed, "tasks ended faster than they were told");
+                }
+                Err(RecvError::Closed) => return,
+            }
+        }
+    });
+}
+
+fn noted(finished: Finished) -> Noted {
+    let id = finished.task.as_str();
+    // An event has one entity. Of several the first stands for all: what is told says nothing of
+    // any but that the task is over, and only to its own client.
+    let entity = finished.labels.iter().next().cloned();
+    Noted {
+        kind: Kind::TaskCompleted,
+        // The id is unique.
+        of: id.to_owned(),
+        at: finished.at,
+        entity: entity.filter(|entity| *entity != EntityId::personal()),
+        data: Object::new()
+            .with("taskId", Raw::str(id))
+            .with("status", Raw::str(finished.state.as_str())),
+        client: finished.client,
+    }
+}
+
+/// `[delegate]` as the engine has it.
+pub(super) fn settings_of(settings: &Settings) -> EngineSettings {
+    let text = |text: &Option<Box<str>>| text.as_deref().map(str::to_owned);
+    let delegate = &settings.delegate;
+    let hints = delegate.hints.iter().map(|(name, hint)| {
+        let choice = HintSettings {
+            provider: text(&hint.provider),
+            model: text(&hint.model),
+            tools: hint.tools.iter().map(ToString::to_string).collect(),
+            check_command: text(&hint.check_command),
+            agent: text(&hint.agent),
+        };
+        (name.to_string(), choice)
+    });
+    EngineSettings {
+        enabled: delegate.enabled,
+        provider: text(&delegate.provider),
+        model: text(&delegate.model),
+        max_concurrent_tasks: delegate.max_concurrent_tasks,
+        queue_max: delegate.queue_max,
+        turns_max: delegate.turns_max,
+        tokens_max: delegate.tokens_max,
+        wall_clock: delegate.wall_clock,
+        check_tries: delegate.check_tries,
+        age_after: delegate.age_after,
+        age_turns: delegate.age_turns,
+        keep: delegate.keep_days.map(|days| DAY * days),
+        hints: hints.collect(),
+    }
+}
