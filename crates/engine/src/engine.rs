@@ -18,6 +18,7 @@ use legation_core::{
 };
 use legation_gate::Gate;
 use legation_keystore::Keystore;
+use legation_models::Models;
 use legation_store::Store;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, broadcast};
@@ -51,6 +52,8 @@ pub struct EngineParts {
     pub clock: SharedClock,
     /// The way to tools.
     pub gate: Arc<Gate>,
+    /// The way to models.
+    pub models: Arc<Models>,
     /// How it is set.
     pub settings: EngineSettings,
     /// Whose its tasks are.
@@ -179,6 +182,7 @@ impl Engine {
             keystore,
             clock,
             gate,
+            models,
             settings,
             tasks,
             runtime,
@@ -186,6 +190,7 @@ impl Engine {
         let drive: Drive = Box::new(move |seat, task| {
             let parts = RunParts {
                 gate: Arc::clone(&gate),
+                models: Arc::clone(&models),
                 book: seat.book,
                 control: seat.control,
                 settings: seat.settings,

@@ -63,6 +63,7 @@ use std::sync::Arc;
 use legation_api::tasks::Failure;
 use legation_core::TaskId;
 use legation_gate::Gate;
+use legation_models::Models;
 
 use crate::EngineSettings;
 use crate::book::Book;
@@ -73,6 +74,8 @@ use crate::record::RunEnd;
 pub(crate) struct RunParts {
     /// The way to tools.
     pub(crate) gate: Arc<Gate>,
+    /// The way to models.
+    pub(crate) models: Arc<Models>,
     /// Where everything is written down and told.
     pub(crate) book: Arc<Book>,
     /// What it is told.
@@ -85,6 +88,7 @@ pub(crate) struct RunParts {
 pub(crate) async fn drive(parts: RunParts, task: TaskId) -> RunEnd {
     let RunParts {
         gate: _gate,
+        models: _models,
         book,
         control: _control,
         settings: _settings,

@@ -29,6 +29,7 @@ pub(super) async fn open(
         keystore: Arc::clone(&inner.keystore),
         clock: inner.clock.clone(),
         gate: Arc::clone(&inner.gate),
+        models: Arc::clone(&inner.models),
         settings: settings_of(settings),
         tasks: tasks.clone(),
         runtime: tokio::runtime::Handle::current(),
