@@ -8,6 +8,7 @@
 
 mod conversation;
 mod journal;
+mod known;
 mod open;
 mod reports;
 mod rows;
@@ -22,6 +23,7 @@ use legation_keystore::Keystore;
 use legation_store::{Store, StoreError};
 
 pub(crate) use self::conversation::SessionState;
+pub use self::known::Known;
 pub(crate) use self::open::{OpenTask, title};
 pub(crate) use self::reports::Report;
 pub(crate) use self::tasks::{Verdict, Which};

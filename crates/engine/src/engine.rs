@@ -2,6 +2,7 @@
 
 mod dispatch;
 mod follow;
+mod known;
 mod sessions;
 mod tasks;
 mod worker;

@@ -21,6 +21,7 @@ mod run;
 mod seal;
 mod settings;
 
+pub use book::Known;
 pub use engine::{
     Asker, Engine, EngineParts, Filter, Finished, Follow, NewReport, Submitter, WAIT_MAX,
     WeakEngine,

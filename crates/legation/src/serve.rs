@@ -5,6 +5,7 @@ mod admin;
 mod approvals;
 mod checkpoints;
 mod credentials;
+mod delegate;
 mod engine;
 mod events;
 mod feeds;

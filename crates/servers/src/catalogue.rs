@@ -10,7 +10,7 @@ use legation_gate::{Entry, ListKind, definition_hash};
 use legation_wire::json::Raw;
 
 use crate::native::READS;
-use crate::{Native, Tool, audit, hub, identity, inbox, teams};
+use crate::{Native, Tool, audit, delegate, hub, identity, inbox, teams};
 
 /// A native server with everything that is asked of it often.
 #[derive(Debug)]
@@ -50,7 +50,11 @@ impl Shelf {
         let own: Vec<Entry> = tools
             .iter()
             .map(|tool| {
-                let definition = tool.definition(tool.name, native.takes_tasks(tool.name));
+                let definition = tool.definition(
+                    tool.name,
+                    native.output(tool.name),
+                    native.takes_tasks(tool.name),
+                );
                 entry(tool.name, definition, tool.reads, tool.facts)
             })
             .collect();
@@ -58,7 +62,11 @@ impl Shelf {
             .iter()
             .map(|tool| {
                 let flat = flat_name(&name, tool.name);
-                let definition = tool.definition(&flat, native.takes_tasks(tool.name));
+                let definition = tool.definition(
+                    &flat,
+                    native.output(tool.name),
+                    native.takes_tasks(tool.name),
+                );
                 entry(tool.name, definition, tool.reads, tool.facts)
             })
             .collect();
@@ -210,6 +218,7 @@ pub fn known_tools() -> Vec<KnownTool> {
         .chain(of(identity::NAME, identity::TOOLS))
         .chain(of(teams::NAME, teams::TOOLS))
         .chain(of(inbox::NAME, inbox::TOOLS))
+        .chain(of(delegate::NAME, delegate::TOOLS))
         .collect()
 }
 

@@ -1,6 +1,6 @@
 //! Servers that live in the hub: `hub`, which tells agents what there is, `audit`,
-//! which shows them the record, `inbox`, which keeps what people wrote to them, and
-//! those that act with an account.
+//! which shows them the record, `inbox`, which keeps what people wrote to them,
+//! `delegate`, which hands work to a model, and those that act with an account.
 //!
 //! [`Natives`] stands before the host and adds them to what it offers. The
 //! alternative, giving each a connection like a child process has, was
@@ -13,6 +13,7 @@
 pub mod accounts;
 pub mod audit;
 mod catalogue;
+pub mod delegate;
 pub mod feeds;
 pub mod hub;
 pub mod identity;

@@ -71,6 +71,12 @@ pub trait Native: Send + Sync + fmt::Debug {
         peer: Arc<dyn Peer>,
     ) -> BoxFuture<'static, Outcome>;
 
+    /// JSON Schema of the structured content that a tool answers with, if it says.
+    fn output(&self, tool: &str) -> Option<&'static str> {
+        let _none = tool;
+        None
+    }
+
     /// Whether a tool may answer with a task.
     fn takes_tasks(&self, tool: &str) -> bool {
         let _none = tool;
@@ -219,7 +225,12 @@ pub struct Prompt {
 
 impl Tool {
     /// Its definition, under a name of the endpoint's.
-    pub(crate) fn definition(&self, name: &str, takes_tasks: bool) -> Raw {
+    pub(crate) fn definition(
+        &self,
+        name: &str,
+        output: Option<&'static str>,
+        takes_tasks: bool,
+    ) -> Raw {
         let annotations = Object::new()
             .with("readOnlyHint", Raw::bool(self.reads))
             .with("destructiveHint", Raw::bool(false))
@@ -230,6 +241,9 @@ impl Tool {
             .with("description", Raw::str(self.description))
             .with("inputSchema", Raw::from_static(self.input))
             .with("annotations", annotations.to_raw());
+        if let Some(output) = output {
+            definition.set("outputSchema", Raw::from_static(output));
+        }
         if takes_tasks {
             // Without it a client of 2025-11-25 may not ask for a task.
             let execution = Raw::from_static(r#"{"taskSupport":"optional"}"#);

@@ -5,6 +5,7 @@ pub mod agents;
 pub mod approvals;
 pub mod conformance;
 pub mod conformance_client;
+pub mod delegate;
 pub mod engine;
 pub mod events;
 pub mod model;

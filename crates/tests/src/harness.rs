@@ -11,3 +11,4 @@ pub mod peer;
 pub mod process;
 pub mod servers;
 pub mod tenant;
+pub mod worker;

@@ -45,7 +45,7 @@ impl Gate {
             self.servers.task_target(caller, &handle).ok()
         });
         match target {
-            Some(target) if self.may_read(caller, target.entity.as_ref()) => {
+            Some(target) if self.may_hear_of(caller, target.entity.as_slice()) => {
                 let cleaning = self.cleaning.load();
                 cleaning.object(&target.server, &target.item, task)
             }
@@ -95,8 +95,7 @@ impl Gate {
         let Some(held) = self.held(caller) else {
             return false;
         };
-        let is_held = entities.iter().all(|entity| held.contains(entity));
-        entities.is_empty() || is_held && self.may_read(caller, None)
+        entities.iter().all(|entity| held.contains(entity)) && self.may_read(caller, None)
     }
 
     /// Whether a client may read data of an entity and of its own conversation

@@ -2,11 +2,13 @@
 
 mod approvals;
 mod audit;
+mod conversation;
 mod events;
 mod inbox;
 mod models;
 mod review;
 mod servers;
+mod tasks;
 mod tools;
 
 use std::fmt;
@@ -15,6 +17,7 @@ use std::sync::{Arc, Weak};
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};
+use legation_api::conversation::Follow;
 use legation_api::hub::{Reload, Status, StatusAnswer, Stop};
 use legation_api::{Done, Request, approvals as asked, mcp};
 use legation_cli::CliError;
@@ -62,7 +65,12 @@ impl fmt::Debug for Admin {
 
 impl AdminHandler for Admin {
     fn handle(&self, method: &str, params: Option<Raw>) -> BoxStream<'static, AdminItem> {
-        let answer = match self.hub.upgrade() {
+        let hub = self.hub.upgrade();
+        if let Some(hub) = hub.as_ref().filter(|_| method == Follow::METHOD) {
+            let params = params.unwrap_or_else(Raw::empty_object);
+            return conversation::follow(hub, &params);
+        }
+        let answer = match hub {
             Some(hub) => dispatch(hub, method, params.unwrap_or_else(Raw::empty_object)),
             None => ready(Err(failed("the hub is stopping; nothing was done", None))),
         };
@@ -130,6 +138,10 @@ fn dispatch(hub: Arc<Inner>, method: &str, params: Raw) -> BoxFuture<'static, An
             tools::call(&hub, request).await
         }),
         method if method.starts_with("audit.") => audit::dispatch(&hub, method, &params),
+        method if method.starts_with("conversation.") => {
+            conversation::dispatch(&hub, method, &params)
+        }
+        method if method.starts_with("tasks.") => tasks::dispatch(&hub, method, &params),
         method if method.starts_with("events.") => events::dispatch(&hub, method, &params),
         method if method.starts_with("inbox.") => inbox::dispatch(&hub, method, &params),
         method if method.starts_with("models.") => models::dispatch(&hub, method, &params),

@@ -16,8 +16,8 @@ use legation_store::Store;
 
 use super::admin::Admin;
 use super::{
-    accounts, approvals, checkpoints, engine, events as records, feeds, identities, inbox, models,
-    reload, told,
+    accounts, approvals, checkpoints, delegate, engine, events as records, feeds, identities,
+    inbox, models, natives, reload, told,
 };
 
 mod inner;
@@ -105,6 +105,10 @@ impl Hub {
         let events = inner.host.events();
         reload::everything(&inner).await;
         engine::open(&inner, &settings, (&store, &tasks), &journal).await?;
+        if let Some(engine) = inner.engine.get() {
+            let news = natives::news(&inner.host, &inner.windows);
+            delegate::run(&tasks, engine, &inner.host, news);
+        }
         let workers = Arc::new(Workers::start(WORKERS).map_err(|error| failed(&error))?);
         parts::check_socket_path(&options.home)?;
         let socket = legation_front::bind(&options.home.socket(), &lock)
@@ -116,6 +120,7 @@ impl Hub {
         tasks.spawn("socket listener", async move {
             served.serve_socket(socket).await
         });
+        delegate::serve_socket(&tasks, &front, &settings.external, &lock)?;
         tasks::run_flusher(&tasks, &inner.ledger);
         models::run(&tasks, &inner.book);
         accounts::open(&tasks, &inner.accounts);

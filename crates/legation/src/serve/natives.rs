@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 
 use futures_util::future::BoxFuture;
+use legation_config::ExternalSettings;
 use legation_core::clock::Wall;
 use legation_core::error::chain;
 use legation_core::{BootId, Caller, ClientId, EntityId, Home, OpContext, SharedClock, TaskSet};
@@ -15,7 +16,9 @@ use legation_gate::{Endpoint, Gate, HubEvent, ListKind, Listing, ServerSet};
 use legation_host::Host;
 use legation_inbox::{Inbox, WatchedChats};
 use legation_ledger::{Bounds, Evidence, Filter, Ledger, Note};
+use legation_models::Models;
 use legation_servers::audit::{Audit, AuditView, Event, Query};
+use legation_servers::delegate::Delegate;
 use legation_servers::hub::{ApprovalInfo, Hub, HubView, ServerInfo};
 use legation_servers::identity::Identity;
 use legation_servers::inbox::{ChatList, InboxServer};
@@ -25,6 +28,7 @@ use legation_store::Store;
 use legation_wake::{BoardFile, Talk};
 use legation_wire::json::{Limits, Object, Raw};
 
+use super::delegate::DelegateWindow;
 use super::inbox::InboxWindow;
 
 /// How far back a query reads, in records.
@@ -39,6 +43,7 @@ pub(super) struct Windows {
     engine: Arc<OnceLock<WeakEngine>>,
     /// Calls that wait for messages.
     waiting: Arc<OnceLock<Waiting>>,
+    models: Arc<OnceLock<Weak<Models>>>,
 }
 
 /// The native servers before the host's, and what the hub does with them
@@ -68,6 +73,7 @@ pub(super) fn beside(
     (store, clock): (&Arc<Store>, &SharedClock),
     (inbox, watched): (&Arc<Inbox>, &WatchedChats),
     (windows, tasks, boot): (&Windows, &TaskSet, &BootId),
+    external: &ExternalSettings,
 ) -> Beside {
     let hub = Hub::new(Arc::new(HubWindow {
         host: Arc::clone(host),
@@ -83,10 +89,7 @@ pub(super) fn beside(
     let view = InboxWindow {
         gate: windows.clone(),
     };
-    let news = Arc::new(HubWindow {
-        host: Arc::clone(host),
-        gate: windows.clone(),
-    });
+    let news = news(host, windows);
     let mut inbox = InboxServer::new(Arc::clone(inbox), Arc::new(view)).with_tasks(
         tasks.clone(),
         news,
@@ -116,6 +119,13 @@ pub(super) fn beside(
         natives.push(Arc::new(teams.clone()));
         teams
     });
+    if external.enabled {
+        let view = Arc::new(DelegateWindow {
+            windows: windows.clone(),
+        });
+        let (limit, clock) = (external.rate_limit, Arc::clone(clock));
+        natives.push(Arc::new(Delegate::new(view, limit, clock)));
+    }
     let natives = Natives::new(natives, Arc::clone(host) as Arc<dyn ServerSet>, views);
     Beside {
         servers: Arc::new(natives.with_unread(inbox)),
@@ -141,6 +151,19 @@ impl Windows {
     /// Lets the native servers hand tasks in.
     pub(super) fn open_engine(&self, engine: &Engine) {
         self.engine.get_or_init(|| engine.downgrade());
+    }
+
+    pub(super) fn engine(&self) -> Option<Engine> {
+        self.engine.get()?.upgrade()
+    }
+
+    /// Lets the server `delegate` say what it knows of models.
+    pub(super) fn open_models(&self, models: &Arc<Models>) {
+        self.models.get_or_init(|| Arc::downgrade(models));
+    }
+
+    pub(super) fn models(&self) -> Option<Arc<Models>> {
+        self.models.get()?.upgrade()
     }
 
     pub(super) fn gate(&self) -> Option<Arc<Gate>> {
@@ -183,6 +206,14 @@ impl Activity for Windows {
 }
 
 // === impl HubWindow ===
+
+/// Tells clients of their tasks.
+pub(super) fn news(host: &Arc<Host>, windows: &Windows) -> Arc<dyn TaskNews> {
+    Arc::new(HubWindow {
+        host: Arc::clone(host),
+        gate: windows.clone(),
+    })
+}
 
 impl TaskNews for HubWindow {
     fn moved(&self, client: &ClientId, task: Object) {

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use legation_tests::e2e::report::Report;
 use legation_tests::e2e::tools::Tools;
 use legation_tests::e2e::{
-    agents, approvals, conformance, conformance_client, engine, events, sdk, tenant, wake,
+    agents, approvals, conformance, conformance_client, delegate, engine, events, sdk, tenant, wake,
 };
 
 /// End-to-end drivers. The last line of standard output is the tally.
@@ -52,6 +52,8 @@ enum Driver {
     Engine,
     /// Whole turns of real agents.
     Agents,
+    /// Claude Code hands work to a model on the machine.
+    Delegate,
     /// The same turns without a hub.
     AgentsDirect,
     /// Idle sessions of real agents, woken by messages.
@@ -84,6 +86,7 @@ async fn main() -> anyhow::Result<ExitCode> {
         Driver::Tenant => tenant::run(&tools, &mut report).await?,
         Driver::Engine => engine::run(&tools, &mut report).await?,
         Driver::Agents => agents::run(&tools, &mut report).await?,
+        Driver::Delegate => delegate::run(&tools, &mut report).await?,
         Driver::AgentsDirect => agents::direct(&tools, &mut report).await?,
         Driver::Wake { idle } => {
             wake::run(&tools, &mut report, Duration::from_secs(idle)).await?;

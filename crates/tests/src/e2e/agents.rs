@@ -114,7 +114,7 @@ async fn turn(
     let work = home.join("work");
     std::fs::create_dir_all(&work)?;
     let mut program = match agent {
-        "claude" => claude(tools, environment, model.port),
+        "claude" => claude_with(tools, environment, model.port),
         _ => codex(tools, environment),
     };
     program.current_dir(&work).stdin(Stdio::null());
@@ -145,7 +145,12 @@ fn offered(request: &Value) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-fn claude(tools: &Tools, mut environment: HashMap<String, String>, port: u16) -> Command {
+/// Claude Code with a scripted model, told the magic word once.
+pub(super) fn claude_with(
+    tools: &Tools,
+    mut environment: HashMap<String, String>,
+    port: u16,
+) -> Command {
     for (name, value) in [
         ("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{port}")),
         ("ANTHROPIC_API_KEY", "scripted".to_owned()),

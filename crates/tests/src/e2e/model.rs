@@ -34,6 +34,18 @@ pub struct Model {
     task: AbortHandle,
 }
 
+/// What a model is told to do: given the results so far, a tool's name and its arguments,
+/// or nothing more to call.
+pub type Plan = dyn Fn(&[String]) -> Option<(&'static str, Value)> + Send + Sync;
+
+/// What the model goes by.
+enum Script {
+    /// One call.
+    Once(String, Value),
+    /// As many as the plan wants; only agents that ask as Claude Code does.
+    Plan(Box<Plan>),
+}
+
 /// What the model does next.
 #[derive(Debug, PartialEq)]
 enum Step {
@@ -49,6 +61,8 @@ enum Step {
 struct Heard {
     magic: bool,
     result: Option<String>,
+    /// Every result, in order.
+    results: Vec<String>,
     /// (namespace, name) of every tool offered.
     tools: Vec<(Option<String>, String)>,
 }
@@ -58,12 +72,21 @@ struct Heard {
 impl Model {
     /// Starts a model that calls the tool whose name ends in `tool` with `arguments`.
     pub async fn start(tool: &str, arguments: Value) -> anyhow::Result<Self> {
+        Self::with(Script::Once(tool.to_owned(), arguments)).await
+    }
+
+    /// Starts a model that calls what the plan says, and repeats the last result at its end.
+    pub async fn planned(plan: Box<Plan>) -> anyhow::Result<Self> {
+        Self::with(Script::Plan(plan)).await
+    }
+
+    async fn with(script: Script) -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")
             .await
             .context("cannot listen")?;
         let port = listener.local_addr()?.port();
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let script = Arc::new((tool.to_owned(), arguments, Arc::clone(&requests)));
+        let script = Arc::new((script, Arc::clone(&requests)));
         let task = Handle::current().spawn(async move {
             while let Ok((stream, _peer)) = listener.accept().await {
                 let script = Arc::clone(&script);
@@ -71,8 +94,8 @@ impl Model {
                     let service = service_fn(move |request| {
                         let script = Arc::clone(&script);
                         async move {
-                            let (tool, arguments, requests) = &*script;
-                            Ok::<_, Infallible>(answer(request, tool, arguments, requests).await)
+                            let (script, requests) = &*script;
+                            Ok::<_, Infallible>(answer(request, script, requests).await)
                         }
                     });
                     let connection = hyper::server::conn::http1::Builder::new();
@@ -98,8 +121,7 @@ impl Drop for Model {
 
 async fn answer(
     request: Request<Incoming>,
-    tool: &str,
-    arguments: &Value,
+    script: &Script,
     requests: &Mutex<Vec<Value>>,
 ) -> Response<Full<Bytes>> {
     let path = request.uri().path().to_owned();
@@ -116,8 +138,8 @@ async fn answer(
         return whole(&json!({"input_tokens": 10}));
     }
     if path.ends_with("/messages") {
-        let step = decide(&hear_anthropic(&body), tool);
-        let (message, events) = anthropic(&body, &step, arguments);
+        let (step, arguments) = script.next(&hear_anthropic(&body));
+        let (message, events) = anthropic(&body, &step, &arguments);
         return if stream {
             streamed(&events)
         } else {
@@ -128,8 +150,8 @@ async fn answer(
         return completion(&body, stream);
     }
     if path.ends_with("/responses") {
-        let step = decide(&hear_openai(&body), tool);
-        let (response, events) = openai(&body, &step, arguments);
+        let (step, arguments) = script.next(&hear_openai(&body));
+        let (response, events) = openai(&body, &step, &arguments);
         return if stream {
             streamed(&events)
         } else {
@@ -137,6 +159,32 @@ async fn answer(
         };
     }
     whole(&json!({"object": "list", "data": [{"id": "scripted", "object": "model"}], "models": []}))
+}
+
+// === impl Script ===
+
+impl Script {
+    /// The next step, and what a call is made with.
+    fn next(&self, heard: &Heard) -> (Step, Value) {
+        let (tool, arguments) = match self {
+            Self::Once(tool, arguments) => (tool.as_str(), arguments.clone()),
+            Self::Plan(plan) => match plan(&heard.results) {
+                Some((tool, arguments)) => (tool, arguments),
+                None => return (decide(heard, ""), Value::Null),
+            },
+        };
+        let heard = match self {
+            Self::Once(..) => heard,
+            // What was called before is no reason to stop.
+            Self::Plan(_) => &Heard {
+                magic: heard.magic,
+                result: None,
+                results: Vec::new(),
+                tools: heard.tools.clone(),
+            },
+        };
+        (decide(heard, tool), arguments)
+    }
 }
 
 fn decide(heard: &Heard, tool: &str) -> Step {
@@ -154,7 +202,7 @@ fn decide(heard: &Heard, tool: &str) -> Step {
 }
 
 /// The text anywhere inside a content value.
-fn text(value: &Value) -> String {
+pub(super) fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(parts) => parts.iter().map(text).collect::<Vec<_>>().join("\n"),
@@ -173,7 +221,9 @@ fn hear_anthropic(body: &Value) -> Heard {
         heard.magic |= text(&message["content"]).contains(MAGIC);
         for part in message["content"].as_array().into_iter().flatten() {
             if part["type"] == "tool_result" {
-                heard.result = Some(text(&part["content"]));
+                let result = text(&part["content"]);
+                heard.results.push(result.clone());
+                heard.result = Some(result);
             }
         }
     }
@@ -219,7 +269,7 @@ fn anthropic(body: &Value, step: &Step, arguments: &Value) -> (Value, Vec<Value>
             "end_turn",
         ),
         Step::Call { name, .. } => {
-            let block = |input: Value| json!({"type": "tool_use", "id": "toolu_scripted", "name": name, "input": input});
+            let block = |input: Value| json!({"type": "tool_use", "id": format!("toolu_{}", called(body)), "name": name, "input": input});
             let delta = json!({"type": "input_json_delta", "partial_json": arguments.to_string()});
             (
                 block(arguments.clone()),
@@ -244,6 +294,11 @@ fn anthropic(body: &Value, step: &Step, arguments: &Value) -> (Value, Vec<Value>
     message["content"] = json!([block]);
     message["stop_reason"] = stop.into();
     (message, events)
+}
+
+/// How many calls came before: every call has an id of its own.
+fn called(body: &Value) -> usize {
+    hear_anthropic(body).results.len()
 }
 
 fn openai(body: &Value, step: &Step, arguments: &Value) -> (Value, Vec<Value>) {

@@ -12,6 +12,7 @@ mod clients;
 mod commands;
 mod crowd;
 mod definitions;
+mod delegate;
 mod demo;
 mod disk;
 mod entra;

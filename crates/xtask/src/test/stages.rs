@@ -116,7 +116,7 @@ impl Stage {
             Self::Events => "a client of webhooks that others wrote",
             Self::Tenant => "Microsoft's client libraries against the development tenant",
             Self::Engine => "a real engine behind the client and commands for models",
-            Self::Agents => "whole turns of real agents, and idle ones woken, offline",
+            Self::Agents => "whole turns of real agents, idle ones woken, work handed on, offline",
         }
     }
 
@@ -164,6 +164,7 @@ impl Stage {
                 let needed = [Tool::Claude, Tool::Codex, Tool::Copilot, Tool::Opencode];
                 let mut tally = end_to_end("wake", &needed)?;
                 tally += turns;
+                tally += end_to_end("delegate", &[Tool::Claude])?;
                 Ok(tally)
             }
         }

@@ -120,6 +120,7 @@ impl Inner {
             (store, clock),
             (&inbox, &watched),
             (&windows, tasks, &boot),
+            &settings.external,
         );
         let chats = (&windows, teams.as_ref());
         let approvals_here = approvals::here(&settings, store, &keystore, &asking, chats)?;
@@ -140,6 +141,7 @@ impl Inner {
         let gate = Arc::new(gate);
         windows.open(&gate);
         let (models, book) = models::of(options, store, &gate);
+        windows.open_models(&models);
         let inner = Arc::new(Self {
             home: options.home.clone(),
             environment: options.environment.clone(),

@@ -1,0 +1,138 @@
+//! Delegated tasks, for their owner.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use legation_api::tasks::{
+    Answer as Answered, Cancel, Class, Edit, EngineStatus, List, ListAnswer, ReportExport, Reports,
+    ReportsAnswer, Show, Steer, Submit, TaskView, Typing, Wait,
+};
+use legation_api::{Done, Request};
+use legation_core::{EntityLabels, SessionId};
+use legation_engine::{Asker, Engine, Filter, SubmitError, Submitter, TaskError};
+use legation_wire::json::Raw;
+use legation_wire::message::ErrorObject;
+
+use super::tools::caller;
+use super::{Answer, Inner, failed, later, now, unknown};
+
+pub(super) fn dispatch(hub: &Arc<Inner>, method: &str, params: &Raw) -> BoxFuture<'static, Answer> {
+    let hub = Arc::clone(hub);
+    let engine = match hub.windows.engine() {
+        Some(engine) => engine,
+        None => return super::ready(Err(off())),
+    };
+    match method {
+        Submit::METHOD => later(params, |request: Submit| submit(hub, engine, request)),
+        List::METHOD => later(params, |request: List| async move {
+            let filter = Filter {
+                open: request.open,
+                session: request.session.map(SessionId::new),
+                limit: request.limit,
+            };
+            let tasks = engine.tasks(&Asker::Owner, filter).await.map_err(of_task)?;
+            Ok(ListAnswer { tasks })
+        }),
+        Show::METHOD => later(params, |request: Show| async move {
+            engine
+                .task(&Asker::Owner, &request.task_id)
+                .await
+                .map_err(of_task)
+        }),
+        Wait::METHOD => later(params, |request: Wait| async move {
+            let time = Duration::from_millis(request.timeout_ms);
+            engine
+                .wait(&Asker::Owner, &request.task_id, time)
+                .await
+                .map_err(of_task)
+        }),
+        Cancel::METHOD => later(params, |request: Cancel| async move {
+            let reason = request.reason.as_deref();
+            engine
+                .cancel(&Asker::Owner, &request.task_id, reason)
+                .await
+                .map_err(of_task)
+        }),
+        Answered::METHOD => later(params, |request: Answered| async move {
+            engine
+                .answer(&Asker::Owner, &request.task_id, &request.text)
+                .await
+                .map_err(of_task)
+        }),
+        Steer::METHOD => later(params, |request: Steer| async move {
+            engine
+                .steer(&Asker::Owner, &request.task_id, &request.text)
+                .await
+                .map_err(of_task)
+        }),
+        Edit::METHOD => later(params, |request: Edit| async move {
+            edit(&engine, request).await
+        }),
+        Reports::METHOD => later(params, |_: Reports| async move {
+            let reports = engine.reports().await.map_err(of_task)?;
+            Ok(ReportsAnswer { reports })
+        }),
+        ReportExport::METHOD => later(params, |request: ReportExport| async move {
+            engine.report_export(&request.id).await.map_err(of_task)
+        }),
+        EngineStatus::METHOD => later(params, |_: EngineStatus| async move { Ok(engine.status()) }),
+        Typing::METHOD => now(params, |request: Typing| {
+            engine.typing(&SessionId::new(request.session));
+            Ok(Done {})
+        }),
+        _ => unknown(method),
+    }
+}
+
+async fn submit(hub: Arc<Inner>, engine: Engine, request: Submit) -> Result<TaskView, ErrorObject> {
+    let folder = request.workspace.as_deref();
+    let folder = folder.and_then(|folder| std::fs::canonicalize(folder).ok());
+    let caller = caller(folder.map(Into::into));
+    let labels = hub.gate.held(&caller);
+    let labels: EntityLabels = labels.ok_or_else(|| {
+        failed(
+            "the store cannot say whose data the conversation holds; the task was not taken",
+            None,
+        )
+    })?;
+    let from = Submitter {
+        client: caller.principal.client,
+        seat: caller.seat,
+        workspace: caller.workspace.as_deref().map(Path::to_owned),
+        class: Class::Human,
+        is_owner: true,
+        labels,
+    };
+    engine.submit(&from, request.task).await.map_err(of_submit)
+}
+
+async fn edit(engine: &Engine, request: Edit) -> Result<TaskView, ErrorObject> {
+    let mut changed = None;
+    if let Some(message) = &request.message {
+        let task = engine.edit(&request.task_id, message).await;
+        changed = Some(task.map_err(of_task)?);
+    }
+    if request.before.is_some() || changed.is_none() {
+        let before = request.before.as_deref();
+        let task = engine.reorder(&request.task_id, before).await;
+        changed = Some(task.map_err(of_task)?);
+    }
+    changed.ok_or_else(off)
+}
+
+pub(super) fn off() -> ErrorObject {
+    failed(
+        "the hub is starting or stopping; nothing was done",
+        Some("try again in a moment".to_owned()),
+    )
+}
+
+fn of_submit(error: SubmitError) -> ErrorObject {
+    failed(&legation_core::error::chain(&error), Some(error.hint()))
+}
+
+pub(super) fn of_task(error: TaskError) -> ErrorObject {
+    failed(&legation_core::error::chain(&error), Some(error.hint()))
+}
