@@ -11,8 +11,11 @@
 
 mod app;
 mod shell;
+mod stage;
 mod text;
 mod view;
+
+pub use stage::Stage;
 
 use std::io::{self, IsTerminal as _};
 

@@ -15,12 +15,12 @@ use legation_api::conversation::Open;
 use crate::app::{App, Choices, Effect, Input};
 use crate::{Options, Parts, TuiError};
 
+pub(crate) use inline::Inline;
+#[cfg(test)]
+pub(crate) use inline::Leave;
 pub(crate) use lines::run_lines;
 pub(crate) use screen::run_screen;
 pub(crate) use signals::Signal;
-
-#[cfg(test)]
-pub(crate) use inline::{Inline, Leave};
 
 /// Things that may wait for the state. Whoever tells more waits: keys are no faster than that, and
 /// the hub notices that a reader is slow.

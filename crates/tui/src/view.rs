@@ -8,7 +8,7 @@ mod live;
 mod plain;
 
 pub(crate) use cells::printed;
-pub(crate) use full::{Cache, frame};
+pub(crate) use full::{Cache, Drawn, frame};
 pub(crate) use live::{Live, live};
 pub(crate) use plain::plain;
 

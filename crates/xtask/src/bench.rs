@@ -8,6 +8,7 @@ mod calls;
 mod changes;
 mod decisions;
 mod footprint;
+mod frames;
 pub(crate) mod hub;
 mod identity;
 mod inbox;
@@ -45,7 +46,7 @@ pub(crate) struct Args {
     #[arg(long)]
     strict: bool,
     /// Only the sections whose name contains this: calls, decisions, footprint,
-    /// starts, listing, peers, redaction, identity, messages, inbox, latency.
+    /// starts, listing, peers, redaction, identity, messages, inbox, latency, tui.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
     /// Use the programs of this folder instead of building them.
@@ -65,6 +66,19 @@ pub(crate) struct Effort {
     /// Starts of a bridge or a hub.
     pub(crate) starts: usize,
 }
+
+/// What needs no hub: its name, and how it is measured, shortly or not.
+const ALONE: &[(&str, Measure)] = &[
+    ("redaction", redaction::measure),
+    ("decisions", decisions::measure),
+    ("messages", messages::measure),
+    ("inbox", inbox::measure),
+    ("identity", identity::measure),
+    ("tui", frames::measure),
+];
+
+/// A measurement that needs no hub.
+type Measure = fn(bool, &mut Table) -> Result<()>;
 
 /// Runs the benchmark.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
@@ -86,25 +100,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut table = Table::default();
     // What needs no hub is not made to wait until one is built.
     let only = |name: &str| args.only.as_deref().is_some_and(|only| name.contains(only));
-    if only("redaction") {
-        redaction::measure(args.quick, &mut table).context("redaction")?;
-        return shown(args, &table);
-    }
-    if only("decisions") {
-        decisions::measure(args.quick, &mut table).context("decisions")?;
-        return shown(args, &table);
-    }
-    if only("messages") {
-        messages::measure(args.quick, &mut table).context("messages")?;
-        return shown(args, &table);
-    }
-    if only("inbox") {
-        inbox::measure(args.quick, &mut table).context("inbox")?;
-        return shown(args, &table);
-    }
-    if only("identity") {
-        identity::measure(args.quick, &mut table).context("identity")?;
-        return shown(args, &table);
+    for (name, measure) in ALONE {
+        if only(name) {
+            measure(args.quick, &mut table).context(*name)?;
+            return shown(args, &table);
+        }
     }
     let programs = match &args.programs {
         Some(folder) => Programs::in_folder(folder)?,
@@ -140,6 +140,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     if wanted("inbox") {
         inbox::measure(args.quick, &mut table).context("inbox")?;
+    }
+    if wanted("tui") {
+        frames::measure(args.quick, &mut table).context("tui")?;
     }
     if wanted("latency") {
         latency::measure(&programs, args.quick, &mut table).context("latency")?;
