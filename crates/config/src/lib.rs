@@ -28,7 +28,8 @@ pub use servers::{
     ResolvedHttp, ResolvedStdio, ServerSpec, Severity, Source, Transport,
 };
 pub use settings::{
-    AccountSettings, BrokerChoice, DelegateSettings, ExternalSettings, HintChoice, InboxSettings,
-    LedgerSettings, Limits, SecretsPlace, Settings, StoreUrl, View,
+    AccountSettings, BashMode, BrokerChoice, DelegateSettings, ExternalSettings, HintChoice,
+    InboxSettings, LedgerSettings, Limits, SecretsPlace, Settings, StoreUrl, View,
+    WorkspaceSettings,
 };
 pub use watch::Watch;

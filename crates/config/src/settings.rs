@@ -13,6 +13,7 @@ mod keys;
 mod layers;
 mod place;
 mod store_url;
+mod workspace;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -32,6 +33,7 @@ pub use error::SettingsError;
 pub use external::ExternalSettings;
 pub use place::{Layer, Place};
 pub use store_url::StoreUrl;
+pub use workspace::{BashMode, WorkspaceSettings};
 
 use layers::{Placed, Value, Values};
 
@@ -75,6 +77,8 @@ pub struct Settings {
     pub delegate: DelegateSettings,
     /// `[external]`.
     pub external: ExternalSettings,
+    /// `[workspace]`.
+    pub workspace: WorkspaceSettings,
     /// `[accounts.NAME]`, by name.
     pub accounts: BTreeMap<Box<str>, AccountSettings>,
     /// `[views.NAME]`, by name.
@@ -324,6 +328,7 @@ impl Settings {
             events: events(&values),
             delegate: delegate::read(&values),
             external: external::read(&values),
+            workspace: workspace::read(&values),
             accounts: accounts::read(&values)?,
             views: views(&values),
             values,

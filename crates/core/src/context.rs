@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use crate::{Cancel, ClientId, SeatId};
+use crate::{Cancel, ClientId, EntityLabels, SeatId, TaskId};
 
 /// How a caller reached the hub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -50,6 +50,16 @@ pub struct Moment(u64);
 /// Only what is marked moves it on, so that looking at it costs no contention.
 static MOMENTS: AtomicU64 = AtomicU64::new(1);
 
+/// The delegated work that an operation is a part of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForTask {
+    /// Which.
+    pub id: TaskId,
+    /// Whose data it holds: what is kept of the operation is sealed for all of
+    /// them.
+    pub labels: EntityLabels,
+}
+
 /// What every operation carries: without one there is no call and no record.
 #[derive(Debug, Clone)]
 pub struct OpContext {
@@ -61,6 +71,8 @@ pub struct OpContext {
     pub deadline: Option<Instant>,
     /// When its request was read.
     pub began: Moment,
+    /// The delegated work it is done for; only the engine sets it.
+    pub task: Option<ForTask>,
 }
 
 // === impl Moment ===
@@ -109,7 +121,15 @@ impl OpContext {
             cancel,
             deadline: None,
             began: Moment::now(),
+            task: None,
         }
+    }
+
+    /// The same for a piece of delegated work.
+    #[must_use]
+    pub fn for_task(mut self, task: ForTask) -> Self {
+        self.task = Some(task);
+        self
     }
 }
 

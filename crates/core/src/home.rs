@@ -130,6 +130,12 @@ impl Home {
         self.root.join("watched_chats.json")
     }
 
+    /// What delegated work can take back.
+    #[must_use]
+    pub fn undo(&self) -> PathBuf {
+        self.root.join("undo")
+    }
+
     /// Log files.
     #[must_use]
     pub fn logs(&self) -> PathBuf {

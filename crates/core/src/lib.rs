@@ -20,7 +20,7 @@ pub mod task;
 
 pub use cancel::{Cancel, CancelReason};
 pub use clock::{Clock, SharedClock, SystemClock, Wall};
-pub use context::{Caller, Moment, OpContext, Principal, Via};
+pub use context::{Caller, ForTask, Moment, OpContext, Principal, Via};
 pub use home::Home;
 pub use id::{
     ApprovalId, BootId, ClientId, EntityId, ProposalId, SeatId, ServerName, SessionId, TaskHandle,

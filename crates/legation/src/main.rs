@@ -18,8 +18,13 @@ pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
     // A guard stands before every server: it must not pay for a command line it does not have.
-    if arguments.nth(1).is_some_and(|first| first == "guard") {
-        return legation_core::process::guard_main(arguments);
+    match arguments.nth(1) {
+        Some(first) if first == "guard" => return legation_core::process::guard_main(arguments),
+        // Nor must a command's walls be put up by a process with threads.
+        Some(first) if first == legation_sandbox::CONFINED => {
+            return legation_sandbox::confined_main(arguments);
+        }
+        _ => {}
     }
     legation_core::process::keep_memory_private();
     legation_cli::run(

@@ -17,6 +17,7 @@ mod models;
 mod natives;
 mod reload;
 mod told;
+mod workspace;
 
 use legation_cli::{CliError, Context, Exit, ServeArgs};
 use legation_config::Settings;

@@ -10,7 +10,7 @@ use legation_gate::{Entry, ListKind, definition_hash};
 use legation_wire::json::Raw;
 
 use crate::native::READS;
-use crate::{Native, Tool, audit, delegate, hub, identity, inbox, teams};
+use crate::{Native, Tool, audit, delegate, hub, identity, inbox, teams, workspace};
 
 /// A native server with everything that is asked of it often.
 #[derive(Debug)]
@@ -219,6 +219,7 @@ pub fn known_tools() -> Vec<KnownTool> {
         .chain(of(teams::NAME, teams::TOOLS))
         .chain(of(inbox::NAME, inbox::TOOLS))
         .chain(of(delegate::NAME, delegate::TOOLS))
+        .chain(of(workspace::NAME, workspace::TOOLS))
         .collect()
 }
 

@@ -25,6 +25,7 @@ mod natives;
 pub mod sources;
 pub mod teams;
 mod waiting;
+pub mod workspace;
 
 pub use catalogue::known_tools;
 pub use native::{

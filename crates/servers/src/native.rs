@@ -41,6 +41,13 @@ pub trait Native: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Whether it is in lists that show several servers. Whoever names it alone
+    /// finds it anyway.
+    fn is_listed_for(&self, caller: &Caller) -> bool {
+        let _everybody = caller;
+        true
+    }
+
     /// Whose data a call concerns; asked before anything is decided, with what
     /// the caller wrote.
     ///

@@ -101,13 +101,13 @@ impl Natives {
     }
 
     /// The native servers of an endpoint that shows several.
-    fn shown(&self, endpoint: &Endpoint) -> Shown {
+    fn shown(&self, caller: &Caller, endpoint: &Endpoint) -> Shown {
         let bits = self
             .shelves
             .iter()
             .enumerate()
             .filter(|(_, shelf)| match endpoint {
-                Endpoint::All => true,
+                Endpoint::All => shelf.native.is_listed_for(caller),
                 Endpoint::View(view) => self.views.includes(view, shelf.name.as_str()),
                 Endpoint::Server(_) => false,
             });
@@ -120,7 +120,12 @@ impl Natives {
     }
 
     /// What is named, if it is a native server's.
-    fn find(&self, endpoint: &Endpoint, item: &Item) -> Option<Result<Target, Unresolved>> {
+    fn find(
+        &self,
+        caller: &Caller,
+        endpoint: &Endpoint,
+        item: &Item,
+    ) -> Option<Result<Target, Unresolved>> {
         if let Endpoint::Server(name) = endpoint {
             let shelf = &self.shelves[self.native(name)?];
             let found = match item {
@@ -142,7 +147,7 @@ impl Natives {
             .iter()
             .enumerate()
             .find_map(|(at, shelf)| find(shelf).map(|target| (at, target)))?;
-        (self.shown(endpoint) & (1 << at) != 0).then_some(Ok(target))
+        (self.shown(caller, endpoint) & (1 << at) != 0).then_some(Ok(target))
     }
 
     /// Calls what was permitted, of a native server or of the others.
@@ -204,7 +209,7 @@ impl Natives {
 
 impl ServerSet for Natives {
     fn resolve(&self, caller: &Caller, endpoint: &Endpoint, item: &Item) -> Resolve {
-        match self.find(endpoint, item) {
+        match self.find(caller, endpoint, item) {
             Some(found) => Resolve::Ready(found),
             None => self.others.resolve(caller, endpoint, item),
         }
@@ -274,7 +279,7 @@ impl ServerSet for Natives {
             return Ok(Arc::clone(&self.own[&(at, kind)]));
         }
         let theirs = self.others.listing(caller, endpoint, kind)?;
-        let shown = self.shown(endpoint);
+        let shown = self.shown(caller, endpoint);
         if self
             .of(shown)
             .all(|shelf| shelf.list(kind, true).is_empty())
@@ -315,7 +320,7 @@ impl ServerSet for Natives {
             return Ok(described::alone(&self.shelves[at]));
         }
         let mut theirs = self.others.describe(caller, endpoint)?;
-        let shown = self.shown(endpoint);
+        let shown = self.shown(caller, endpoint);
         for shelf in self.of(shown) {
             described::join(&mut theirs, shelf);
         }

@@ -1,4 +1,4 @@
 mod identity;
 mod natives;
-mod others;
+pub(crate) mod others;
 mod tools;

@@ -17,8 +17,15 @@ use crate::environment::{SecretTemplate, Template};
 use check::{Wrong, check_references, is_header_name, kind_of, no_nul, not_a, template, wrong};
 
 /// Names of the servers that live in the hub.
-const NATIVE: [&str; 7] = [
-    "hub", "audit", "identity", "teams", "inbox", "delegate", "desk",
+const NATIVE: [&str; 8] = [
+    "hub",
+    "audit",
+    "identity",
+    "teams",
+    "inbox",
+    "delegate",
+    "desk",
+    "workspace",
 ];
 
 /// A reader that removes what it understood, so that the rest is unknown.

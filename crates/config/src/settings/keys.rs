@@ -17,6 +17,10 @@ pub(super) enum Kind {
     Database,
     /// An absolute path, or nothing.
     Folder,
+    /// Absolute paths.
+    Folders,
+    /// Names of variables.
+    Names,
     /// A Git remote without a password, or nothing.
     Remote,
     /// A program and its arguments.
@@ -55,7 +59,7 @@ const fn number(name: &'static str, min: i64, max: i64) -> Key {
 pub(super) const LOG_LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 
 /// All keys but those of accounts and views, whose names are the owner's.
-pub(super) const KEYS: [Key; 47] = [
+pub(super) const KEYS: [Key; 53] = [
     Key {
         name: "listen",
         kind: Kind::Address,
@@ -154,6 +158,27 @@ pub(super) const KEYS: [Key; 47] = [
         kind: Kind::Folder,
     },
     number("external.rate_limit", 0, 1_000_000),
+    Key {
+        name: "workspace.bash",
+        kind: Kind::Word(&["confined", "unconfined", "off"]),
+    },
+    Key {
+        name: "workspace.bash_network",
+        kind: Kind::Word(&["none", "host"]),
+    },
+    Key {
+        name: "workspace.bash_read",
+        kind: Kind::Folders,
+    },
+    Key {
+        name: "workspace.bash_write",
+        kind: Kind::Folders,
+    },
+    Key {
+        name: "workspace.bash_env",
+        kind: Kind::Names,
+    },
+    number("workspace.bash_timeout_ms", 100, DAY_MS),
 ];
 
 /// The keys of one view.

@@ -121,9 +121,12 @@ pub(super) fn add_text(
             Ok(on) => Value::Switch(on),
             Err(_) => Value::Text(text.to_owned()),
         },
-        Kind::Command | Kind::Hosts | Kind::Patterns | Kind::Words(_) => {
-            Value::Texts(text.split_whitespace().map(str::to_owned).collect())
-        }
+        Kind::Command
+        | Kind::Hosts
+        | Kind::Patterns
+        | Kind::Words(_)
+        | Kind::Folders
+        | Kind::Names => Value::Texts(text.split_whitespace().map(str::to_owned).collect()),
         Kind::Secret => Value::Hidden(Hidden(Secret::new(text.trim()))),
         Kind::Word(_)
         | Kind::Address
@@ -159,6 +162,10 @@ fn add_checked(
         (Kind::Remote, Value::Text(text)) => !text.starts_with('-') && !has_password(text),
         (Kind::Command | Kind::Hosts | Kind::Patterns, Value::Texts(_)) => true,
         (Kind::Line, Value::Text(text)) => !text.contains(char::is_control),
+        (Kind::Folders, Value::Texts(texts)) => {
+            texts.iter().all(|text| Path::new(text).is_absolute())
+        }
+        (Kind::Names, Value::Texts(texts)) => texts.iter().all(|text| is_variable(text)),
         (Kind::Words(words), Value::Texts(texts)) => {
             texts.iter().all(|text| words.contains(&text.as_str()))
         }
@@ -188,6 +195,12 @@ fn add_checked(
     }
     values.insert(at.to_owned(), Placed { value, place });
     Ok(())
+}
+
+/// Whether a variable of the environment can be called so.
+fn is_variable(text: &str) -> bool {
+    let starts = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    starts && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 /// An address of a host with nothing secret in it.
@@ -249,7 +262,7 @@ impl Reader<'_> {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 (
                     name @ ("delegate" | "events" | "external" | "inbox" | "ledger" | "limits"
-                    | "rate" | "secrets" | "store"),
+                    | "rate" | "secrets" | "store" | "workspace"),
                     DeValue::Table(members),
                 ) => {
                     let prefix = format!("{name}.");
@@ -273,7 +286,7 @@ impl Reader<'_> {
                 }
                 (
                     name @ ("accounts" | "delegate" | "events" | "external" | "inbox" | "ledger"
-                    | "limits" | "rate" | "secrets" | "store" | "views"),
+                    | "limits" | "rate" | "secrets" | "store" | "views" | "workspace"),
                     _,
                 ) => {
                     return Err(SettingsError::BadValue {
@@ -504,6 +517,8 @@ impl Kind {
             Self::Words(words) => format!("a list of any of {}", words.join(", ")),
             Self::Address => "an address and a port, like 127.0.0.1:48080".to_owned(),
             Self::Folder => "an absolute path, or nothing".to_owned(),
+            Self::Folders => "a list of absolute paths".to_owned(),
+            Self::Names => "a list of names of variables".to_owned(),
             Self::Remote => {
                 "a Git remote without a password in it: use a key or a credential helper".to_owned()
             }

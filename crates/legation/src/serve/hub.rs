@@ -17,7 +17,7 @@ use legation_store::Store;
 use super::admin::Admin;
 use super::{
     accounts, approvals, checkpoints, delegate, engine, events as records, feeds, identities,
-    inbox, models, natives, reload, told,
+    inbox, models, natives, reload, told, workspace,
 };
 
 mod inner;
@@ -129,6 +129,7 @@ impl Hub {
         inbox::run(&tasks, &inner);
         inbox::keep_up(&tasks, &inner, settings.inbox);
         feeds::run(&tasks, &inner, &store);
+        workspace::sweep(&tasks, &inner.undo);
         inbox::watch_chats(&tasks, &inner, &settings);
         approvals::run(&tasks, &inner);
         inbox::read_mail(&tasks, &inner, &store, &settings);

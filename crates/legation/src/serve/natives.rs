@@ -73,7 +73,7 @@ pub(super) fn beside(
     (store, clock): (&Arc<Store>, &SharedClock),
     (inbox, watched): (&Arc<Inbox>, &WatchedChats),
     (windows, tasks, boot): (&Windows, &TaskSet, &BootId),
-    external: &ExternalSettings,
+    (external, more): (&ExternalSettings, Vec<Arc<dyn Native>>),
 ) -> Beside {
     let hub = Hub::new(Arc::new(HubWindow {
         host: Arc::clone(host),
@@ -126,6 +126,7 @@ pub(super) fn beside(
         let (limit, clock) = (external.rate_limit, Arc::clone(clock));
         natives.push(Arc::new(Delegate::new(view, limit, clock)));
     }
+    natives.extend(more);
     let natives = Natives::new(natives, Arc::clone(host) as Arc<dyn ServerSet>, views);
     Beside {
         servers: Arc::new(natives.with_unread(inbox)),

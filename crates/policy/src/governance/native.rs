@@ -40,6 +40,11 @@ const NATIVE: &[Native] = &[
         changes: &["chat", "cancel", "report_issue"],
     },
     Native {
+        server: "workspace",
+        reads: &["read_file", "glob", "grep", "lsp_diagnostics"],
+        changes: &["write_file", "edit", "bash"],
+    },
+    Native {
         server: "desk",
         reads: &[
             "status",

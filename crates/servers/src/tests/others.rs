@@ -34,7 +34,7 @@ pub(super) fn entry(name: &str, description: &str) -> Entry {
     }
 }
 
-pub(super) fn context() -> OpContext {
+pub(crate) fn context() -> OpContext {
     let principal = Principal {
         client: ClientId::new("agent"),
         via: Via::Socket,
@@ -51,7 +51,7 @@ pub(super) fn context() -> OpContext {
 #[derive(Debug)]
 struct Silent(ClientCapabilities);
 
-pub(super) fn silent() -> Arc<dyn Peer> {
+pub(crate) fn silent() -> Arc<dyn Peer> {
     Arc::new(Silent(ClientCapabilities::default()))
 }
 

@@ -14,7 +14,8 @@ use super::{Finding, documents};
 /// `servers` may name `engine` because the delegate server is a face of it, and `api` because the
 /// engine speaks in its types.
 /// `servers` and `cli` may name `entra` because agents and people sign in the same way, with and
-/// without a running hub.
+/// without a running hub. `servers` may name `keystore` because what is kept of files for taking a
+/// task back is sealed. `cli` may name `sandbox` because `doctor` tries it without a hub.
 const WALLS: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("crash", &[]),
@@ -46,10 +47,12 @@ const WALLS: &[(&str, &[&str])] = &[
     ),
     ("inbox", &["core", "keystore", "filter"]),
     ("wake", &["core"]),
+    ("sandbox", &["core"]),
     (
         "servers",
         &[
-            "gate", "wire", "store", "inbox", "entra", "ledger", "models", "engine", "api", "core",
+            "gate", "wire", "store", "inbox", "entra", "ledger", "models", "engine", "keystore",
+            "sandbox", "api", "core",
         ],
     ),
     // What leaves the engine leaves it in the words of `api`, so that nothing is said in two.
@@ -63,7 +66,7 @@ const WALLS: &[(&str, &[&str])] = &[
         "cli",
         &[
             "api", "config", "entra", "ledger", "inbox", "wake", "models", "policy", "redact",
-            "keystore", "store", "core",
+            "keystore", "store", "sandbox", "core",
         ],
     ),
     ("tui", &["api", "core"]),
@@ -95,6 +98,7 @@ const PRODUCT: &[&str] = &[
     "inbox",
     "events",
     "wake",
+    "sandbox",
     "servers",
     "engine",
     "api",

@@ -26,6 +26,7 @@ use legation_models::Models;
 use legation_policy::{KnownTool, Policy};
 use legation_servers::sources::Reports;
 use legation_servers::teams::{ApprovalsHere, Teams};
+use legation_servers::workspace::undo::Undo;
 use legation_store::Store;
 use tokio::sync::{Notify, watch as latest};
 
@@ -34,7 +35,7 @@ use crate::serve::credentials::Keys;
 use crate::serve::events::InForce;
 use crate::serve::models::Book;
 use crate::serve::natives::{Beside, Windows};
-use crate::serve::{accounts, approvals, identities, inbox, models, natives};
+use crate::serve::{accounts, approvals, identities, inbox, models, natives, workspace};
 
 /// What the hub's own tasks and the administration share.
 #[derive(Debug)]
@@ -57,6 +58,8 @@ pub(crate) struct Inner {
     /// What keeps accounts from being read into it.
     pub(crate) reports: Arc<Reports>,
     pub(crate) keystore: Arc<Keystore>,
+    /// What takes back what tasks did to files.
+    pub(crate) undo: Arc<Undo>,
     pub(crate) keys: Arc<Keys>,
     pub(crate) accounts: Arc<Accounts>,
     pub(crate) no_auth: bool,
@@ -113,6 +116,14 @@ impl Inner {
         let windows = Windows::default();
         let inbox = inbox::open(options, &keystore, &ledger, &windows)?;
         let watched = WatchedChats::at(options.home.watched_chats());
+        let guard = GuardPath::this_program().map_err(|error| failed(&error))?;
+        let (workspace, undo) = workspace::open(
+            &options.home,
+            &keystore,
+            clock,
+            (&settings, &options.environment),
+            guard,
+        );
         let Beside { servers, teams } = natives::beside(
             &host,
             &ledger,
@@ -120,7 +131,7 @@ impl Inner {
             (store, clock),
             (&inbox, &watched),
             (&windows, tasks, &boot),
-            &settings.external,
+            (&settings.external, vec![Arc::new(workspace)]),
         );
         let chats = (&windows, teams.as_ref());
         let approvals_here = approvals::here(&settings, store, &keystore, &asking, chats)?;
@@ -157,6 +168,7 @@ impl Inner {
             watched,
             reports: Arc::default(),
             keystore,
+            undo,
             keys,
             accounts,
             no_auth: options.no_auth,

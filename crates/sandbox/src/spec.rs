@@ -1,0 +1,103 @@
+//! What a command is given, as the hub writes it and the new process reads it.
+
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// The command's home folder: in memory, empty at its start.
+pub const HOME: &str = "/tmp/home";
+
+/// Longest description: paths and one command.
+const SPEC_MAX: usize = 4 << 20;
+
+/// What a command reaches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confinement {
+    /// The folder that it works in and may change, canonical.
+    pub folder: PathBuf,
+    /// What it must not see though it lies in what it sees, canonical.
+    pub hidden: Vec<PathBuf>,
+    /// Further folders that it may read, canonical.
+    pub read: Vec<PathBuf>,
+    /// Further folders that it may change, canonical.
+    pub write: Vec<PathBuf>,
+    /// What it reaches beyond the machine.
+    pub network: Network,
+    /// How many processes and threads it may have at once.
+    pub processes: u32,
+    /// How many bytes its `/tmp` may hold.
+    pub scratch_bytes: u64,
+}
+
+/// What a command reaches beyond itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Network {
+    /// A loopback interface of its own and nothing else.
+    None,
+    /// What this machine reaches, its loopback addresses among it.
+    Host,
+}
+
+/// What is run.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// The program, by its path in the sandbox.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Where it starts.
+    pub cwd: PathBuf,
+    /// Whether it gets what is written to the job; otherwise it reads nothing.
+    pub input: bool,
+    /// Whether what it complains about is put between what it says.
+    pub merged: bool,
+}
+
+/// All of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Spec {
+    pub(crate) confinement: Confinement,
+    pub(crate) task: Task,
+}
+
+// === impl Task ===
+
+impl std::fmt::Debug for Task {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // A command may hold what somebody typed.
+        f.debug_struct("Task")
+            .field("program", &self.program)
+            .field("args", &self.args.len())
+            .field("cwd", &self.cwd)
+            .finish_non_exhaustive()
+    }
+}
+
+// === impl Spec ===
+
+impl Spec {
+    /// Twice, each with its length before it: two processes read it, one after
+    /// the other, and what follows is the command's own.
+    /// A path that is no text cannot be written.
+    pub(crate) fn to_bytes(&self) -> io::Result<Vec<u8>> {
+        let text = serde_json::to_vec(self).map_err(io::Error::other)?;
+        let length = u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes();
+        Ok([&length[..], &text, &length[..], &text].concat())
+    }
+
+    /// Reads one of the two, and not a byte more.
+    pub(crate) fn read(mut from: impl Read) -> io::Result<Self> {
+        let mut length = [0_u8; 4];
+        from.read_exact(&mut length)?;
+        let length = usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX);
+        if length > SPEC_MAX {
+            return Err(io::Error::other("the description is too long"));
+        }
+        let mut text = vec![0; length];
+        from.read_exact(&mut text)?;
+        serde_json::from_slice(&text).map_err(io::Error::other)
+    }
+}

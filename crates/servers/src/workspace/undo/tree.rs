@@ -1,0 +1,119 @@
+//! All files of a folder, before and after a command.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use legation_core::Cancel;
+use rustix::fs::FileType;
+
+use super::super::error::WorkspaceError;
+use super::super::root::{Root, Seen};
+use super::super::text;
+use super::super::walk::{Next, Walk};
+use super::batch::State;
+
+/// Most files of a folder whose commands can be taken back.
+const FILES_MAX: usize = 5_000;
+/// Longest file that is copied.
+const COPIED_MAX: u64 = 1 << 20;
+/// Most bytes of all copies.
+const COPIES_MAX: u64 = 64 << 20;
+
+/// What is said where a folder is too large.
+pub(in super::super) const TOO_MUCH: &str =
+    "a command ran here, and there are too many files to know what it changed";
+/// What is said where the folder could not be looked at afterwards.
+pub(in super::super) const NOT_SEEN: &str =
+    "a command ran here, and nobody could look at what it changed";
+
+/// The files of a folder as they were at one time, without those that ignore
+/// files leave out.
+#[derive(Debug)]
+pub(in super::super) struct Tree {
+    files: BTreeMap<PathBuf, Seen>,
+    whole: bool,
+}
+
+// === impl Tree ===
+
+impl Tree {
+    /// Looks at every file.
+    pub(super) fn look(root: &Root, cancel: &Cancel) -> Result<Self, WorkspaceError> {
+        let mut files = BTreeMap::new();
+        let mut copies = 0;
+        let mut whole = true;
+        let mut walk = Walk::new(root, cancel, false);
+        walk.run(Path::new("."), |path, kind| {
+            if kind != FileType::RegularFile {
+                return Next::GoOn;
+            }
+            if let Some(seen) = root.seen(path) {
+                if seen.bytes <= COPIED_MAX {
+                    copies += seen.bytes;
+                }
+                files.insert(path.to_owned(), seen);
+            }
+            whole = files.len() <= FILES_MAX && copies <= COPIES_MAX;
+            if whole { Next::GoOn } else { Next::Stop }
+        })?;
+        Ok(Self {
+            whole: whole && !walk.cut,
+            files,
+        })
+    }
+
+    /// Whether every file is known.
+    pub(super) fn is_whole(&self) -> bool {
+        self.whole
+    }
+
+    pub(super) fn files(&self) -> &BTreeMap<PathBuf, Seen> {
+        &self.files
+    }
+
+    pub(super) fn has(&self, path: &Path) -> bool {
+        self.files.contains_key(path)
+    }
+
+    /// What is not as it was. Where not every file is known, only what is known
+    /// of both times.
+    pub(super) fn changes(&self, now: &Self) -> Vec<PathBuf> {
+        let both = self.whole && now.whole;
+        let mut changed: Vec<PathBuf> = now
+            .files
+            .iter()
+            .filter(|(path, seen)| match self.files.get(*path) {
+                Some(before) => before != *seen,
+                None => both,
+            })
+            .map(|(path, _)| path.clone())
+            .collect();
+        if both {
+            let gone = self
+                .files
+                .keys()
+                .filter(|path| !now.files.contains_key(*path));
+            changed.extend(gone.cloned());
+        }
+        changed.sort_unstable();
+        changed
+    }
+}
+
+/// What a file holds, as far as a copy of it is kept.
+pub(super) fn state_of(root: &Root, path: &Path, seen: Seen) -> State {
+    let unkept = |why: &str| State::Unkept {
+        why: why.to_owned(),
+    };
+    if seen.bytes > COPIED_MAX {
+        return unkept("a command changed it, and of files longer than 1 MiB no copy is kept");
+    }
+    match root.bytes(path) {
+        Ok((bytes, seen)) if text::decode(&bytes).is_some() => State::File {
+            mode: seen.mode,
+            bytes,
+        },
+        Ok(_) => unkept("a command changed it, and of files that are no text no copy is kept"),
+        Err(_) => unkept("a command changed it, and it could not be read before"),
+    }
+}
