@@ -247,7 +247,7 @@ impl AgentError {
                     .to_owned()
             }
             Self::NotTrusted { .. } => {
-                "trust the folder with `legation mcp trust`, or copy the file into the data directory's `agents`"
+                "trust the folder with `legation trust`, or copy the file into the data directory's `agents`"
                     .to_owned()
             }
             Self::Read { .. } => "see the file's mode and length".to_owned(),

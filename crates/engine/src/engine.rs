@@ -24,6 +24,7 @@ use legation_store::Store;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, broadcast};
 
+use crate::agents::AgentFiles;
 use crate::book::Book;
 use crate::control::Control;
 use crate::live::Live;
@@ -55,6 +56,8 @@ pub struct EngineParts {
     pub gate: Arc<Gate>,
     /// The way to models.
     pub models: Arc<Models>,
+    /// Custom agents, and what folders want of whoever works in them.
+    pub agents: AgentFiles,
     /// How it is set.
     pub settings: EngineSettings,
     /// Whose its tasks are.
@@ -184,14 +187,19 @@ impl Engine {
             clock,
             gate,
             models,
+            agents,
             settings,
             tasks,
             runtime,
         } = parts;
+        let agents = Arc::new(agents);
+        let time = clock.clone();
         let drive: Drive = Box::new(move |seat, task| {
             let parts = RunParts {
                 gate: Arc::clone(&gate),
                 models: Arc::clone(&models),
+                agents: Arc::clone(&agents),
+                clock: time.clone(),
                 book: seat.book,
                 control: seat.control,
                 settings: seat.settings,

@@ -27,6 +27,7 @@ pub use engine::{
     WeakEngine,
 };
 pub use error::{BookError, EngineError, SessionError, SubmitError, TaskError};
+pub use run::CLIENT;
 pub use settings::{EngineSettings, HintSettings};
 
 #[cfg(test)]

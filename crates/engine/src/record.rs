@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use legation_api::conversation::{Body, MessageView, Source};
-use legation_api::tasks::{CheckView, Class, Failure, NewTask, TokenUsage, ToolCallView};
-use legation_core::{ClientId, EntityLabels, SeatId, SessionId, TaskId, Wall};
+use legation_api::tasks::{CheckView, Failure, NewTask, TokenUsage, ToolCallView};
+use legation_core::{ClientId, EntityLabels, SessionId, TaskId, Wall};
 use legation_models::{ToolCall, Turn};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,12 +16,8 @@ pub(crate) struct Loaded {
     pub(crate) task: TaskId,
     /// Its session.
     pub(crate) session: SessionId,
-    /// Who comes before whom.
-    pub(crate) class: Class,
     /// The client that delegated it, whose authority it has at most.
     pub(crate) client: ClientId,
-    /// The running client it came from.
-    pub(crate) seat: SeatId,
     /// The folder it is done in.
     pub(crate) workspace: Option<PathBuf>,
     /// What is to be done.
@@ -37,8 +33,6 @@ pub(crate) struct Loaded {
     pub(crate) calls: Vec<CallRecord>,
     /// What its model said of a turn that was broken off.
     pub(crate) partial: Option<Partial>,
-    /// How often it was begun or gone on with, this time included.
-    pub(crate) attempts: u32,
     /// What became of it so far.
     pub(crate) outcome: Outcome,
 }

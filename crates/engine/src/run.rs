@@ -1,74 +1,35 @@
-//! The run: what works on a task.
+//! The loop that works on one task: asking a model, making the calls it asks for, and checking what
+//! comes of it.
+//!
+//! [`machine`] decides and does nothing; [`drive`] does and decides nothing. What happens at any
+//! point of a task can so be tried at every point of it.
 
-#[cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        reason = "the shell that uses it comes with the way to models"
-    )
-)]
+mod drive;
 mod entry;
-#[cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        reason = "the shell that uses it comes with the way to models"
-    )
-)]
 mod guard;
+mod hands;
+mod journal;
 mod lenient;
-#[cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        reason = "the shell that uses it comes with the way to models"
-    )
-)]
 mod machine;
-#[cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        reason = "the shell that uses it comes with the way to models"
-    )
-)]
+mod prompt;
 mod repair;
-#[cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        reason = "the shell that uses it comes with the way to models"
-    )
-)]
 mod seam;
-#[cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        reason = "the shell that uses it comes with the way to models"
-    )
-)]
 mod think;
-#[cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        reason = "the shell that uses it comes with the way to models"
-    )
-)]
 mod toolset;
 
 use std::sync::Arc;
 
-use legation_api::tasks::Failure;
-use legation_core::TaskId;
+use legation_core::SharedClock;
 use legation_gate::Gate;
 use legation_models::Models;
 
 use crate::EngineSettings;
+use crate::agents::AgentFiles;
 use crate::book::Book;
 use crate::control::Control;
-use crate::record::RunEnd;
+
+pub(crate) use drive::drive;
+pub use hands::CLIENT;
 
 /// What a run works with.
 pub(crate) struct RunParts {
@@ -76,35 +37,16 @@ pub(crate) struct RunParts {
     pub(crate) gate: Arc<Gate>,
     /// The way to models.
     pub(crate) models: Arc<Models>,
+    /// Custom agents, and what folders want.
+    pub(crate) agents: Arc<AgentFiles>,
     /// Where everything is written down and told.
     pub(crate) book: Arc<Book>,
     /// What it is told.
     pub(crate) control: Control,
     /// How the engine was set when it began.
     pub(crate) settings: Arc<EngineSettings>,
-}
-
-/// Works on a task until it is over.
-pub(crate) async fn drive(parts: RunParts, task: TaskId) -> RunEnd {
-    let RunParts {
-        gate: _gate,
-        models: _models,
-        book,
-        control: _control,
-        settings: _settings,
-    } = parts;
-    match book.load(&task).await {
-        Ok(loaded) => RunEnd::Failed {
-            failure: Failure::NoModel,
-            error: format!("no model is there for {}", loaded.task),
-            hint: None,
-        },
-        Err(error) => RunEnd::Failed {
-            failure: Failure::Other,
-            error: error.to_string(),
-            hint: Some(error.hint()),
-        },
-    }
+    /// The time.
+    pub(crate) clock: SharedClock,
 }
 
 /// JSON as people and models write it, and how many bytes it took; `None` where it was cut.

@@ -53,9 +53,7 @@ impl Book {
         Ok(Loaded {
             task: open.id,
             session: open.session,
-            class: open.class,
             client: open.client,
-            seat: open.seat,
             workspace: open.workspace,
             new: open.new,
             labels: open.labels,
@@ -63,7 +61,6 @@ impl Book {
             turns,
             calls,
             partial,
-            attempts: open.attempts,
             outcome: open.outcome,
         })
     }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use legation_cli::CliError;
 use legation_config::Settings;
-use legation_core::{EntityId, TaskSet};
+use legation_core::{EntityId, Home, TaskSet};
+use legation_engine::agents::AgentFiles;
 use legation_engine::{Engine, EngineParts, EngineSettings, Finished, HintSettings};
 use legation_events::{Journal, Kind, Noted};
 use legation_store::Store;
@@ -30,6 +31,7 @@ pub(super) async fn open(
         clock: inner.clock.clone(),
         gate: Arc::clone(&inner.gate),
         models: Arc::clone(&inner.models),
+        agents: agents(&inner.home),
         settings: settings_of(settings),
         tasks: tasks.clone(),
         runtime: tokio::runtime::Handle::current(),
@@ -41,6 +43,16 @@ pub(super) async fn open(
     inner.windows.open_engine(&engine);
     inner.engine.get_or_init(|| engine);
     Ok(())
+}
+
+/// Custom agents and the wishes of folders; those of a folder are believed where the owner trusts
+/// what it brings along.
+fn agents(home: &Home) -> AgentFiles {
+    let place = home.clone();
+    AgentFiles::new(home.path(), move |folder| {
+        let trust = legation_config::trust::Trust::load(&place);
+        trust.folders().any(|trusted| trusted == folder)
+    })
 }
 
 /// Tells those who follow events of tasks that are over.

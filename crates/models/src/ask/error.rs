@@ -47,6 +47,15 @@ impl AskError {
         self.model_error().map(ModelError::class)
     }
 
+    /// How long the last provider wants to be left alone, where it said so.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<std::time::Duration> {
+        match self.model_error()? {
+            ModelError::Refused { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+
     /// Whether rules are against it, so that asking again changes nothing.
     #[must_use]
     pub fn is_refused(&self) -> bool {

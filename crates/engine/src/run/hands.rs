@@ -1,0 +1,408 @@
+//! Tools, through the gate.
+//!
+//! A call is the built-in client's on behalf of whoever delegated the task, so that the rules judge
+//! both. What waits for a person's approval waits here, not in the model: it would otherwise call
+//! again and again.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use legation_core::error::chain;
+use legation_core::{
+    ApprovalId, Caller, Cancel, ClientId, EntityLabels, OpContext, Principal, SeatId, TaskId, Via,
+};
+use legation_gate::stage::Unapproved;
+use legation_gate::stage::delegate::ON_BEHALF_OF;
+use legation_gate::{
+    Ask, Endpoint, Entry, Gate, Item, ListKind, Outcome, Peer, Refusal, Request, TaskWish,
+};
+use legation_wire::caps::ClientCapabilities;
+use legation_wire::codes;
+use legation_wire::json::{Object, Raw};
+use legation_wire::message::ErrorObject;
+use legation_wire::meta::META;
+use legation_wire::revision::Revision;
+use serde_json::Value;
+
+use super::entry::{CallStatus, Told};
+use super::toolset::{Offer, PlannedCall, WORKSPACE};
+
+/// The client that the engine is.
+pub const CLIENT: &str = "delegate";
+/// Larger results are put aside, and the model gets their head and where the rest is.
+const RESULT_MAX: usize = 16 * 1024;
+/// So long one call may take; beyond it, it is called off.
+const CALL_MAX: Duration = Duration::from_secs(30 * 60);
+/// So long a call that was called off is waited for.
+const ABORT_MAX: Duration = Duration::from_secs(2);
+/// How often a call that waits for a person is looked at, beside when something is heard of it.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// Told what a call says of its progress.
+pub(crate) type OnProgress = Arc<dyn Fn(String) + Send + Sync>;
+
+/// The way from a task to tools.
+#[derive(Clone)]
+pub(crate) struct Hands {
+    gate: Arc<Gate>,
+    caller: Caller,
+    task: TaskId,
+    delegator: ClientId,
+    progress: OnProgress,
+}
+
+/// What a call came to, and whose data the task holds then.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) told: Told,
+    pub(crate) labels: EntityLabels,
+}
+
+/// The peer of a task's calls: there is nobody to be asked.
+struct TaskPeer {
+    capabilities: ClientCapabilities,
+    progress: OnProgress,
+}
+
+// === impl Hands ===
+
+impl Hands {
+    pub(crate) fn new(
+        gate: Arc<Gate>,
+        task: &TaskId,
+        delegator: &ClientId,
+        workspace: Option<&Path>,
+        progress: OnProgress,
+    ) -> Self {
+        Self {
+            gate,
+            caller: Caller {
+                principal: Principal {
+                    client: ClientId::new(CLIENT),
+                    via: Via::Socket,
+                },
+                // A task is a conversation of its own: what it holds taints no other.
+                seat: SeatId::new(task.as_str()),
+                workspace: workspace.map(Arc::from),
+            },
+            task: task.clone(),
+            delegator: delegator.clone(),
+            progress,
+        }
+    }
+
+    /// The context of what is done for the task.
+    pub(crate) fn context(&self, cancel: &Cancel) -> OpContext {
+        OpContext::new(self.caller.clone(), cancel.child())
+    }
+
+    /// Adds to whose data the task holds, for every call that follows.
+    pub(crate) fn carry(&self, labels: &EntityLabels) -> Result<EntityLabels, String> {
+        let conversations = &self.gate.asking().conversations;
+        let held = conversations.carry(&self.caller, labels);
+        held.map_err(|error| chain(&error).to_string())
+    }
+
+    /// Forgets whose data the task held; it is over.
+    pub(crate) fn let_go(&self) {
+        let holder = legation_gate::conversation::holder(&self.caller);
+        if let Err(error) = self.gate.asking().conversations.reset(holder) {
+            let error = chain(&error);
+            tracing::debug!(task = %self.task, error, "labels of a task that is over were kept");
+        }
+    }
+
+    /// Everything there is to call.
+    pub(crate) fn offers(&self, cancel: &Cancel) -> Result<Vec<Offer>, Refusal> {
+        let context = self.context(cancel);
+        let listing = self
+            .gate
+            .listing(&context, &Endpoint::All, ListKind::Tools)?;
+        Ok(listing.entries.iter().filter_map(offer).collect())
+    }
+
+    /// Makes a call. It ends when its result is there, or soon after it is called off.
+    pub(crate) async fn call(&self, call: &PlannedCall, cancel: &Cancel) -> Done {
+        let aborted = async {
+            cancel.cancelled().await;
+            tokio::time::sleep(ABORT_MAX).await;
+        };
+        let told = tokio::select! {
+            biased;
+            told = self.called(call, cancel) => told,
+            () = aborted => Told::new(
+                CallStatus::Unknown,
+                "The call was called off while it ran; whether it took effect is not known.",
+            ),
+            () = tokio::time::sleep(CALL_MAX) => Told::new(
+                CallStatus::Unknown,
+                format!(
+                    "The call did not return within {} minutes and was called off; whether it took effect is not known.",
+                    CALL_MAX.as_secs() / 60
+                ),
+            ),
+        };
+        let labels = self.carry(&EntityLabels::none());
+        match labels {
+            Ok(labels) => Done { told, labels },
+            // Whose data it is cannot be said, so it goes to no model.
+            Err(error) => Done {
+                told: Told::new(
+                    CallStatus::Error,
+                    format!("The result is withheld: whose data it is is not known ({error})."),
+                ),
+                labels: EntityLabels::none(),
+            },
+        }
+    }
+
+    async fn called(&self, call: &PlannedCall, cancel: &Cancel) -> Told {
+        let mut heard = self.gate.asking().approvals.events();
+        loop {
+            let context = self.context(cancel);
+            let outcome = self.gate.call(&context, self.request(call)).await;
+            let refusal = match outcome {
+                Ok(outcome) => return told(call, outcome),
+                Err(refusal) => refusal,
+            };
+            let Some(id) = pending(&refusal) else {
+                return denied(&refusal);
+            };
+            (self.progress)(format!("waits for a person: {}", chain(&refusal)));
+            while self.is_open(&id) {
+                tokio::select! {
+                    reason = cancel.cancelled() => {
+                        return Told::new(
+                            CallStatus::Skipped,
+                            format!("Not called: it waited for a person, and {}.", reason.as_str()),
+                        );
+                    }
+                    event = heard.recv() => drop(event),
+                    () = tokio::time::sleep(LOOK) => {}
+                }
+            }
+        }
+    }
+
+    /// Whether a person may still answer.
+    fn is_open(&self, id: &ApprovalId) -> bool {
+        use legation_gate::approval::State;
+        let open = self.gate.asking().approvals.get(id);
+        open.is_some_and(|open| matches!(open.state, State::Pending))
+    }
+
+    fn request(&self, call: &PlannedCall) -> Request {
+        let meta = Object::new().with(ON_BEHALF_OF, Raw::str(self.delegator.as_str()));
+        let (item, params) = match spilled(call) {
+            Some(uri) => (
+                Item::Resource(uri.into()),
+                Object::new().with("uri", Raw::str(uri)),
+            ),
+            None => (
+                Item::Tool(call.flat.clone()),
+                Object::new()
+                    .with("name", Raw::str(&call.flat))
+                    .with("arguments", Raw::from_serialize(&call.arguments)),
+            ),
+        };
+        Request {
+            endpoint: Endpoint::All,
+            item,
+            params: params.with(META, meta.to_raw()),
+            retry: None,
+            task: TaskWish::Never,
+            peer: Arc::new(TaskPeer {
+                capabilities: ClientCapabilities::default(),
+                progress: Arc::clone(&self.progress),
+            }),
+        }
+    }
+}
+
+impl fmt::Debug for Hands {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hands")
+            .field("task", &self.task)
+            .finish_non_exhaustive()
+    }
+}
+
+// === impl TaskPeer ===
+
+impl Peer for TaskPeer {
+    fn revision(&self) -> Revision {
+        Revision::V2026_07_28
+    }
+
+    fn capabilities(&self) -> &ClientCapabilities {
+        &self.capabilities
+    }
+
+    fn wants_progress(&self) -> bool {
+        true
+    }
+
+    fn result_max(&self) -> Option<usize> {
+        Some(RESULT_MAX)
+    }
+
+    fn progress(&self, params: Object) {
+        if let Some(message) = params.get("message").and_then(|raw| raw.to_str()) {
+            let line: String = message
+                .lines()
+                .last()
+                .unwrap_or_default()
+                .chars()
+                .take(200)
+                .collect();
+            (self.progress)(line);
+        }
+    }
+
+    fn ask(&self, ask: Ask) -> BoxFuture<'static, Result<Raw, ErrorObject>> {
+        let message = format!("{} cannot be answered by a delegated task", ask.method);
+        let refused = ErrorObject::new(codes::METHOD_NOT_FOUND, &message);
+        Box::pin(std::future::ready(Err(refused)))
+    }
+}
+
+impl fmt::Debug for TaskPeer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TaskPeer")
+    }
+}
+
+/// The rest of a result that was put aside is read like a file.
+fn spilled(call: &PlannedCall) -> Option<&str> {
+    let path = call.arguments.get("path").and_then(Value::as_str)?;
+    let reads = &*call.server == WORKSPACE && call.reads;
+    (reads && path.starts_with("legation://spill/")).then_some(path)
+}
+
+fn offer(entry: &Entry) -> Option<Offer> {
+    let text = |member: &str| {
+        entry
+            .raw
+            .get(member)?
+            .to_str()
+            .map(|text| text.into_owned())
+    };
+    let schema = entry.raw.get("inputSchema")?;
+    Some(Offer {
+        flat: text("name")?.into(),
+        server: entry.server.as_str().into(),
+        item: entry.item.clone(),
+        description: text("description").unwrap_or_default(),
+        schema: serde_json::from_str(schema.as_text()).ok()?,
+        // Only a server that the owner trusts is believed.
+        reads: entry.read_only_hint && (entry.trusted || entry.native.is_some()),
+    })
+}
+
+fn pending(refusal: &Refusal) -> Option<ApprovalId> {
+    let Refusal::Unapproved(unapproved) = refusal else {
+        return None;
+    };
+    match &**unapproved {
+        Unapproved::Pending { id, .. } => Some(id.clone()),
+        _ => None,
+    }
+}
+
+fn denied(refusal: &Refusal) -> Told {
+    Told::new(
+        CallStatus::Denied,
+        format!("{}\n{}", chain(refusal), refusal.hint()),
+    )
+}
+
+/// What a model reads of an outcome.
+fn told(call: &PlannedCall, outcome: Outcome) -> Told {
+    match outcome {
+        Outcome::Complete(raw) if spilled(call).is_some() => {
+            let text = texts(&raw, "contents");
+            Told::new(CallStatus::Success, text)
+        }
+        Outcome::Complete(raw) => complete(&raw),
+        Outcome::Error(error) => Told::new(CallStatus::Error, error.message.to_string()),
+        Outcome::Failed(failure) => {
+            use legation_gate::CallFailure::{Lost, TimedOut};
+            let status = match failure {
+                Lost { .. } | TimedOut { .. } => CallStatus::Unknown,
+                _ => CallStatus::Error,
+            };
+            Told::new(status, format!("{failure}\n{}", failure.hint()))
+        }
+        Outcome::InputRequired(_) => Told::new(
+            CallStatus::Error,
+            "The tool asks a person something, and a delegated task cannot pass that on.",
+        ),
+        Outcome::Task(_) => Told::new(
+            CallStatus::Unknown,
+            "The tool began a task of its own instead of answering; what came of it is not known.",
+        ),
+    }
+}
+
+fn complete(raw: &Raw) -> Told {
+    let is_error = raw.get("isError").and_then(|flag| flag.to_bool());
+    let status = match is_error {
+        Some(true) => CallStatus::Error,
+        _ => CallStatus::Success,
+    };
+    let structure = raw.get("structuredContent");
+    let mut text = texts(raw, "content");
+    if text.is_empty()
+        && let Some(structure) = &structure
+    {
+        structure.as_text().clone_into(&mut text);
+    }
+    if text.is_empty() {
+        text.push_str("(The tool said nothing.)");
+    }
+    let number = |member: &str| structure.as_ref()?.get(member)?.to_i64();
+    Told {
+        exit_code: number("exit_code"),
+        lines: number("lines").and_then(|lines| u64::try_from(lines).ok()),
+        result_uri: link(raw),
+        ..Told::new(status, text)
+    }
+}
+
+/// All text of a result's blocks.
+fn texts(raw: &Raw, member: &str) -> String {
+    let blocks = raw.get(member).and_then(|blocks| blocks.to_array());
+    let mut text = String::new();
+    for block in blocks.unwrap_or_default() {
+        let kind = block.get("type");
+        let kind = kind
+            .as_ref()
+            .and_then(|kind| kind.to_str())
+            .unwrap_or_default()
+            .into_owned();
+        let more = match block.get("text").as_ref().and_then(Raw::to_str) {
+            Some(more) => more.into_owned(),
+            None if kind == "resource_link" => continue,
+            None => format!("({kind} that cannot be shown here)"),
+        };
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&more);
+    }
+    text
+}
+
+/// Where the whole of a result is that was put aside.
+fn link(raw: &Raw) -> Option<String> {
+    let blocks = raw.get("content")?.to_array()?;
+    blocks.iter().find_map(|block| {
+        let uri = block.get("uri")?;
+        let uri = uri.to_str()?;
+        uri.starts_with("legation://spill/")
+            .then(|| uri.into_owned())
+    })
+}
