@@ -49,7 +49,7 @@ pub(super) async fn open(
 /// what it brings along.
 fn agents(home: &Home) -> AgentFiles {
     let place = home.clone();
-    AgentFiles::new(home.path(), move |folder| {
+    AgentFiles::new(home.root(), move |folder| {
         let trust = legation_config::trust::Trust::load(&place);
         trust.folders().any(|trusted| trusted == folder)
     })
