@@ -39,6 +39,8 @@ pub enum Command {
     Bridge(BridgeArgs),
     /// Talk with the local model, and see what agents have it do.
     Chat(ChatArgs),
+    /// Start an agent of the Agent Client Protocol for an editor, and wake its idle sessions.
+    Acp(commands::acp::AcpArgs),
     /// Show what the hub does, with servers of its own, and leave it running.
     Demo(DemoArgs),
     /// Stand in for Entra ID and Microsoft Graph on loopback, for development.

@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub(crate) mod acp;
 pub(crate) mod approvals;
 pub(crate) mod audit;
 pub(crate) mod completions;
@@ -40,6 +41,7 @@ pub(crate) fn run(
         Command::Serve(args) => program.serve(context, args),
         Command::Bridge(args) => program.bridge(context, args),
         Command::Chat(args) => program.chat(context, args),
+        Command::Acp(args) => acp::cmd_acp(context, args),
         Command::Demo(args) => program.demo(context, args),
         Command::DevTenant(args) => program.dev_tenant(context, args),
         Command::ExampleServer => program.example_server(),

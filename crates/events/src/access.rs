@@ -5,7 +5,7 @@ use std::fmt;
 use futures_util::future::BoxFuture;
 use legation_core::{Caller, ClientId, EntityId};
 
-use crate::Family;
+use crate::Topic;
 
 /// The rules, as far as events need them. Asked whenever something is told, so
 /// that a rule that changed counts at once.
@@ -13,8 +13,8 @@ pub trait Access: Send + Sync + fmt::Debug {
     /// Whether the credential is still good.
     fn knows(&self, who: &Caller) -> bool;
 
-    /// Whether a client may hear of a family at all.
-    fn offers(&self, who: &Caller, family: Family) -> bool;
+    /// Whether a client may hear of a topic at all.
+    fn offers(&self, who: &Caller, topic: &Topic) -> bool;
 
     /// Whether a client may know that there is something of an entity's: it
     /// could read it, be it redacted.

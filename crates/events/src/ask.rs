@@ -5,7 +5,7 @@ use std::time::Duration;
 use legation_core::{Caller, EntityId};
 use legation_wire::json::{Kind as JsonKind, Object, Raw};
 
-use crate::{Access, Entry, EventsError, Family, Kind};
+use crate::{Access, Entry, EventsError, Family, Topic};
 
 /// Longest name of a channel or an entity, in bytes.
 const NAME_MAX: usize = 256;
@@ -16,7 +16,7 @@ const EVENTS: i64 = 50;
 /// Which events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Filter {
-    pub(crate) kind: Kind,
+    pub(crate) topic: Topic,
     pub(crate) channel: Option<Box<str>>,
     pub(crate) entity: Option<EntityId>,
 }
@@ -35,7 +35,7 @@ impl Filter {
     /// Reads `name` and `arguments`.
     pub(crate) fn read(params: &Object) -> Result<Self, EventsError> {
         let name = text(params, "name")?.ok_or_else(|| missing("name"))?;
-        let kind = Kind::parse(&name).ok_or(EventsError::UnknownEvent)?;
+        let topic = Topic::parse(&name).ok_or(EventsError::UnknownEvent)?;
         let arguments = match params.get("arguments") {
             None => Object::new(),
             Some(raw) if raw.is_null() => Object::new(),
@@ -44,12 +44,12 @@ impl Filter {
                 .ok_or_else(|| EventsError::invalid("arguments must be an object"))?,
         };
         let mut filter = Self {
-            kind,
+            topic,
             channel: None,
             entity: None,
         };
         for (member, _) in arguments.iter() {
-            let of_messages = kind.family() == Family::Messages;
+            let of_messages = filter.topic.family() == Family::Messages;
             match member {
                 "channel" if of_messages => {
                     filter.channel = text(&arguments, member)?.map(Into::into);
@@ -60,7 +60,7 @@ impl Filter {
                 _ => {
                     return Err(EventsError::invalid(format!(
                         "{} has no such argument",
-                        kind.as_str()
+                        filter.topic.as_str()
                     )));
                 }
             }
@@ -88,7 +88,7 @@ impl Filter {
                 reason: "its credential is no longer good",
             });
         }
-        if !access.offers(who, self.kind.family()) {
+        if !access.offers(who, &self.topic) {
             return Err(EventsError::Forbidden {
                 reason: "the rules keep it from what this tells of",
             });
@@ -104,7 +104,11 @@ impl Filter {
     /// The data a client is told of an entry, if it is told at all.
     pub(crate) fn tell(&self, access: &dyn Access, who: &Caller, entry: &Entry) -> Option<Object> {
         let other = |client: &legation_core::ClientId| *client != who.principal.client;
-        if entry.kind != self.kind
+        let kind = match &self.topic {
+            Topic::Own(kind) => *kind,
+            Topic::OfServer(_) => return self.tell_of_server(access, who, entry),
+        };
+        if entry.kind != kind
             || entry.client.as_ref().is_some_and(other)
             || (self.channel.is_some() && self.channel != entry.channel)
             || (self.entity.is_some() && self.entity != entry.entity)
@@ -129,6 +133,18 @@ impl Filter {
         } else {
             entry.notice.clone()
         })
+    }
+}
+
+impl Filter {
+    /// What a server said is told as it is, or not at all: its data has no part that
+    /// everybody may know.
+    fn tell_of_server(&self, access: &dyn Access, who: &Caller, entry: &Entry) -> Option<Object> {
+        let told = entry.of_server.as_ref()?;
+        let entity = entry.entity.as_ref();
+        let is_it = told.topic == self.topic;
+        let may = is_it && entity.is_none_or(|entity| access.may_know(who, entity));
+        (may && access.may_be_told(who, entity)).then(|| told.data.clone())
     }
 }
 

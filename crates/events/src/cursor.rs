@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use legation_core::ClientId;
 use legation_keystore::Key;
 
-use crate::Kind;
+use crate::Topic;
 
 /// A place, and the log it is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,19 +37,19 @@ impl Cursors {
 
     /// A cursor of a client's; empty when the system has no randomness, which
     /// then no client's cursor opens.
-    pub(crate) fn seal(&self, client: &ClientId, kind: Kind, position: Position) -> String {
+    pub(crate) fn seal(&self, client: &ClientId, topic: &Topic, position: Position) -> String {
         let plain = [position.epoch.to_be_bytes(), position.place.to_be_bytes()].concat();
-        let sealed = self.key.seal(&beside(client, kind), &plain);
+        let sealed = self.key.seal(&beside(client, topic), &plain);
         sealed.map_or_else(|_| String::new(), |sealed| URL_SAFE_NO_PAD.encode(sealed))
     }
 
-    /// Reads a cursor; `None` when it is none of this client's for this kind.
-    pub(crate) fn open(&self, client: &ClientId, kind: Kind, cursor: &str) -> Option<Position> {
+    /// Reads a cursor; `None` when it is none of this client's for this topic.
+    pub(crate) fn open(&self, client: &ClientId, topic: &Topic, cursor: &str) -> Option<Position> {
         if cursor.len() > LEN_MAX {
             return None;
         }
         let sealed = URL_SAFE_NO_PAD.decode(cursor).ok()?;
-        let plain = self.key.open(&beside(client, kind), &sealed).ok()?;
+        let plain = self.key.open(&beside(client, topic), &sealed).ok()?;
         let (epoch, place) = plain.split_first_chunk::<8>()?;
         Some(Position {
             epoch: u64::from_be_bytes(*epoch),
@@ -58,7 +58,7 @@ impl Cursors {
     }
 }
 
-fn beside(client: &ClientId, kind: Kind) -> Vec<u8> {
-    // A client's id holds no line feed.
-    format!("event cursor\n{}\n{}", kind.as_str(), client.as_str()).into_bytes()
+fn beside(client: &ClientId, topic: &Topic) -> Vec<u8> {
+    // A client's id holds no line feed, and is the last.
+    format!("event cursor\n{}\n{}", topic.as_str(), client.as_str()).into_bytes()
 }

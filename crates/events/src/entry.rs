@@ -6,7 +6,7 @@ use legation_core::{ClientId, EntityId, Wall};
 use legation_wire::json::{Object, Raw};
 use tokio::sync::watch;
 
-use crate::Kind;
+use crate::{Kind, Topic};
 
 /// Something that happened. What it holds is never a body: whoever is told reads
 /// that where its rules apply.
@@ -31,6 +31,19 @@ pub struct Entry {
     pub notice: Object,
     /// What else those are told who may read the entity's data as it is.
     pub details: Object,
+    /// What a server told, where that is what happened.
+    pub of_server: Option<Told>,
+}
+
+/// An event of a server's.
+#[derive(Debug, Clone)]
+pub struct Told {
+    /// Which.
+    pub topic: Topic,
+    /// As [`Entry::event_id`], for whoever asked for it as the server's.
+    pub event_id: Box<str>,
+    /// Its data.
+    pub data: Object,
 }
 
 /// Part of a log.
@@ -81,11 +94,19 @@ pub struct LogError {
 // === impl Entry ===
 
 impl Entry {
-    /// The occurrence as it is told, with this data.
-    pub(crate) fn occurrence(&self, data: &Object) -> Object {
+    /// Its id for those who asked for a topic.
+    pub(crate) fn id(&self, topic: &Topic) -> &str {
+        match (topic, &self.of_server) {
+            (Topic::OfServer(_), Some(told)) => &told.event_id,
+            (Topic::OfServer(_), None) | (Topic::Own(_), _) => &self.event_id,
+        }
+    }
+
+    /// The occurrence as it is told to those who asked for a topic, with this data.
+    pub(crate) fn occurrence(&self, topic: &Topic, data: &Object) -> Object {
         Object::new()
-            .with("eventId", Raw::str(&self.event_id))
-            .with("name", Raw::str(self.kind.as_str()))
+            .with("eventId", Raw::str(self.id(topic)))
+            .with("name", Raw::str(topic.as_str()))
             .with("timestamp", Raw::str(&self.at.to_string()))
             .with("data", data.to_raw())
     }

@@ -15,8 +15,8 @@ use crate::ask::{Ask, Filter};
 use crate::cursor::{Cursors, Position};
 use crate::webhook::Webhooks;
 use crate::{
-    Access, Batch, EventsError, EventsSettings, Journal, Kind, Listed, Log, LogError, Lookup,
-    Stream, Unsettled,
+    Access, Batch, EventsError, EventsSettings, Family, Journal, Kind, Listed, Log, LogError,
+    Lookup, Stream, Topic, Topics, Unsettled,
 };
 
 /// Most streams of one client at once.
@@ -31,6 +31,8 @@ pub struct EventsParts {
     pub messages: Arc<dyn Log>,
     /// Approvals and tasks.
     pub journal: Arc<Journal>,
+    /// What servers behind the hub offer.
+    pub topics: Arc<dyn Topics>,
     /// How events are told.
     pub settings: EventsSettings,
     /// Where subscriptions are kept.
@@ -56,6 +58,7 @@ pub(crate) struct Inner {
     pub(crate) access: Arc<dyn Access>,
     messages: Arc<dyn Log>,
     journal: Arc<Journal>,
+    topics: Arc<dyn Topics>,
     pub(crate) settings: EventsSettings,
     pub(crate) cursors: Cursors,
     pub(crate) clock: SharedClock,
@@ -126,6 +129,7 @@ impl Events {
                 access: parts.access,
                 messages: parts.messages,
                 journal: parts.journal,
+                topics: parts.topics,
                 settings: parts.settings,
                 cursors,
                 clock: parts.clock,
@@ -148,10 +152,16 @@ impl Events {
         }
         let access = &self.inner.access;
         let kinds = Kind::ALL.into_iter();
-        let offered: Vec<Raw> = kinds
-            .filter(|kind| access.offers(who, kind.family()))
+        let mut offered: Vec<Raw> = kinds
+            .filter(|kind| access.offers(who, &Topic::Own(*kind)))
             .map(Kind::definition)
             .collect();
+        let topics = self.inner.topics.all().into_iter();
+        let topics = topics.filter(|one| {
+            let topic = Topic::of_server(&one.server, &one.name);
+            access.offers(who, &topic)
+        });
+        offered.extend(topics.map(|one| one.definition()));
         Ok(complete().with("events", Raw::array(&offered)))
     }
 
@@ -169,7 +179,7 @@ impl Events {
     /// See [`EventsError`].
     pub async fn stream(&self, who: &Caller, params: &Object) -> Result<Stream, EventsError> {
         let ask = Ask::read(params)?;
-        ask.filter.permit(self.inner.access.as_ref(), who)?;
+        permitted(&self.inner, who, &ask.filter)?;
         let open = self.inner.counted.open(who)?;
         let started = self.inner.start(who, &ask).await?;
         Ok(Stream::new(
@@ -300,34 +310,32 @@ impl Drop for OpenStream {
 // === impl Inner ===
 
 impl Inner {
-    pub(crate) fn log(&self, kind: Kind) -> Arc<dyn Log> {
-        match kind {
-            Kind::MessageReceived | Kind::MessageEdited => Arc::clone(&self.messages),
-            Kind::ApprovalRequested | Kind::ApprovalAnswered | Kind::TaskCompleted => {
-                Arc::clone(&self.journal) as _
-            }
+    pub(crate) fn log(&self, topic: &Topic) -> Arc<dyn Log> {
+        match topic.family() {
+            Family::Messages | Family::Servers => Arc::clone(&self.messages),
+            Family::Approvals | Family::Tasks => Arc::clone(&self.journal) as _,
         }
     }
 
-    pub(crate) fn cursor(&self, who: &Caller, kind: Kind, place: u64) -> Raw {
+    pub(crate) fn cursor(&self, who: &Caller, topic: &Topic, place: u64) -> Raw {
         let position = Position {
-            epoch: self.log(kind).epoch(),
+            epoch: self.log(topic).epoch(),
             place,
         };
-        Raw::str(&self.cursors.seal(&who.principal.client, kind, position))
+        Raw::str(&self.cursors.seal(&who.principal.client, topic, position))
     }
 
     /// Where reading begins that a client asks for.
     pub(crate) async fn start(&self, who: &Caller, ask: &Ask) -> Result<Started, EventsError> {
-        let kind = ask.filter.kind;
-        let log = self.log(kind);
+        let topic = &ask.filter.topic;
+        let log = self.log(topic);
         let Some(cursor) = &ask.cursor else {
             return Ok(Started {
                 place: log.end(),
                 truncated: false,
             });
         };
-        let position = self.cursors.open(&who.principal.client, kind, cursor);
+        let position = self.cursors.open(&who.principal.client, topic, cursor);
         let position =
             position.ok_or_else(|| EventsError::invalid("cursor is none that was given here"))?;
         let oldest = ask.max_age.map(|age| {
@@ -403,7 +411,15 @@ pub(crate) fn complete() -> Object {
     Object::new().with("resultType", Raw::from_static(r#""complete""#))
 }
 
-/// Reads which events a request is about.
+/// Whether a client may ask for this, and there is such a thing.
 pub(crate) fn permitted(inner: &Inner, who: &Caller, filter: &Filter) -> Result<(), EventsError> {
-    filter.permit(inner.access.as_ref(), who)
+    filter.permit(inner.access.as_ref(), who)?;
+    let Some((server, name)) = filter.topic.server() else {
+        return Ok(());
+    };
+    // One that has said nothing yet may not be connected.
+    match inner.topics.is_offered(&server, name) {
+        Some(false) => Err(EventsError::UnknownEvent),
+        Some(true) | None => Ok(()),
+    }
 }

@@ -75,6 +75,7 @@ impl Journal {
             channel: None,
             notice: noted.data,
             details: Object::new(),
+            of_server: None,
         });
         if entries.len() > KEPT {
             entries.pop_front();

@@ -27,11 +27,14 @@ pub enum Family {
     Approvals,
     /// Tasks of the client's own.
     Tasks,
+    /// Events of servers behind the hub, which are messages of the inbox as well.
+    Servers,
 }
 
 const MESSAGE_INPUT: &str = r#"{"type":"object","properties":{"channel":{"type":"string","description":"Only messages of this channel"},"entity":{"type":"string","description":"Only messages of this entity. Without it messages of every entity are announced, those of an entity without sender and summary"}},"additionalProperties":false}"#;
 const MESSAGE_PAYLOAD: &str = r#"{"type":"object","properties":{"id":{"type":"string","description":"The message's id; the inbox's pull has its text"},"uri":{"type":"string"},"channel":{"type":"string"},"kind":{"enum":["new","edited","deleted"]},"entity":{"type":"string"},"chat_id":{"type":"string"},"from":{"type":"string"},"ts":{"type":"string"},"summary":{"type":"string","description":"Untrusted text of another person"}},"required":["id","uri","channel","kind"]}"#;
-const OWN_INPUT: &str = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
+pub(crate) const OWN_INPUT: &str =
+    r#"{"type":"object","properties":{},"additionalProperties":false}"#;
 const APPROVAL_PAYLOAD: &str = r#"{"type":"object","properties":{"id":{"type":"string"},"tool":{"type":"string","description":"server/tool"},"state":{"type":"string"},"expires":{"type":"string"}},"required":["id","state"]}"#;
 const TASK_PAYLOAD: &str = r#"{"type":"object","properties":{"taskId":{"type":"string"},"status":{"enum":["completed","failed","cancelled"]}},"required":["taskId","status"]}"#;
 
@@ -96,7 +99,7 @@ impl Kind {
         let (input, payload) = match self.family() {
             Family::Messages => (MESSAGE_INPUT, MESSAGE_PAYLOAD),
             Family::Approvals => (OWN_INPUT, APPROVAL_PAYLOAD),
-            Family::Tasks => (OWN_INPUT, TASK_PAYLOAD),
+            Family::Tasks | Family::Servers => (OWN_INPUT, TASK_PAYLOAD),
         };
         Object::new()
             .with("name", Raw::str(self.as_str()))

@@ -23,16 +23,18 @@ mod kind;
 mod poll;
 mod settings;
 mod stream;
+mod topic;
 mod webhook;
 
 pub use access::{Access, Record, What};
-pub use entry::{Batch, Entry, Log, LogError};
+pub use entry::{Batch, Entry, Log, LogError, Told};
 pub use error::{EventsError, Numbers, Reason};
 pub use events::{Counts, Events, EventsParts};
 pub use journal::{Journal, Noted, event_id};
 pub use kind::{Family, Kind};
 pub use settings::EventsSettings;
 pub use stream::{Frame, Stream};
+pub use topic::{ServerTopic, Topic, Topics};
 pub use webhook::{Listed, Lookup, SystemLookup, Unsettled};
 
 #[cfg(test)]

@@ -22,9 +22,10 @@ pub(crate) async fn poll(
     let ask = Ask::read(params)?;
     let most = most(params)?;
     permitted(inner, who, &ask.filter)?;
+    let topic = &ask.filter.topic;
     let started = inner.start(who, &ask).await?;
     let (mut place, mut truncated) = (started.place, started.truncated);
-    let log = inner.log(ask.filter.kind);
+    let log = inner.log(topic);
     let mut events: Vec<Raw> = Vec::new();
     for _ in 0..ROUNDS {
         let batch = read(&log, place, AT_ONCE)
@@ -38,7 +39,7 @@ pub(crate) async fn poll(
                     full = true;
                     break;
                 }
-                events.push(entry.occurrence(&data).to_raw());
+                events.push(entry.occurrence(topic, &data).to_raw());
             }
             place = entry.place;
         }
@@ -56,7 +57,7 @@ pub(crate) async fn poll(
     let next = i64::try_from(inner.settings.next_poll.as_millis()).unwrap_or(i64::MAX);
     Ok(complete()
         .with("events", Raw::array(&events))
-        .with("cursor", inner.cursor(who, ask.filter.kind, place))
+        .with("cursor", inner.cursor(who, topic, place))
         .with("truncated", Raw::bool(truncated))
         .with("hasMore", Raw::bool(log.end() > place))
         .with("nextPollMs", Raw::int(next)))

@@ -94,7 +94,7 @@ impl Stream {
         filter: Filter,
         (started, open): (Started, OpenStream),
     ) -> Self {
-        let log = inner.log(filter.kind);
+        let log = inner.log(&filter.topic);
         let mut stream = Self {
             inner: Arc::clone(inner),
             who,
@@ -181,7 +181,9 @@ impl Stream {
             self.place = entry.place;
             let access = self.inner.access.as_ref();
             if let Some(data) = self.filter.tell(access, &self.who, entry) {
-                let event = entry.occurrence(&data).with("cursor", self.cursor());
+                let event = entry
+                    .occurrence(&self.filter.topic, &data)
+                    .with("cursor", self.cursor());
                 self.ready.push_back(Frame::Event(event));
             }
         }
@@ -207,7 +209,7 @@ impl Stream {
     }
 
     fn cursor(&self) -> Raw {
-        self.inner.cursor(&self.who, self.filter.kind, self.place)
+        self.inner.cursor(&self.who, &self.filter.topic, self.place)
     }
 }
 

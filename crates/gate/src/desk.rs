@@ -14,7 +14,7 @@ mod question;
 mod verdict;
 pub mod words;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use legation_core::{ApprovalId, EntityId, ProposalId};
@@ -50,6 +50,8 @@ struct Held {
     tries: HashMap<Box<str>, Tries>,
     /// Why nothing goes out through an account.
     problems: HashMap<Box<str>, Box<str>>,
+    /// Through which account, in which chat, which message had a wrong code.
+    wrong: VecDeque<(Box<str>, Box<str>, Box<str>)>,
 }
 
 /// Where a question is put.
@@ -93,7 +95,7 @@ impl Desk {
         let held = Held {
             postings: rows.postings()?,
             tries: rows.tries()?,
-            problems: HashMap::new(),
+            ..Held::default()
         };
         Ok(Self {
             asking,
@@ -171,9 +173,15 @@ impl Desk {
         let posting = match known {
             Some(known) if known.is_at(place) && known.digest == question.digest => known,
             _ => {
-                let nonce = ReplyCodes::nonce().map_err(NotPut::NoCode)?;
                 let left_ms = question.expires_ms - self.asking.approvals.now_ms();
-                let posting = Posting::new(question, place, nonce, left_ms);
+                let posting = loop {
+                    let nonce = ReplyCodes::nonce().map_err(NotPut::NoCode)?;
+                    let posting = Posting::new(question, place, nonce, left_ms);
+                    // Nine of ten codes have a digit, and are no word.
+                    if words::has_digit(&self.codes.code(&posting.put())) {
+                        break posting;
+                    }
+                };
                 self.keep(posting.clone()).map_err(NotPut::NotKept)?;
                 posting
             }

@@ -26,6 +26,8 @@ pub struct Follow {
     seals: Seals,
     at: Option<At>,
     last: Seq,
+    /// The last record of an inbox that was found in the place of another.
+    anew: Option<Seq>,
 }
 
 /// A place in a day file.
@@ -53,7 +55,9 @@ impl Follow {
     pub fn from_end(folder: &Path, keystore: Arc<Keystore>) -> io::Result<Self> {
         let mut follow = Self::after(folder, keystore, Seq(0));
         for day in known_days(folder)?.into_iter().rev() {
-            let (size, file) = size(folder, day)?;
+            let Some((size, file)) = size(folder, day)? else {
+                continue;
+            };
             if let Some(found) = last_record(folder, day, size)? {
                 follow.last = found.seq;
                 follow.at = Some(At {
@@ -75,6 +79,7 @@ impl Follow {
             seals: Seals(keystore),
             at: None,
             last,
+            anew: None,
         }
     }
 
@@ -82,6 +87,12 @@ impl Follow {
     #[must_use]
     pub fn last(&self) -> Seq {
         self.last
+    }
+
+    /// The last record there was when another inbox was found where the one stood that
+    /// was followed, which is said once. Its numbers begin anew, and so does reading.
+    pub fn found_anew(&mut self) -> Option<Seq> {
+        self.anew.take()
     }
 
     /// What came since, oldest first, at most so many. A record that is being
@@ -95,10 +106,14 @@ impl Follow {
         let begin = self.begin(&days)?;
         let first = begin.map(|at| at.day);
         for day in days.into_iter().filter(|day| Some(*day) >= first) {
-            let (size, file) = size(&self.folder, day)?;
             let from = begin.filter(|at| at.day == day);
             let mut offset = from.map_or(0, |at| at.offset);
-            let mut scan = Scan::open(&self.folder, day, offset)?;
+            let known = size(&self.folder, day)?;
+            let scan = there(Scan::open(&self.folder, day, offset))?;
+            // What was too old is gone since the days were listed.
+            let (Some((size, file)), Some(mut scan)) = (known, scan) else {
+                continue;
+            };
             while messages.len() < most {
                 match scan.step()? {
                     Step::End => break,
@@ -126,22 +141,46 @@ impl Follow {
 
     /// Where to read on. The place is looked for again where there is none yet, and where the file
     /// is another or shorter: it was mended, and the numbers say what is new.
-    fn begin(&self, days: &[Day]) -> io::Result<Option<At>> {
+    fn begin(&mut self, days: &[Day]) -> io::Result<Option<At>> {
+        let mut gone = None;
         if let Some(at) = self.at {
-            if !days.contains(&at.day) {
-                return Ok(Some(at));
-            }
-            let (size, file) = size(&self.folder, at.day)?;
-            if file == at.file && size >= at.offset {
-                return Ok(Some(at));
+            match size(&self.folder, at.day)? {
+                Some((size, file)) if file == at.file && size >= at.offset => return Ok(Some(at)),
+                Some(_) => {}
+                None => gone = Some(at),
             }
         }
+        if let Some(newest) = self.newest(days)?
+            && newest < self.last
+        {
+            // Numbers only grow within an inbox.
+            (self.last, self.anew) = (Seq(0), Some(newest));
+            return Ok(None);
+        }
+        if gone.is_some() {
+            return Ok(gone);
+        }
         for day in days.iter().rev().copied() {
-            let (size, file) = size(&self.folder, day)?;
+            let Some((size, file)) = size(&self.folder, day)? else {
+                continue;
+            };
             let first = record_from(&self.folder, day, 0, size)?;
             if first.is_some_and(|first| first.seq.0 <= self.last.0 + 1) {
                 let offset = self.place(day, size)?;
                 return Ok(Some(At { day, offset, file }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The last record there is.
+    fn newest(&self, days: &[Day]) -> io::Result<Option<Seq>> {
+        for day in days.iter().rev().copied() {
+            let Some((size, _)) = size(&self.folder, day)? else {
+                continue;
+            };
+            if let Some(found) = last_record(&self.folder, day, size)? {
+                return Ok(Some(found.seq));
             }
         }
         Ok(None)
@@ -161,15 +200,25 @@ impl Follow {
     }
 }
 
-/// How long a day file is, and which file it is.
-fn size(folder: &Path, day: Day) -> io::Result<(u64, u64)> {
-    let metadata = fs::metadata(day.path(folder))?;
-    Ok((metadata.len(), metadata.ino()))
+/// How long a day file is, and which file it is, if it is there.
+fn size(folder: &Path, day: Day) -> io::Result<Option<(u64, u64)>> {
+    let metadata = there(fs::metadata(day.path(folder)))?;
+    Ok(metadata.map(|metadata| (metadata.len(), metadata.ino())))
+}
+
+/// A file that somebody may have removed meanwhile.
+fn there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
+    }
 }
 
 /// The first whole record that begins between two places of a day.
 fn record_from(folder: &Path, day: Day, from: u64, to: u64) -> io::Result<Option<Found>> {
-    let mut scan = Scan::open(folder, day, from)?;
+    let Some(mut scan) = there(Scan::open(folder, day, from))? else {
+        return Ok(None);
+    };
     loop {
         match scan.step()? {
             Step::Record(line, place) if place.offset < to => {
@@ -188,7 +237,9 @@ fn record_from(folder: &Path, day: Day, from: u64, to: u64) -> io::Result<Option
 /// The last whole record of a day.
 fn last_record(folder: &Path, day: Day, size: u64) -> io::Result<Option<Found>> {
     for end in ENDS {
-        let mut scan = Scan::open(folder, day, size.saturating_sub(end))?;
+        let Some(mut scan) = there(Scan::open(folder, day, size.saturating_sub(end)))? else {
+            return Ok(None);
+        };
         let mut last = None;
         loop {
             match scan.step()? {
@@ -211,8 +262,5 @@ fn last_record(folder: &Path, day: Day, size: u64) -> io::Result<Option<Found>> 
 }
 
 fn known_days(folder: &Path) -> io::Result<Vec<Day>> {
-    match days(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        days => days,
-    }
+    Ok(there(days(folder))?.unwrap_or_default())
 }

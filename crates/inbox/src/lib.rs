@@ -36,7 +36,7 @@ pub use consumers::has_read;
 pub use error::{AppendError, OpenError, ReadError};
 pub use follow::Follow;
 pub use inbox::{Added, Governor, HandedOut, Inbox, Options, Pull, Pulled, Ungoverned, Unread};
-pub use message::{BODY_MAX, Channel, Incoming, Kind, Message, Seq};
+pub use message::{BODY_MAX, Channel, EVENT_DATA, Incoming, Kind, Message, Seq};
 pub use prune::Pruned;
 pub use repair::{Repaired, repair};
 pub use watched::{Stamp, WatchedChat, WatchedChats, WatchedError};

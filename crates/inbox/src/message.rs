@@ -9,6 +9,10 @@ use legation_core::{EntityId, Wall};
 /// Longest text that is kept, in bytes; more is cut, and the record says so.
 pub const BODY_MAX: usize = 16 * 1024 * 1024;
 
+/// The member of `meta` that holds the data of a server's event as JSON; no producer may
+/// say it, so that what has it is an event.
+pub const EVENT_DATA: &str = "event_data";
+
 /// Longest id, name or value of `meta`, in bytes.
 pub(crate) const FIELD_MAX: usize = 64 * 1024;
 

@@ -20,8 +20,12 @@ use legation_wire::json::{Object, Raw};
 use tokio::time::Instant;
 
 mod occurrence;
+mod offers;
 
 use occurrence::incoming;
+
+pub use occurrence::{Occurrence, is_event_data};
+pub use offers::{Offer, Offers};
 
 /// A server that offers events.
 pub trait Feed: Send + Sync + fmt::Debug {
@@ -65,6 +69,8 @@ pub struct Feeds {
     set: Arc<dyn FeedSet>,
     inbox: Arc<Inbox>,
     store: Arc<Store>,
+    /// Is told what each server offers.
+    offers: Arc<Offers>,
     /// The servers that are read now.
     reading: Arc<Mutex<HashSet<ServerName>>>,
 }
@@ -112,11 +118,17 @@ impl Untold {
 impl Feeds {
     /// Nothing is read before [`Feeds::run`].
     #[must_use]
-    pub fn new(set: Arc<dyn FeedSet>, inbox: Arc<Inbox>, store: Arc<Store>) -> Self {
+    pub fn new(
+        set: Arc<dyn FeedSet>,
+        inbox: Arc<Inbox>,
+        store: Arc<Store>,
+        offers: Arc<Offers>,
+    ) -> Self {
         Self {
             set,
             inbox,
             store,
+            offers,
             reading: Arc::default(),
         }
     }
@@ -160,7 +172,9 @@ impl Feeds {
     /// that cannot be read, for want of an argument say, rests for a while and stands
     /// in no other's way.
     async fn round(&self, feed: &dyn Feed, resting: &mut Resting) -> Result<Duration, Stopped> {
-        let kinds = kinds(feed).await.map_err(Stopped::Server)?;
+        let offered = kinds(feed).await.map_err(Stopped::Server)?;
+        self.offers.note(feed.server(), &offered);
+        let kinds: Vec<String> = offered.into_iter().map(|offer| offer.name).collect();
         resting.retain(|kind, until| *until > Instant::now() && kinds.contains(kind));
         let mut wait = WAIT_MAX;
         for kind in kinds {
@@ -278,7 +292,7 @@ impl Feeds {
 }
 
 /// What a server offers to be polled for, as far as it is wanted.
-async fn kinds(feed: &dyn Feed) -> Result<Vec<String>, String> {
+async fn kinds(feed: &dyn Feed) -> Result<Vec<Offer>, String> {
     let mut kinds = Vec::new();
     let mut params = Object::new();
     for _ in 0..PAGES_MAX {
@@ -294,7 +308,7 @@ async fn kinds(feed: &dyn Feed) -> Result<Vec<String>, String> {
             if let Some(name) = name.filter(|name| polls && feed.wants(name))
                 && kinds.len() < KINDS_MAX
             {
-                kinds.push(name);
+                kinds.push(Offer::of(name, &event));
             }
         }
         let Some(next) = page.get("nextCursor").filter(|next| !next.is_null()) else {

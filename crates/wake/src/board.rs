@@ -274,6 +274,16 @@ impl Board {
         self.claims.drain(..beyond);
     }
 
+    /// Another inbox stands where the one was whose messages are known, and its last
+    /// record is this one: its numbers begin anew. Whoever notices that later changes
+    /// nothing.
+    pub fn begun_anew(&mut self, newest: u64) {
+        if self.through.is_some_and(|through| through > newest) {
+            self.through = Some(0);
+            self.claims.clear();
+        }
+    }
+
     /// Forgets sessions whose processes are gone, and gives back what they were
     /// told, what dead wakers took, and what nothing came of.
     pub fn sweep(&mut self, now: Wall) {

@@ -361,3 +361,24 @@ fn many_at_once_take_each_message_once() {
     taken.sort_unstable();
     assert_eq!(taken, (1..=25).collect::<Vec<u64>>());
 }
+
+#[test]
+fn messages_of_another_inbox_wake_somebody_though_their_numbers_are_old() {
+    let mut board = waiting(&[("claude-1", "/a")]);
+    board.came(vec![notice(9)], 9, Wall(10));
+    // An inbox that grew past what is known here is the same one.
+    board.begun_anew(9);
+    assert_eq!(all_look(&mut board, 20), [("claude-1".to_owned(), vec![9])]);
+    board.begun_anew(2);
+    assert!(
+        board.claims.is_empty(),
+        "what is not there any more is nobody's"
+    );
+    board.came(vec![notice(1), notice(2)], 2, Wall(30));
+    // Who notices later changes nothing.
+    board.begun_anew(2);
+    assert_eq!(
+        all_look(&mut board, 40),
+        [("claude-1".to_owned(), vec![1, 2])]
+    );
+}

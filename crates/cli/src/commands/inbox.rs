@@ -20,6 +20,7 @@ pub use answers::{export, list, post as post_answer, prune as prune_answer, pull
 pub(crate) use follow::Follower;
 pub(crate) use listing::{line, unescaped};
 use source::Source;
+pub(crate) use waker::{Signal, wake_by_prompt};
 
 use crate::{CliError, Context};
 

@@ -20,6 +20,7 @@ mod find;
 mod guard;
 mod kin;
 mod once;
+mod piped;
 mod private;
 
 #[cfg(test)]
@@ -32,6 +33,7 @@ pub use self::find::{FindError, find_program};
 pub use self::guard::guard_main;
 pub use self::kin::{Kin, line_above};
 pub use self::once::{OnceSpec, Output, RunError, run_to_end};
+pub use self::piped::{Piped, PipedSpec};
 pub use self::private::{
     HANDED_OVER, HandOverError, hand_over, keep_memory_private, take_handed_over,
 };

@@ -27,7 +27,13 @@ impl Source for Account {
     ) -> BoxFuture<'a, Result<Token, SignInError>> {
         // Boxed, because one token is got with another.
         Box::pin(async move {
-            let grant = self.grant(ctx, key, claims).await?;
+            let grant = match self.grant(ctx, key, claims).await {
+                // Kept until it would have ended by our clock, it would be refused until then.
+                Err(error) if is_stale(&error) && self.renew_proofs(ctx, key.role).await? => {
+                    self.grant(ctx, key, claims).await?
+                }
+                grant => grant?,
+            };
             let clock = self.http().clock();
             Ok(Token::new(&grant, clock.now(), clock.wall()))
         })
@@ -263,6 +269,27 @@ impl Account {
         Ok(Prover::Assertion(first.secret().clone()))
     }
 
+    /// Gets anew by what the agent proves itself, one of which Entra ID holds for too
+    /// old; whether there is such a thing.
+    async fn renew_proofs(&self, ctx: &OpContext, role: Role) -> Result<bool, SignInError> {
+        let proofs: &[Role] = match role {
+            Role::Agent | Role::AgentExchange | Role::AgentOnBehalf => &[Role::AgentApplication],
+            Role::AgentUser => &[Role::AgentApplication, Role::AgentExchange],
+            Role::Human
+            | Role::Administrator
+            | Role::OnBehalf
+            | Role::Blueprint
+            | Role::AgentApplication => return Ok(false),
+        };
+        for proof in proofs {
+            let key = self.key_of(*proof);
+            let old = self.token(ctx, &key).await.map_err(unshared)?;
+            let newer = self.replace_token(ctx, &key, &old, None).await;
+            newer.map_err(unshared)?;
+        }
+        Ok(true)
+    }
+
     /// Whether the blueprint can prove itself. Asked of a broker elsewhere it
     /// costs an assertion.
     pub(crate) async fn can_prove_blueprint(&self, ctx: &OpContext, client_id: &str) -> bool {
@@ -359,6 +386,12 @@ fn is_over(error: &SignInError) -> bool {
         ) || (&*refusal.error == "invalid_grant" && refusal.meaning() == Meaning::Other)
     };
     error.refusal().is_some_and(over)
+}
+
+/// Whether a token that proves something is out of its time.
+fn is_stale(error: &SignInError) -> bool {
+    let refusal = error.refusal();
+    refusal.is_some_and(|refusal| refusal.meaning() == Meaning::StaleAssertion)
 }
 
 /// A failure that others may hold too, as one's own.

@@ -1,5 +1,5 @@
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
@@ -304,6 +304,59 @@ async fn an_agent_that_is_not_there_is_not_made() {
             .iter()
             .all(|one| one.method != "PUT" && !one.target.contains("agentUser"))
     );
+}
+
+#[tokio::test]
+async fn a_proof_that_the_authority_holds_for_too_old_is_made_anew() {
+    // What was given before this number is out of its time, whatever was said of it.
+    let (given, good_from) = (
+        AtomicUsize::new(0),
+        std::sync::Arc::new(AtomicUsize::new(0)),
+    );
+    let from = std::sync::Arc::clone(&good_from);
+    let stand = Stand::new(move |asked| {
+        let number = |token: String| {
+            let payload = token.split('.').nth(1).unwrap_or_default().to_owned();
+            let payload = crate::base::from_base64url(&payload).unwrap_or_default();
+            let payload: Value = serde_json::from_slice(&payload).unwrap_or_default();
+            payload["number"].as_u64().unwrap_or(u64::MAX)
+        };
+        let oldest = from.load(Ordering::SeqCst) as u64;
+        let proofs = ["client_assertion", "user_federated_identity_credential"];
+        let mut proofs = proofs.iter().filter_map(|name| asked.form(name));
+        if proofs.any(|proof| number(proof) < oldest) {
+            return refused("invalid_client", 700_024);
+        }
+        let number = given.fetch_add(1, Ordering::SeqCst);
+        granted(&json!({"oid": "one", "number": number}), None)
+    })
+    .await;
+    let account = stand.account(agents);
+    let of = |role, scope: &str| TokenKey {
+        role,
+        scope: scope.into(),
+    };
+    account
+        .token(&ctx(), &of(Role::AgentUser, "one/.default"))
+        .await
+        .unwrap();
+    for (role, scope) in [
+        (Role::AgentUser, "two/.default"),
+        (Role::Agent, "three/.default"),
+    ] {
+        let before = stand.asked().len();
+        good_from.store(before, Ordering::SeqCst);
+        account.token(&ctx(), &of(role, scope)).await.unwrap();
+        assert!(stand.asked().len() > before + 1, "{role:?}");
+    }
+    // One that is refused whatever is done is refused once more and no more.
+    good_from.store(usize::MAX, Ordering::SeqCst);
+    let before = stand.asked().len();
+    let error = account
+        .token(&ctx(), &of(Role::Agent, "four/.default"))
+        .await;
+    assert_eq!(error.unwrap_err().class(), Class::Auth);
+    assert_eq!(stand.asked().len(), before + 3);
 }
 
 #[tokio::test]

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use legation_core::{
-    BootId, Caller, ClientId, EntityId, Principal, SeatId, SystemClock, TaskSet, Via, Wall,
+    BootId, Caller, ClientId, EntityId, Principal, SeatId, ServerName, SystemClock, TaskSet, Via,
+    Wall,
 };
 use legation_keystore::Keystore;
 use legation_store::{Store, StoreOptions};
@@ -18,8 +19,8 @@ use tokio::sync::watch;
 
 use super::receiver::Certificates;
 use crate::{
-    Access, Batch, Entry, Events, EventsError, EventsParts, EventsSettings, Family, Frame, Journal,
-    Kind, Log, LogError, Lookup, Record, Stream, event_id,
+    Access, Batch, Entry, Events, EventsError, EventsParts, EventsSettings, Frame, Journal, Kind,
+    Log, LogError, Lookup, Record, ServerTopic, Stream, Told, Topic, Topics, event_id,
 };
 
 /// Messages in memory, of which the oldest can be taken out.
@@ -79,8 +80,22 @@ impl Messages {
             channel: Some(channel.into()),
             notice: Object::new().with("id", Raw::str(&id)),
             details: Object::new().with("summary", Raw::str("words")),
+            of_server: None,
         });
         self.end.send_replace(place);
+        place
+    }
+
+    /// Something that a server told.
+    pub(super) fn add_of(&self, topic: &str, entity: Option<&str>) -> u64 {
+        let place = self.add("files", entity);
+        let mut entries = self.entries.lock().unwrap();
+        let entry = entries.last_mut().unwrap();
+        entry.of_server = Some(Told {
+            topic: Topic::parse(topic).unwrap(),
+            event_id: event_id(&["told", &place.to_string()]).into(),
+            data: Object::new().with("path", Raw::str("/a")),
+        });
         place
     }
 
@@ -128,7 +143,7 @@ impl Access for Rules {
         !self.revoked.load(Ordering::SeqCst)
     }
 
-    fn offers(&self, _who: &Caller, _family: Family) -> bool {
+    fn offers(&self, _who: &Caller, _topic: &Topic) -> bool {
         !self.withheld.load(Ordering::SeqCst)
     }
 
@@ -153,6 +168,37 @@ impl Access for Rules {
                 false => Ok(()),
             }
         })
+    }
+}
+
+/// What servers offer: `files` two kinds, and `away` has not said.
+#[derive(Debug)]
+pub(super) struct Offered;
+
+impl Topics for Offered {
+    fn all(&self) -> Vec<ServerTopic> {
+        let files = ServerName::parse("files").unwrap();
+        let topic = |name: &str, payload_schema| ServerTopic {
+            server: files.clone(),
+            name: name.into(),
+            payload_schema,
+        };
+        vec![
+            topic(
+                "changed",
+                Some(Raw::from_static(r#"{"type":"object","title":"A change"}"#)),
+            ),
+            topic("moved/away", None),
+        ]
+    }
+
+    fn is_offered(&self, server: &ServerName, name: &str) -> Option<bool> {
+        let all = self.all();
+        let of = all.iter().filter(|one| one.server == *server);
+        match of.clone().count() {
+            0 => None,
+            _ => Some(of.into_iter().any(|one| *one.name == *name)),
+        }
     }
 }
 
@@ -210,6 +256,7 @@ impl Kit {
             access: Arc::clone(&rules) as _,
             messages: Arc::clone(&messages) as _,
             journal: Arc::clone(&journal),
+            topics: Arc::new(Offered),
             settings: settings.clone(),
             store: Arc::clone(&store),
             keystore: Arc::new(keystore),

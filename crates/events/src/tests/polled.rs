@@ -42,7 +42,9 @@ async fn the_list_has_every_kind_with_its_schemas() {
             "message.edited",
             "approval.requested",
             "approval.answered",
-            "task.completed"
+            "task.completed",
+            "files/changed",
+            "files/moved/away"
         ]
     );
     assert!(
@@ -57,6 +59,74 @@ async fn the_list_has_every_kind_with_its_schemas() {
             .expect("a list"),
     );
     assert_eq!(list["events"], json!([]));
+}
+
+#[tokio::test]
+async fn what_servers_tell_is_passed_on_under_their_own_names() {
+    let kit = Kit::new();
+    kit.rules
+        .refused
+        .lock()
+        .unwrap()
+        .insert("clinic".to_owned());
+    let ask = |name: &str, cursor: &serde_json::Value| {
+        format!(r#"{{"name":"{name}","cursor":{cursor}}}"#)
+    };
+    let start = kit
+        .poll(&ask("files/changed", &json!(null)))
+        .await
+        .expect("polled");
+    kit.messages.add("teams", None);
+    kit.messages.add_of("files/changed", None);
+    kit.messages.add_of("files/moved/away", None);
+    kit.messages.add_of("files/changed", Some("shop"));
+    kit.messages.add_of("files/changed", Some("clinic"));
+    let polled = kit
+        .poll(&ask("files/changed", &start["cursor"]))
+        .await
+        .expect("polled");
+    let events = polled["events"].as_array().expect("events");
+    assert_eq!(events.len(), 2, "{polled}");
+    for event in events {
+        assert_eq!(event["name"], "files/changed");
+        assert_eq!(event["data"], json!({"path": "/a"}));
+    }
+    // Telling an entity's data labels the conversation, as reading it would.
+    assert_eq!(
+        *kit.rules.told.lock().unwrap(),
+        [None, Some("shop".to_owned())]
+    );
+    // The same occurrence is a message of the inbox, and another event.
+    let all = kit.poll(ALL).await.expect("polled");
+    let all = kit
+        .poll(&from(&all["cursor"], r#","maxAgeMs":3600000"#))
+        .await;
+    assert_eq!(all.expect("polled")["events"], json!([]));
+    // Of a server that has said nothing yet it is not known what there is.
+    assert!(kit.poll(&ask("away/anything", &json!(null))).await.is_ok());
+    for unknown in [
+        "files/other",
+        "files/",
+        "/changed",
+        "changed",
+    ] {
+        let error = kit
+            .poll(&ask(unknown, &json!(null)))
+            .await
+            .expect_err(unknown);
+        let error = error.to_error(Numbers::Sep);
+        let other = kit
+            .poll(&ask("no.such", &json!(null)))
+            .await
+            .expect_err("none");
+        assert_eq!(error.code, other.to_error(Numbers::Sep).code, "{unknown}");
+    }
+    let arguments = r#"{"name":"files/changed","arguments":{"channel":"files"}}"#;
+    assert!(kit.poll(arguments).await.is_err(), "it has no arguments");
+    let others = ask("files/moved/away", &start["cursor"]);
+    assert!(kit.poll(&others).await.is_err(), "another topic's cursor");
+    kit.rules.withheld.store(true, Ordering::SeqCst);
+    assert!(kit.poll(&ask("files/changed", &json!(null))).await.is_err());
 }
 
 #[tokio::test]

@@ -48,7 +48,7 @@ impl Inner {
     /// Tells a receiver that something is missing before a cursor. Once.
     pub(super) async fn tell_gap(&self, hook: &Hook) {
         let place = hook.lock().position.place;
-        let cursor = self.cursor(&hook.who(), hook.filter.kind, place);
+        let cursor = self.cursor(&hook.who(), &hook.filter.topic, place);
         let body = Object::new()
             .with("type", Raw::str("gap"))
             .with("cursor", cursor);

@@ -72,7 +72,7 @@ struct Worker {
 
 /// Delivers what a subscription is about, until it is over.
 pub(super) async fn run(inner: Arc<Inner>, hook: Arc<Hook>) {
-    let log = inner.log(hook.filter.kind);
+    let log = inner.log(&hook.filter.topic);
     let mut worker = Worker {
         changed: log.changed(),
         read: 0,
@@ -326,8 +326,9 @@ async fn deliver(inner: Arc<Inner>, hook: Arc<Hook>, entry: Entry, mut data: Obj
                 None => return (entry.place, End::Withheld),
             }
         }
-        let cursor = inner.cursor(&hook.who(), entry.kind, entry.place);
-        let body = entry.occurrence(&data).with("cursor", cursor);
+        let topic = &hook.filter.topic;
+        let cursor = inner.cursor(&hook.who(), topic, entry.place);
+        let body = entry.occurrence(topic, &data).with("cursor", cursor);
         let body = body.to_raw().as_bytes().clone();
         if body.len() > BODY_MAX {
             return (entry.place, End::GivenUp(Reason::Http4xx));
@@ -339,7 +340,7 @@ async fn deliver(inner: Arc<Inner>, hook: Arc<Hook>, entry: Entry, mut data: Obj
             // What cannot be recorded does not leave.
             continue;
         }
-        let sent = inner.send(&hook, &entry.event_id, body).await;
+        let sent = inner.send(&hook, entry.id(topic), body).await;
         let status = sent.as_ref().map(|answer| answer.status).ok();
         match sent.map(|answer| failure(answer.status)) {
             Ok(None) => return (entry.place, End::Delivered),
@@ -363,7 +364,7 @@ async fn record(inner: &Inner, hook: &Hook, entry: &Entry) -> bool {
         entity: entry.entity.clone(),
         text: format!(
             "{} by {} to {}",
-            entry.event_id,
+            entry.id(&hook.filter.topic),
             hook.id,
             hook.receiver.origin()
         ),

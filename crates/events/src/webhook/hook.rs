@@ -145,7 +145,7 @@ impl Hook {
         Listed {
             id: self.id.to_string(),
             client: self.client.as_str().to_owned(),
-            name: self.filter.kind.as_str().to_owned(),
+            name: self.filter.topic.as_str().to_owned(),
             arguments: self.filter.canonical(),
             receiver: self.receiver.origin(),
             state: match &*state {

@@ -15,7 +15,7 @@ use super::receiver::{Allowed, Receiver};
 use super::sign::WebhookSecret;
 use crate::ask::Filter;
 use crate::cursor::Position;
-use crate::{Kind, Reason};
+use crate::{Reason, Topic};
 
 /// Until when a subscription without an end is kept.
 const WITHOUT_END: i64 = i64::MAX;
@@ -64,7 +64,7 @@ impl Hook {
         }
         let kept = Kept {
             client: self.client.as_str().to_owned(),
-            name: self.filter.kind.as_str().to_owned(),
+            name: self.filter.topic.as_str().to_owned(),
             channel: self.filter.channel.clone(),
             entity: self
                 .filter
@@ -104,7 +104,7 @@ impl Hook {
         let kept: Kept = serde_json::from_slice(&plain).ok()?;
         let secret = |hidden: &Hidden| WebhookSecret::parse(&hidden.0);
         let filter = Filter {
-            kind: Kind::parse(&kept.name)?,
+            topic: Topic::parse(&kept.name)?,
             channel: kept.channel,
             entity: kept.entity.map(EntityId::new),
         };

@@ -65,13 +65,12 @@ impl Inner {
         let client = &who.principal.client;
         self.check_room(client, &id)?;
         let filter = wanted.ask.filter.clone();
-        let kind = filter.kind;
         let started = self.start(who, &wanted.ask).await?;
         let state = State {
             secret: wanted.secret,
             previous: None,
             position: Position {
-                epoch: self.log(kind).epoch(),
+                epoch: self.log(&filter.topic).epoch(),
                 place: started.place,
             },
             expires_ms: wanted.expires_ms,
@@ -142,7 +141,7 @@ impl Inner {
                 state.is_rewound = true;
                 if let Some(started) = started {
                     state.position = Position {
-                        epoch: self.log(hook.filter.kind).epoch(),
+                        epoch: self.log(&hook.filter.topic).epoch(),
                         place: started.place,
                     };
                 }
@@ -247,7 +246,7 @@ impl Inner {
                 "{} {}, {} to {}",
                 hook.id,
                 word,
-                hook.filter.kind.as_str(),
+                hook.filter.topic.as_str(),
                 hook.receiver.origin()
             ),
         };
@@ -323,7 +322,7 @@ impl Inner {
             b"subscription",
             client.as_str().as_bytes(),
             receiver.as_str().as_bytes(),
-            filter.kind.as_str().as_bytes(),
+            filter.topic.as_str().as_bytes(),
             filter.canonical().as_bytes(),
         ]);
         let text = URL_SAFE_NO_PAD.encode(mac);
@@ -337,7 +336,10 @@ impl Inner {
         let mut result = complete()
             .with("id", Raw::str(&hook.id))
             .with("refreshBefore", until.unwrap_or_else(Raw::null))
-            .with("cursor", self.cursor(&hook.who(), hook.filter.kind, place))
+            .with(
+                "cursor",
+                self.cursor(&hook.who(), &hook.filter.topic, place),
+            )
             .with("truncated", Raw::bool(truncated));
         if refreshed {
             result.set("deliveryStatus", state.status());

@@ -1,5 +1,7 @@
 //! What comes back from where a question was put, and whether it counts.
 
+use std::collections::BTreeSet;
+
 use legation_core::{ApprovalId, EntityId, ProposalId};
 use legation_keystore::{HumanProof, NoProof, Reply};
 use legation_policy::registry::{EventName, ReasonCode};
@@ -14,6 +16,8 @@ use crate::journal::Happened;
 pub(super) const TRIES_MAX: u32 = 5;
 /// For how long, in milliseconds.
 pub(super) const LOCKED_MS: i64 = 15 * 60 * 1000;
+/// Messages with wrong codes that are remembered.
+const WRONG_MAX: usize = 64;
 /// Under whose name wrong codes of commands are counted: no account has such a one.
 const COMMANDS: &str = "(commands)";
 
@@ -179,6 +183,10 @@ impl Desk {
         let code = match &said {
             Words::Answer { code, .. } | Words::Unclear { code } => code.as_str(),
         };
+        if !said.is_sure() && self.find(heard, code).is_none() {
+            // A word that is no code.
+            return None;
+        }
         // Who wrote it is looked at before the code is.
         let stranger = if heard.person.eq_ignore_ascii_case(heard.program) {
             Some(Refused::SameUser)
@@ -196,6 +204,10 @@ impl Desk {
             return Some(self.refused(heard, None, Refused::Locked));
         }
         let Some(posting) = self.find(heard, code) else {
+            // Accounts of one agent and one person share a chat, and each reads it.
+            if self.is_anothers(heard, code) || !self.is_judged_first(heard) {
+                return None;
+            }
             let why = self.count_wrong(heard.account);
             return Some(self.refused(heard, None, why));
         };
@@ -241,6 +253,40 @@ impl Desk {
             }
         }
         found
+    }
+
+    /// Whether a code is of a question that was put through another account, which
+    /// reads the same chat and judges it.
+    fn is_anothers(&self, heard: &Heard<'_>, code: &str) -> bool {
+        let accounts: BTreeSet<Box<str>> = {
+            let held = self.lock();
+            let all = held.postings.values();
+            all.map(|one| one.account.clone()).collect()
+        };
+        let others = accounts.iter().filter(|one| ***one != *heard.account);
+        let mut others = others.map(|account| Heard { account, ..*heard });
+        others.any(|heard| self.find(&heard, code).is_some())
+    }
+
+    /// Whether nobody else who reads the same chat has said of a message that its
+    /// code is wrong.
+    fn is_judged_first(&self, heard: &Heard<'_>) -> bool {
+        let said = (
+            heard.account.into(),
+            heard.chat.into(),
+            heard.message.into(),
+        );
+        let wrong = &mut self.lock().wrong;
+        let is_same = |one: &(Box<str>, Box<str>, Box<str>)| {
+            (&one.1, &one.2) == (&said.1, &said.2) && one.0 != said.0
+        };
+        let is_first = !wrong.iter().any(is_same);
+        if is_first {
+            wrong.push_back(said);
+            let beyond = wrong.len().saturating_sub(WRONG_MAX);
+            wrong.drain(..beyond);
+        }
+        is_first
     }
 
     /// The posting with this code, of those in this chat. Each is compared, so

@@ -12,6 +12,9 @@ pub enum Words {
         approve: bool,
         /// The code as it was typed.
         code: String,
+        /// Whether it cannot be anything but a code: any word may be as long, and only
+        /// codes have digits.
+        is_sure: bool,
     },
     /// It begins like an answer and says more, or says two things.
     Unclear {
@@ -64,16 +67,38 @@ fn said(line: &str) -> Option<Words> {
     };
     let code = plain(words.next()?);
     let is_word = CODE.contains(&code.len()) && code.bytes().all(|b| b.is_ascii_alphanumeric());
-    // Other words are as long; a code has capitals and digits, or is typed in
-    // small letters and then has its own length.
-    let looks_like_one = code.bytes().any(|b| b.is_ascii_digit()) || code == code.to_uppercase();
-    if !is_word || !(looks_like_one || code.len() == LENGTH) {
+    // Every code has a digit. Who typed letters for all of them may mean one, if it is as
+    // long: only the codes that are open can say so.
+    let is_sure = has_digit(&code);
+    if !is_word || !(is_sure || code.len() == LENGTH) {
         return None;
     }
     match words.next() {
-        None => Some(Words::Answer { approve, code }),
-        Some(_) if looks_like_one => Some(Words::Unclear { code }),
+        None => Some(Words::Answer {
+            approve,
+            code,
+            is_sure,
+        }),
+        Some(_) if is_sure => Some(Words::Unclear { code }),
         Some(_) => None,
+    }
+}
+
+/// Whether no word of a language is this code.
+pub(super) fn has_digit(code: &str) -> bool {
+    code.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+// === impl Words ===
+
+impl Words {
+    /// Whether it is an answer, whatever the codes that are open.
+    #[must_use]
+    pub fn is_sure(&self) -> bool {
+        match self {
+            Self::Answer { is_sure, .. } => *is_sure,
+            Self::Unclear { .. } => true,
+        }
     }
 }
 
@@ -87,6 +112,14 @@ mod tests {
             Some(Words::Answer {
                 approve,
                 code: code.to_owned(),
+                is_sure: true,
+            })
+        };
+        let perhaps = |approve, code: &str| {
+            Some(Words::Answer {
+                approve,
+                code: code.to_owned(),
+                is_sure: false,
             })
         };
         let unclear = |code: &str| {
@@ -110,7 +143,11 @@ mod tests {
             ("approve", None),
             ("approve that please", None),
             ("approve that", None),
-            ("approve abcdef", answer(true, "abcdef")),
+            ("approve abcdef", perhaps(true, "abcdef")),
+            ("approve please", perhaps(true, "please")),
+            ("DENY THAT", None),
+            ("deny please, it is wrong", None),
+            ("APPROVE PLEASE do", None),
             ("approve 7K2Q", answer(true, "7K2Q")),
             ("approved 7K2QXM", None),
             ("approve 7K2Q-XM1", None),

@@ -22,6 +22,12 @@ impl Gate {
         Ok(())
     }
 
+    /// An object of a server's own as everybody may have it.
+    #[must_use]
+    pub fn cleaned(&self, server: &ServerName, item: &str, object: Object) -> Object {
+        self.cleaning.load().object(server, item, object)
+    }
+
     /// Whether a caller might ever call a tool of a server, as that names it.
     #[must_use]
     pub fn offers(&self, caller: &Caller, server: &str, tool: &str) -> bool {

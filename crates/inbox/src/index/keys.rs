@@ -26,8 +26,11 @@ impl Gone {
     }
 }
 
+/// Two accounts of different entities may be in one conversation; what is said there is
+/// then each one's data.
 pub(super) fn is_same(one: &Message, other: &Message) -> bool {
     one.channel == other.channel
+        && one.entity == other.entity
         && one.chat_id == other.chat_id
         && one.id == other.id
         && one.version == other.version

@@ -79,3 +79,49 @@ fn a_reader_goes_on_when_the_file_under_it_was_mended() {
     assert_eq!(read.len(), 10, "{:?}", ids(&read));
     assert!(read.iter().all(|message| message.seq > Seq(4)));
 }
+
+#[test]
+fn a_day_that_is_taken_out_under_a_reader_is_passed_over() {
+    let place = Place::new();
+    let inbox = place.open();
+    put(&inbox, "teams", 0..3);
+    place.next_day();
+    put(&inbox, "teams", 3..6);
+    drop(inbox);
+    // The name is there and leads nowhere, as for a file that is removed meanwhile.
+    let gone = place.day_file();
+    fs::remove_file(&gone).expect("removed");
+    std::os::unix::fs::symlink("nowhere", &gone).expect("made");
+    let all = |follow: &mut Follow| ids(&follow.read(10).expect("read")).join(" ");
+    let mut first = Follow::after(&place.folder(), place.keystore(), Seq(0));
+    assert_eq!(all(&mut first), "teams-3 teams-4 teams-5");
+    let mut middle = Follow::after(&place.folder(), place.keystore(), Seq(2));
+    assert_eq!(all(&mut middle), "teams-3 teams-4 teams-5");
+    let late = Follow::from_end(&place.folder(), place.keystore()).expect("read");
+    assert_eq!(late.last(), Seq(6));
+}
+
+#[test]
+fn another_inbox_in_the_place_of_one_is_read_from_its_beginning() {
+    let place = Place::new();
+    let inbox = place.open();
+    put(&inbox, "teams", 0..5);
+    let mut running = Follow::after(&place.folder(), place.keystore(), Seq(0));
+    assert_eq!(running.read(10).expect("read").len(), 5);
+    assert_eq!(running.found_anew(), None);
+    drop(inbox);
+    fs::remove_dir_all(place.folder()).expect("removed");
+    assert!(running.read(10).expect("nothing").is_empty());
+    let inbox = place.open();
+    put(&inbox, "teams", 10..12);
+    // One that was running, and one that only kept its place.
+    let kept = Follow::after(&place.folder(), place.keystore(), Seq(5));
+    for mut follow in [running, kept] {
+        let read = follow.read(10).expect("read");
+        assert_eq!(ids(&read), ["teams-10", "teams-11"]);
+        assert_eq!(follow.found_anew(), Some(Seq(2)));
+        assert_eq!(follow.found_anew(), None, "it is said once");
+        assert_eq!(follow.last(), Seq(2));
+        assert!(follow.read(10).expect("read").is_empty());
+    }
+}

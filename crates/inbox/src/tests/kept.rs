@@ -55,6 +55,23 @@ fn a_version_is_kept_once_for_ever_and_an_edit_is_another() {
         .expect("kept");
     assert_eq!(twice.iter().filter(|one| one.duplicate).count(), 1);
     assert_eq!(inbox.by_id("teams-0").expect("there").text, "other words");
+    // Two accounts of different entities may be in one chat: it is the data of each.
+    for entity in ["shop", "clinic", "shop"] {
+        let mut theirs = message("teams", "teams-0");
+        theirs.entity = Some(EntityId::new(entity));
+        let added = inbox
+            .append_blocking(vec![theirs.clone(), theirs])
+            .expect("kept");
+        let seqs: Vec<u64> = added.iter().map(|one| one.seq.0).collect();
+        let wanted = if entity == "shop" { 602 } else { 603 };
+        assert_eq!(seqs, [wanted; 2], "{entity}");
+    }
+    let theirs = Pull {
+        entity: Some(EntityId::new("clinic")),
+        ..pull("codex")
+    };
+    let pulled = inbox.pull(&theirs).expect("pulled");
+    assert_eq!(pulled.messages[0].entity, Some(EntityId::new("clinic")));
     // Another chat's message may have the same id.
     let mut other = message("teams", "teams-0");
     other.chat_id = "another".to_owned();
@@ -67,7 +84,7 @@ fn a_version_is_kept_once_for_ever_and_an_edit_is_another() {
     fs::remove_dir_all(place.folder().join("index")).expect("removed");
     let inbox = place.open();
     assert!(put(&inbox, "teams", 0..600).iter().all(|one| one.duplicate));
-    assert_eq!(everything(&inbox).len(), 602);
+    assert_eq!(everything(&inbox).len(), 604);
 }
 
 #[test]

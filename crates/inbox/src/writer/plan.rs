@@ -61,7 +61,7 @@ impl Writer {
         let seq = self.tail.seq + plan.records.len() as u64 + 1;
         let message = cleaned(incoming, Seq(seq), now);
         let key = [
-            message.channel.as_str().to_owned(),
+            message.lane(),
             message.chat_id.clone(),
             message.id.clone(),
             message.version.clone(),
@@ -87,7 +87,7 @@ impl Writer {
         if !channels.contains_key(&lane) && !plan.lanes.contains(&lane) {
             if channels.len() + plan.lanes.len() >= CHANNELS_MAX {
                 return Err(AppendError::Channels {
-                    channel: key[0].clone(),
+                    channel: message.channel.to_string(),
                 });
             }
             plan.lanes.insert(lane);

@@ -24,7 +24,17 @@ pub(super) fn run(tasks: &TaskSet, inner: &Arc<Inner>, store: &Arc<Store>) {
     let set = Arc::new(HostFeeds {
         host: Arc::clone(&inner.host),
     });
-    let feeds = Feeds::new(set, Arc::clone(&inner.inbox), Arc::clone(store));
+    let offers = Arc::clone(&inner.offers);
+    let feeds = Feeds::new(set, Arc::clone(&inner.inbox), Arc::clone(store), offers);
+    let mut changes = inner.offers.changes();
+    let hub = Arc::clone(inner);
+    tasks.spawn("events that servers offer", async move {
+        while changes.changed().await.is_ok() {
+            if let Some(events) = hub.events.get() {
+                events.rules_changed();
+            }
+        }
+    });
     let readers = tasks.clone();
     tasks.spawn(
         "events of servers",

@@ -4,6 +4,7 @@
 mod access;
 mod journal;
 mod messages;
+mod topics;
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use legation_store::Store;
 use super::hub::Inner;
 use access::HubAccess;
 use messages::InboxLog;
+use topics::HubTopics;
 
 /// The extension of a hub that starts, and its journal; its subscriptions go on from here.
 pub(super) fn open(
@@ -27,8 +29,9 @@ pub(super) fn open(
     journal::run(tasks, inner, &journal);
     let events = Events::open(EventsParts {
         access: Arc::new(HubAccess::new(&inner.gate, &inner.ledger)),
-        messages: Arc::new(InboxLog::new(&inner.inbox)),
+        messages: Arc::new(InboxLog::new(&inner.inbox, &inner.gate)),
         journal: Arc::clone(&journal),
+        topics: Arc::new(HubTopics::new(&inner.offers, &inner.gate)),
         settings: told(settings)?,
         store: Arc::clone(store),
         keystore: Arc::clone(&inner.keystore),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use legation_core::id::hex;
 use legation_core::{EntityId, ServerName};
-use legation_inbox::{Channel, Incoming, Kind};
-use legation_wire::json::{Kind as JsonKind, Raw};
+use legation_inbox::{Channel, EVENT_DATA, Incoming, Kind, Message};
+use legation_wire::json::{Kind as JsonKind, Limits, Object, Raw};
 use sha2::{Digest as _, Sha256};
 
 /// Channels that other sources have, whose messages no server may pass its events
@@ -19,6 +19,58 @@ const ID_MAX: usize = 512;
 /// Longest text of one event, in bytes: events are minimal, and what is longer is
 /// read where it came from.
 const TEXT_MAX: usize = 32 * 1024;
+
+/// In `meta` of a message that a server's event became.
+const SERVER: &str = "server";
+const EVENT: &str = "event";
+const EVENT_ID: &str = "event_id";
+
+/// A server's event, as a message has it.
+#[derive(Debug, Clone)]
+pub struct Occurrence {
+    /// Whose.
+    pub server: ServerName,
+    /// The server's name of its kind.
+    pub kind: String,
+    /// The server's id of it.
+    pub id: String,
+    /// Its data: with hidden characters in it, for they are taken out of texts only.
+    pub data: Object,
+}
+
+/// Whether a member of `meta` holds an event's data, which the text says as well.
+#[must_use]
+pub fn is_event_data(member: &str) -> bool {
+    member == EVENT_DATA
+}
+
+// === impl Occurrence ===
+
+impl Occurrence {
+    /// The event that a message is; `None` for one that no server's event became.
+    #[must_use]
+    pub fn of(message: &Message) -> Option<Self> {
+        let of = |member: &str| message.meta.get(member).map(|value| unescaped(value));
+        let server = ServerName::parse(&of(SERVER)?).ok()?;
+        // Others write into other channels, whatever they say in `meta`.
+        if channel(&server)? != message.channel {
+            return None;
+        }
+        let data = Raw::parse(of(EVENT_DATA)?.into_bytes().into(), &Limits::UPSTREAM).ok()?;
+        Some(Self {
+            server,
+            kind: of(EVENT)?,
+            id: of(EVENT_ID)?,
+            data: data.to_object()?,
+        })
+    }
+}
+
+/// A text as it was before the inbox escaped it.
+fn unescaped(text: &str) -> String {
+    let text = text.replace("&lt;", "<").replace("&gt;", ">");
+    text.replace("&amp;", "&")
+}
 
 /// The message an event becomes; `None` for what is none.
 pub(super) fn incoming(
@@ -35,11 +87,14 @@ pub(super) fn incoming(
     let id = text("eventId").filter(|id| !id.is_empty())?;
     let data = event.get("data")?;
     let told = text("name").filter(|name| !name.is_empty());
-    let meta = [
-        ("event", told.as_deref().unwrap_or(kind)),
-        ("event_id", &*id),
-        ("server", server.as_str()),
+    let mut meta = vec![
+        (EVENT, told.as_deref().unwrap_or(kind)),
+        (EVENT_ID, &*id),
+        (SERVER, server.as_str()),
     ];
+    if data.as_text().len() <= TEXT_MAX && data.kind() == JsonKind::Object {
+        meta.push((EVENT_DATA, data.as_text()));
+    }
     Some(Incoming {
         channel: channel(server)?,
         // Ids are unique within a type and an upstream (SEP-3415, event occurrence).

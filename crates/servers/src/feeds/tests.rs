@@ -151,6 +151,7 @@ fn stand(name: &str) -> Stand {
             Arc::new(NoSet),
             Arc::new(inbox.expect("an inbox")),
             Arc::new(store.expect("a store")),
+            Arc::default(),
         ),
         server,
         _folder: folder,
@@ -203,6 +204,33 @@ async fn events_become_messages_once_and_the_cursor_follows_them() {
         first.text,
         "issue.opened\ntitle: It is &lt;b&gt;broken&lt;/b&gt;\nnumber: 7\nlabels: [\"a\"]"
     );
+    // Whoever asks for the event itself has its data as the server told it.
+    let told = Occurrence::of(first).expect("an event");
+    assert_eq!(
+        (told.server.as_str(), &*told.kind, &*told.id),
+        ("tracker", "issue.opened", "e1")
+    );
+    assert_eq!(
+        told.data.to_raw().as_text(),
+        r#"{"title":"It is <b>broken</b>","number":7,"labels":["a"]}"#
+    );
+    let offered = stand.feeds.offers.all();
+    let names: Vec<(&str, &str)> = offered
+        .iter()
+        .map(|(server, offer)| (server.as_str(), &*offer.name))
+        .collect();
+    assert_eq!(names, [("tracker", "issue.opened")]);
+    assert_eq!(
+        stand
+            .feeds
+            .offers
+            .is_offered(&stand.server.name, "unwanted"),
+        Some(false)
+    );
+    // What somebody writes into another channel is no server's, whatever it says of itself.
+    let mut forged = first.clone();
+    forged.channel = legation_inbox::Channel::parse("local").expect("a channel");
+    assert!(Occurrence::of(&forged).is_none());
     // The server repeats itself under another place.
     stand.server.events.lock().unwrap().push(event("e5"));
     stand

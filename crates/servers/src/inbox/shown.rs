@@ -6,6 +6,8 @@ use legation_core::EntityId;
 use legation_inbox::{Message, Unread, summary};
 use serde::Serialize;
 
+use crate::feeds::is_event_data;
+
 /// Characters of a message that the resource shows.
 const SUMMARY: usize = 200;
 
@@ -81,7 +83,13 @@ impl From<&Message> for Shown {
             from: message.from.clone(),
             ts: message.ts.clone(),
             content_text_sanitized: message.text.clone(),
-            meta: message.meta.clone(),
+            // The text says what an event's data does.
+            meta: message
+                .meta
+                .iter()
+                .filter(|(key, _)| !is_event_data(key))
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect(),
             entity: message.entity.as_ref().map(EntityId::to_string),
             trust: "untrusted",
         }

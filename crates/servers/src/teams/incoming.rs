@@ -12,7 +12,8 @@ pub const APPROVAL_REPLY: &str = "approval_reply";
 
 /// Marks what answers a question of the hub's, or looks as if it did.
 pub(super) fn told_from_answers(mut incoming: Incoming) -> Incoming {
-    if legation_gate::desk::words::read(&incoming.text).is_some() {
+    let said = legation_gate::desk::words::read(&incoming.text);
+    if said.is_some_and(|said| said.is_sure()) {
         let yes = true.to_string();
         incoming.meta.insert(APPROVAL_REPLY.to_owned(), yes);
     }

@@ -79,6 +79,8 @@ pub(super) async fn connect(
     account: &Account,
 ) -> Result<impl Serialize, Failure> {
     let line = shared.talks.line(context, account, true).await?;
+    // One that was made just now is looked for at once, and whoever connects is about to talk.
+    line.talk.is_used();
     let connected = Connected {
         account: account.name(),
         entity: account.entity().as_str(),

@@ -130,6 +130,15 @@ pub(super) async fn run(shared: &Shared, destination: &Destination, cancel: &Can
     join_all(all).await;
 }
 
+// === impl Watches ===
+
+impl Watches {
+    /// Whether a chat was found, be it watched or not.
+    fn knows(&self, chat: &str) -> bool {
+        self.listed.iter().any(|one| one.chat.id == chat)
+    }
+}
+
 // === impl ReadChats ===
 
 impl sources::Read for ReadChats<'_> {
@@ -182,8 +191,16 @@ impl Reader<'_> {
                 }
                 Ok(()) = changes.changed() => {}
                 chat = self.shared.talks.talking(self.account.name()) => {
-                    if let Some(watch) = chat.and_then(|chat| all.by_id.get_mut(&chat)) {
-                        watch.pace.talk(self.account.instant());
+                    let now = self.account.instant();
+                    match chat {
+                        Some(chat) if all.knows(&chat) => {
+                            if let Some(watch) = all.by_id.get_mut(&chat) {
+                                watch.pace.talk(now);
+                            }
+                        }
+                        // It was made after chats were last looked for.
+                        Some(_) => discover = now,
+                        None => {}
                     }
                 }
                 () = tokio::time::sleep(wait) => {}

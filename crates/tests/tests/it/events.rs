@@ -363,5 +363,54 @@ async fn a_server_that_offers_events_feeds_the_inbox() -> anyhow::Result<()> {
         Some(2),
         "{pulled}"
     );
+    let data = pulled["messages"][0]["meta"]["event_data"].clone();
+    assert_eq!(data, Value::Null, "the text says it: {pulled}");
+    // And who knows of events has them as the server's own, by every way there is.
+    let peer = hub.http(PeerEra::Modern, everything(), friendly()).await?;
+    let list = peer.list("events/list", "events").await?;
+    let names: Vec<&str> = list.iter().filter_map(|one| one["name"].as_str()).collect();
+    assert_eq!(
+        names[5..],
+        ["Tracker/message.received", "Tracker/message.edited"]
+    );
+    assert_eq!(list[5]["payloadSchema"]["type"], "object", "{}", list[5]);
+    let topic = "Tracker/message.received";
+    let begin = poll(&peer, json!({ "name": topic })).await?;
+    let listener = hub
+        .socket_peer(PeerEra::Modern, everything(), friendly())
+        .await?;
+    let _stream = listener
+        .start("events/stream", json!({ "name": topic }))
+        .await?;
+    let heard = |method: &str| listener.heard_of(&format!("notifications/events/{method}"));
+    until("the stream", PATIENCE, async || !heard("active").is_empty()).await?;
+    post(&other, "u3").await?;
+    let event = first_of(&peer, topic, &begin["cursor"]).await?;
+    assert_eq!(event["name"], topic);
+    let data = &event["data"];
+    assert_eq!(
+        (&data["id"], &data["summary"], &data["from"]),
+        (&json!("u3"), &json!("hello"), &json!("Ada Example")),
+        "{event}"
+    );
+    until("the event", PATIENCE, async || !heard("event").is_empty()).await?;
+    let streamed = &heard("event")[0]["params"];
+    assert_eq!(
+        (&streamed["eventId"], &streamed["data"]),
+        (&event["eventId"], data)
+    );
+    let forged = [
+        "inbox",
+        "post",
+        "x",
+        "--channel",
+        "tracker",
+        "--meta",
+        "event_data={}",
+    ];
+    assert_ne!(hub.run(&forged).await?.0, 0);
+    let unknown = json!({"name": "Tracker/nothing"});
+    let unknown = peer.request("events/poll", unknown).await?;
+    assert_eq!(unknown.code(), Some(-32023), "{}", unknown.text);
     Ok(())
 }

@@ -36,5 +36,6 @@ mod rules;
 mod spilled;
 mod sse;
 mod teams;
+mod waits;
 mod waking;
 mod watch;

@@ -5,7 +5,9 @@ use legation_api::inbox::{
     PullAnswer, Show,
 };
 use legation_core::{EntityId, Moment, Wall};
-use legation_inbox::{AppendError, Channel, ConsumerName, Inbox, Incoming, Kind, ReadError, Seq};
+use legation_inbox::{
+    AppendError, Channel, ConsumerName, EVENT_DATA, Inbox, Incoming, Kind, ReadError, Seq,
+};
 
 use crate::{CliError, Exit};
 
@@ -39,6 +41,11 @@ fn incoming(post: Post, now: Wall) -> Result<Incoming, CliError> {
             refused("teams and mail have sources of their own; the message was not kept")
                 .with_hint("leave --channel out, or take a name of your own"),
         );
+    }
+    if post.meta.contains_key(EVENT_DATA) {
+        return Err(refused(
+            "`event_data` is what events of servers have; the message was not kept",
+        ));
     }
     if post.text.trim().is_empty() {
         return Err(refused("there is no text; the message was not kept"));

@@ -64,14 +64,26 @@ pub(super) enum Way {
     Line,
     /// Codex's own command puts what to do into the session's queue.
     Queue,
+    /// A prompt of this process begins a turn, again and again.
+    #[value(skip)]
+    Prompt,
 }
 
 /// What happens while a waker waits.
-enum Signal {
+#[derive(Debug)]
+pub(crate) enum Signal {
+    /// There may be something new.
     Changed,
+    /// `busy` or `idle`: what the session does.
     Said(String),
+    /// The turn is over that the session was woken for; whether it had the words.
+    Settled(bool),
+    /// The session is over.
     Over,
 }
+
+/// Begins a turn of a session with these words; what becomes of it is a [`Signal`].
+pub(crate) type Prompt = Box<dyn Fn(String) + Send>;
 
 /// A waker of one session.
 struct Waker<'c> {
@@ -79,6 +91,9 @@ struct Waker<'c> {
     key: SessionKey,
     own: Kin,
     way: Way,
+    prompt: Option<Prompt>,
+    /// A turn is under way that the session was woken for.
+    is_telling: bool,
     /// The processes without which there is no session.
     above: Vec<Kin>,
     follow: Follow,
@@ -98,7 +113,7 @@ pub(super) fn cmd_waker(context: &Context, args: WakerArgs) -> Result<(), CliErr
     }
     let hook = match args.by {
         Way::Exit => Hook::read(args.session.as_deref()),
-        Way::Line | Way::Queue => Hook::parse(args.session.as_deref(), b""),
+        Way::Line | Way::Queue | Way::Prompt => Hook::parse(args.session.as_deref(), b""),
     };
     if args.by == Way::Exit && is_one_turn(context) {
         return Err(nobody());
@@ -135,15 +150,39 @@ pub(super) fn cmd_waker(context: &Context, args: WakerArgs) -> Result<(), CliErr
         match args.by {
             // The session may be at work, and will say when it is done.
             Way::Queue => session.waker = Some(waker.own),
-            Way::Exit | Way::Line => board.idle(&waker.key, Some(waker.own), now),
+            Way::Exit | Way::Line | Way::Prompt => {
+                board.idle(&waker.key, Some(waker.own), now);
+            }
         }
     })
     .map_err(failed)?;
     let woken = waker.run(&signals)?;
     match args.by {
         Way::Exit if !woken => Err(nobody()),
-        Way::Exit | Way::Line | Way::Queue => Ok(()),
+        Way::Exit | Way::Line | Way::Queue | Way::Prompt => Ok(()),
     }
+}
+
+/// Wakes a session that takes prompts from this very process, until it is over.
+pub(crate) fn wake_by_prompt(
+    context: &Context,
+    key: SessionKey,
+    folder: Option<PathBuf>,
+    signals: &Receiver<Signal>,
+    prompt: Prompt,
+) -> Result<(), CliError> {
+    context.home.create()?;
+    legation_core::home::create_private_dir(&context.home.inbox())?;
+    let mut waker = Waker::begin(context, key, Way::Prompt)?;
+    waker.prompt = Some(prompt);
+    let own = waker.own;
+    waker.change(|board, key, now| {
+        let session = board.begin(key, now);
+        session.folder = folder.as_deref().map(canonical);
+        session.process = Some(own);
+        board.idle(key, Some(own), now);
+    })?;
+    waker.run(signals).map(drop)
 }
 
 /// Not an error that anybody reads: the hook asks only whether the end is a good one.
@@ -197,9 +236,11 @@ impl<'c> Waker<'c> {
             own: Kin::own(),
             way,
             above: match way {
-                Way::Queue => Vec::new(),
+                Way::Queue | Way::Prompt => Vec::new(),
                 Way::Exit | Way::Line => line_above(),
             },
+            prompt: None,
+            is_telling: false,
             follow,
         })
     }
@@ -210,6 +251,11 @@ impl<'c> Waker<'c> {
             match self.look()? {
                 Look::Over => return Ok(false),
                 Look::Tell(notices) => {
+                    if let Some(prompt) = &self.prompt {
+                        prompt(words(&notices));
+                        self.is_telling = true;
+                        continue;
+                    }
                     let told = self.tell(&notices);
                     self.settle(told.is_ok())?;
                     if self.way == Way::Exit {
@@ -223,6 +269,13 @@ impl<'c> Waker<'c> {
             }
             match signals.recv_timeout(LOOK) {
                 Ok(Signal::Said(line)) => self.hear(line.trim())?,
+                Ok(Signal::Settled(told)) => {
+                    self.is_telling = false;
+                    self.settle(told)?;
+                    if told {
+                        self.hear("busy")?;
+                    }
+                }
                 Ok(Signal::Over) => {
                     self.change(|board, key, _| board.end(key))?;
                     return Ok(false);
@@ -256,13 +309,14 @@ impl<'c> Waker<'c> {
         if self.above.iter().any(|kin| !kin.lives()) {
             return Ok(Look::Over);
         }
-        let mut came = Vec::new();
+        let (mut came, mut is_new) = (Vec::new(), false);
         loop {
             let read = self.follow.read(AT_ONCE);
             let read = read.map_err(|error| CliError::failed(&error))?;
             if read.is_empty() {
                 break;
             }
+            is_new = true;
             // Other words for the same, or none, are no reason to begin a turn.
             let new = read.iter().filter(|message| message.kind == Kind::New);
             came.extend(new.map(notice));
@@ -270,20 +324,28 @@ impl<'c> Waker<'c> {
             came.drain(..came.len().saturating_sub(CLAIMS_MAX));
         }
         let through = self.follow.last().0;
+        let anew = self.follow.found_anew();
         let inbox = self.context.home.inbox();
         let consumer = ConsumerName::new(&self.key.client, None);
         let is_read =
             |one: &Notice| has_read(&inbox, &consumer, &one.lane, Seq(one.seq)).unwrap_or(false);
-        let (own, way) = (self.own, self.way);
+        let (own, way, is_telling) = (self.own, self.way, self.is_telling);
         self.change(|board, key, now| {
-            board.came(came, through, now);
+            if let Some(newest) = anew {
+                board.begun_anew(newest.0);
+            }
+            // Who read nothing may not have noticed yet that the numbers begin anew.
+            if is_new {
+                board.came(came, through, now);
+            }
             board.sweep(now);
             match board.session(key) {
                 // Another one waits for the session now, as after each turn.
                 Some(session) if session.waker != Some(own) => return Look::Over,
                 // It was forgotten for others, and is still there.
-                None if way == Way::Line => board.idle(key, Some(own), now),
+                None if matches!(way, Way::Line | Way::Prompt) => board.idle(key, Some(own), now),
                 None => return Look::Over,
+                Some(_) if is_telling => return Look::Waits,
                 Some(_) => {}
             }
             match board.take(key, own, now, &is_read) {
@@ -297,7 +359,7 @@ impl<'c> Waker<'c> {
     fn tell(&self, notices: &[Notice]) -> Result<(), String> {
         let words = words(notices);
         let line = match self.way {
-            Way::Exit => words,
+            Way::Exit | Way::Prompt => words,
             Way::Line => {
                 let ids: Vec<&str> = notices.iter().map(|one| one.id.as_str()).collect();
                 json!({"text": words, "ids": ids}).to_string()

@@ -316,3 +316,64 @@ fn a_clients_own_question_ends_with_its_answer_or_its_session() {
         .ask_permission(&stranger.caller, request, Arc::new(Told::default()));
     assert!(asked.is_err());
 }
+
+#[test]
+fn accounts_that_share_a_chat_judge_an_answer_once() {
+    let bench = bench(asking());
+    bench.send("a").expect_err("it waits");
+    let desk = bench.desk();
+    let right = format!("approve {}", put(&desk, &only(&desk), true));
+    let through = |text: &str, account: &'static str, message: &'static str| {
+        hear(&desk, text, |heard| {
+            heard.account = account;
+            heard.message = message;
+        })
+    };
+    // Whoever put the question judges the answer.
+    assert_eq!(through(&right, "home", "m1"), None);
+    // A code that is nobody's is wrong once, whoever reads it first.
+    let wrong = "approve 0000ZZ";
+    let told = Refused::WrongCode { left: 4 };
+    assert_eq!(why(through(wrong, "home", "m2")), told);
+    assert_eq!(through(wrong, "work", "m2"), None);
+    assert_eq!(why(through(wrong, "work", "m3")), told);
+    assert_eq!(through(wrong, "home", "m3"), None);
+    let counted = through(&right, "work", "m1");
+    assert!(
+        matches!(counted, Some(Verdict::Counted { .. })),
+        "{counted:?}"
+    );
+}
+
+#[test]
+fn a_word_that_is_as_long_as_a_code_is_a_word() {
+    let bench = bench(asking());
+    bench.send("a").expect_err("it waits");
+    let desk = bench.desk();
+    let question = only(&desk);
+    // Whichever it is, it cannot be a word of a language.
+    for account in 0..40 {
+        let place = Place {
+            account: &account.to_string(),
+            chat: "chat",
+            person: PERSON,
+            program: AGENT,
+            now_ms: 1_000,
+            is_shown: true,
+        };
+        let (_, code) = desk.begin(&question, &place).expect("begun");
+        assert!(code.bytes().any(|b| b.is_ascii_digit()), "{code}");
+    }
+    let right = format!("deny {}", put(&desk, &question, true));
+    for word in ["approve please", "Deny ABCDEF", "approve abcdef."] {
+        for sender in [PERSON, "third", AGENT] {
+            let heard = hear(&desk, word, |heard| heard.sender = sender);
+            assert_eq!(heard, None, "{word:?} of {sender}");
+        }
+    }
+    let counted = hear(&desk, &right, |_| {});
+    assert!(
+        matches!(counted, Some(Verdict::Counted { approve: false, .. })),
+        "{counted:?}"
+    );
+}

@@ -24,6 +24,7 @@ use legation_keystore::Keystore;
 use legation_ledger::Ledger;
 use legation_models::Models;
 use legation_policy::{KnownTool, Policy};
+use legation_servers::feeds::Offers;
 use legation_servers::sources::Reports;
 use legation_servers::teams::{ApprovalsHere, Teams};
 use legation_servers::workspace::undo::Undo;
@@ -57,6 +58,8 @@ pub(crate) struct Inner {
     pub(crate) watched: WatchedChats,
     /// What keeps accounts from being read into it.
     pub(crate) reports: Arc<Reports>,
+    /// What servers offer to tell of.
+    pub(crate) offers: Arc<Offers>,
     pub(crate) keystore: Arc<Keystore>,
     /// What takes back what tasks did to files.
     pub(crate) undo: Arc<Undo>,
@@ -167,6 +170,7 @@ impl Inner {
             inbox,
             watched,
             reports: Arc::default(),
+            offers: Arc::default(),
             keystore,
             undo,
             keys,

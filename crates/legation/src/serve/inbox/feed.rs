@@ -9,6 +9,7 @@ use legation_core::error::chain;
 use legation_core::{Caller, ServerName};
 use legation_gate::{Arrival, Feed, Injection, News};
 use legation_inbox::{ConsumerName, Inbox, Message, Seq, summary};
+use legation_servers::feeds::is_event_data;
 use legation_wire::json::{Object, Raw};
 use serde::Serialize;
 
@@ -149,7 +150,9 @@ fn injection(inbox: &Arc<Inbox>, server: &ServerName, message: &Message) -> Inje
     };
     let content = format!("{}{cut}", &message.text[..end]);
     let mut meta = Object::new();
-    for (key, value) in &message.meta {
+    let meta_of = message.meta.iter();
+    // The text says what an event's data does.
+    for (key, value) in meta_of.filter(|(key, _)| !is_event_data(key)) {
         meta.set(key, Raw::str(value));
     }
     let members = [

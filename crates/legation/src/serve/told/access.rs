@@ -5,11 +5,11 @@ use std::sync::{Arc, Weak};
 use futures_util::future::BoxFuture;
 use legation_core::error::chain;
 use legation_core::{Caller, EntityId, EntityLabels};
-use legation_events::{Access, Family, Record, What};
-use legation_gate::Gate;
+use legation_events::{Access, Family, Record, Topic, What};
 use legation_gate::journal::Happened;
 use legation_gate::policy::Clearance;
 use legation_gate::policy::registry::EventName;
+use legation_gate::{Endpoint, Gate};
 use legation_ledger::Ledger;
 
 /// See the module.
@@ -41,12 +41,19 @@ impl Access for HubAccess {
     }
 
     /// Whoever may read something may hear of it, and nobody else.
-    fn offers(&self, who: &Caller, family: Family) -> bool {
-        match family {
+    fn offers(&self, who: &Caller, topic: &Topic) -> bool {
+        match topic.family() {
             Family::Messages => self.ask(|gate| gate.offers(who, "inbox", "pull")),
             Family::Approvals => self.ask(|gate| gate.offers(who, "hub", "approvals")),
             // A client's own tasks are told to it by every road there is.
             Family::Tasks => true,
+            // They are messages of the inbox as well.
+            Family::Servers => self.ask(|gate| {
+                let sees = topic
+                    .server()
+                    .is_some_and(|(server, _)| gate.servers().covers(who, &Endpoint::All, &server));
+                sees && gate.offers(who, "inbox", "pull")
+            }),
         }
     }
 

@@ -1,11 +1,13 @@
 //! The inbox as a log of events.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use legation_core::Wall;
 use legation_core::error::chain;
-use legation_events::{Batch, Entry, Kind, Log, LogError, event_id};
+use legation_events::{Batch, Entry, Kind, Log, LogError, Told, Topic, event_id};
+use legation_gate::Gate;
 use legation_inbox::{self as inbox, Inbox, Message, ReadError, Seq, summary};
+use legation_servers::feeds::Occurrence;
 use legation_servers::teams::APPROVAL_REPLY;
 use legation_wire::json::{Object, Raw};
 use tokio::sync::watch;
@@ -22,16 +24,31 @@ const EPOCH: u64 = 0;
 pub(super) struct InboxLog {
     inbox: Arc<Inbox>,
     announced: watch::Receiver<u64>,
+    /// What it tells of servers is cleaned by it. Weak, because its owner owns this.
+    gate: Weak<Gate>,
 }
 
 // === impl InboxLog ===
 
 impl InboxLog {
-    pub(super) fn new(inbox: &Arc<Inbox>) -> Self {
+    pub(super) fn new(inbox: &Arc<Inbox>, gate: &Arc<Gate>) -> Self {
         Self {
             inbox: Arc::clone(inbox),
             announced: inbox.announced(),
+            gate: Arc::downgrade(gate),
         }
+    }
+
+    /// The event of a server that a message was.
+    fn told(&self, message: &Message) -> Option<Told> {
+        let event = Occurrence::of(message)?;
+        let gate = self.gate.upgrade()?;
+        let topic = Topic::of_server(&event.server, &event.kind);
+        Some(Told {
+            event_id: event_id(&["of a server", topic.as_str(), &event.id]).into(),
+            data: gate.cleaned(&event.server, &event.kind, event.data),
+            topic,
+        })
     }
 
     /// The first record from a place on that is still there.
@@ -64,7 +81,11 @@ impl Log for InboxLog {
         let last = messages.clone().next_back().map(|message| message.seq.0);
         // An answer to the hub is nobody's to act on.
         let others = messages.filter(|message| !message.meta.contains_key(APPROVAL_REPLY));
-        let entries: Vec<Entry> = others.map(entry).collect();
+        let entries = others.map(|message| Entry {
+            of_server: self.told(message),
+            ..entry(message)
+        });
+        let entries: Vec<Entry> = entries.collect();
         Ok(Batch {
             // Nothing there although the log goes on: retention took it all.
             gap: gap || (last.is_none() && after < end),
@@ -130,6 +151,7 @@ fn entry(message: &Message) -> Entry {
         channel: Some(channel.into()),
         notice,
         details,
+        of_server: None,
     }
 }
 

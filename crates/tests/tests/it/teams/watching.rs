@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use legation_tests::harness::hub::{Hub, HubOptions};
+use legation_tests::harness::peer::{PeerEra, friendly};
 use legation_tests::harness::process::until;
 use serde_json::{Value, json};
 
@@ -170,6 +171,13 @@ async fn what_the_human_writes_is_kept_once_and_in_order() -> anyhow::Result<()>
     let first = stand.say(&chat, "first <b>new</b> & bold.").await;
     let second = stand.say(&chat, "second word.").await;
     has(&hub, "second word.").await?;
+    let listener = hub.http(PeerEra::Modern, json!({}), friendly()).await?;
+    let edits = async |cursor: &Value| -> anyhow::Result<Value> {
+        let params = json!({"name": "message.edited", "cursor": cursor});
+        let answer = listener.request("events/poll", params).await?;
+        Ok(answer.result()?.clone())
+    };
+    let place = edits(&Value::Null).await?["cursor"].clone();
     stand
         .order(
             "edit",
@@ -191,6 +199,21 @@ async fn what_the_human_writes_is_kept_once_and_in_order() -> anyhow::Result<()>
             == 2
     })
     .await?;
+    // Each is an event of its own, whose data says which message reads differently.
+    let edited = edits(&place).await?;
+    let events = edited["events"].as_array().unwrap();
+    let told: Vec<_> = events.iter().map(|event| &event["data"]).collect();
+    let told: Vec<_> = told
+        .iter()
+        .map(|data| (&data["id"], &data["kind"]))
+        .collect();
+    let wanted = [
+        (&json!(first), &json!("edited")),
+        (&json!(second), &json!("deleted")),
+    ];
+    assert_eq!(told, wanted, "{edited}");
+    assert_eq!(events[0]["data"]["summary"], "first, mended.", "{edited}");
+    assert_ne!(events[0]["eventId"], events[1]["eventId"]);
     let hub = hub.restart().await?;
     stand.say(&chat, "after the restart.").await;
     has(&hub, "after the restart.").await?;
