@@ -5,6 +5,7 @@ mod address;
 mod control;
 mod deliver;
 mod hook;
+mod lookup;
 mod post;
 mod receiver;
 mod row;
@@ -22,7 +23,8 @@ use tokio::sync::Semaphore;
 use crate::events::{EventsParts, Inner};
 
 pub use self::hook::Listed;
-pub use self::receiver::{Lookup, SystemLookup};
+pub use self::lookup::SystemLookup;
+pub use self::receiver::Lookup;
 
 use self::hook::Hook;
 use self::post::Poster;

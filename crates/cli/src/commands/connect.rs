@@ -241,16 +241,33 @@ fn remember(context: &Context, client: Client, mut note: Note) -> Result<(), Cli
         .map_err(|error| failed(&error))
 }
 
+/// What a person can do so that an agent is woken for which no file can do it.
+fn woken(client: Client) -> &'static str {
+    match client {
+        Client::Gemini => {
+            "\nWhere an editor starts it (`gemini --acp`), write `legation acp --` before that command: then its idle sessions are woken."
+        }
+        Client::Claude
+        | Client::Codex
+        | Client::Copilot
+        | Client::Jetbrains
+        | Client::Opencode
+        | Client::Vscode => "",
+    }
+}
+
 fn describe(client: Client, done: &Done<'_>) -> String {
     let changed = done.changed || done.also.iter().any(|one| one.changed);
     let end = match (done.dry_run, changed) {
         (true, true) => "nothing was changed (--dry-run)".to_owned(),
         (_, false) => format!("{} is connected already", client.title()),
-        (false, true) => format!(
-            "{title} is connected; restart it if it runs.\nTake it back with `legation connect {name} --undo`.",
-            title = client.title(),
-            name = client.name()
-        ),
+        (false, true) => {
+            format!(
+                "{title} is connected; restart it if it runs.\nTake it back with `legation connect {name} --undo`.",
+                title = client.title(),
+                name = client.name()
+            ) + woken(client)
+        }
     };
     let mut text = format!("{}\n{}", done.file.display(), done.diff);
     for one in done.also.iter().filter(|one| one.changed) {

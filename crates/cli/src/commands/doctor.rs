@@ -50,6 +50,7 @@ pub(crate) fn cmd_doctor(context: &Context, _args: &DoctorArgs) -> Result<(), Cl
         check_governance(context),
         check_credentials(context),
         check_trust(context),
+        check_inbox(context),
     ];
     checks.extend(check_agents(context));
     checks.extend(accounts::check_accounts(context));
@@ -233,7 +234,7 @@ fn check_governance(context: &Context) -> Check {
 
 /// Whether the rules were never written: `connect` may have made the data
 /// directory before any hub started.
-fn is_before_first_start(context: &Context) -> bool {
+pub(super) fn is_before_first_start(context: &Context) -> bool {
     let marker = legation_config::governance::marker(&context.home);
     matches!(marker.try_exists(), Ok(false))
 }
@@ -285,6 +286,18 @@ fn check_trust(context: &Context) -> Check {
         };
     }
     good("trust", counted(trust.folders().count(), "trusted folder"))
+}
+
+fn check_inbox(context: &Context) -> Check {
+    match super::inbox::standing(context) {
+        Ok(standing) => good("inbox", standing.words()),
+        Err(error) => Check {
+            what: "inbox",
+            state: State::Bad,
+            detail: error.message,
+            hint: error.hint,
+        },
+    }
 }
 
 fn check_hub(context: &Context) -> Vec<Check> {

@@ -5,7 +5,9 @@ use std::time::Duration;
 use clap::Args;
 use legation_api::Done;
 use legation_api::hub::{Status, StatusAnswer, Stop};
+use serde::Serialize;
 
+use crate::commands::inbox::{Standing, standing};
 use crate::commands::running_hub;
 use crate::{CliError, Context, Exit};
 
@@ -17,16 +19,28 @@ pub struct StatusArgs {}
 #[derive(Debug, Args)]
 pub struct StopArgs {}
 
+/// How the hub is, and what it keeps.
+#[derive(Debug, Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    answer: StatusAnswer,
+    inbox: Option<Standing>,
+}
+
 /// How long a hub may take to stop: calls that were called off and servers that are slow to end have five
 /// seconds each.
 const STOP_LIMIT: Duration = Duration::from_secs(15);
 
 pub(crate) fn cmd_status(context: &Context, _args: &StatusArgs) -> Result<(), CliError> {
-    let answer = running_hub(context)?.call(&Status {})?;
-    context.output.result(&answer, describe)
+    let shown = Shown {
+        answer: running_hub(context)?.call(&Status {})?,
+        inbox: standing(context).ok(),
+    };
+    context.output.result(&shown, describe)
 }
 
-fn describe(answer: &StatusAnswer) -> String {
+fn describe(shown: &Shown) -> String {
+    let answer = &shown.answer;
     let mut text = format!(
         "hub {} (process {}) has been running for {} s\nhome     {}\nhttp     {}\nservers  {} of {} connected\nrules    {}\n",
         answer.version,
@@ -42,6 +56,10 @@ fn describe(answer: &StatusAnswer) -> String {
         answer.servers,
         answer.rules,
     );
+    // Files that cannot be read are a problem of the hub's, which says so.
+    if let Some(inbox) = &shown.inbox {
+        text.push_str(&format!("inbox    {}\n", inbox.words()));
+    }
     for problem in &answer.problems {
         text.push_str("problem  ");
         text.push_str(&crate::table::printable(problem));

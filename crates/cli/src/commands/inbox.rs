@@ -9,6 +9,7 @@ mod post;
 mod prune;
 mod session;
 mod source;
+mod standing;
 mod waker;
 
 use clap::{Args, Subcommand};
@@ -20,6 +21,7 @@ pub use answers::{export, list, post as post_answer, prune as prune_answer, pull
 pub(crate) use follow::Follower;
 pub(crate) use listing::{line, unescaped};
 use source::Source;
+pub(crate) use standing::{Standing, standing};
 pub(crate) use waker::{Signal, wake_by_prompt};
 
 use crate::{CliError, Context};

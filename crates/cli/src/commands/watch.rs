@@ -1,26 +1,34 @@
 //! `legation watch`: what comes in, for the person beside the agent.
 //!
-//! It reads the day files and has a place of its own. It has no network, no
-//! token and no connection to the hub, so that it can run wherever there is a
-//! terminal.
+//! It reads the day files and has a place of its own. It has no network and no
+//! token and needs no hub, so that it can run wherever there is a terminal. What
+//! waits for a person is shown as well, while a hub runs.
 
 mod desktop;
 mod nudge;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
+use legation_api::approvals::Waiting;
 use legation_api::inbox::Message;
 use legation_core::home::write_private;
 use legation_inbox::Seq;
 use serde::Serialize;
+use serde_json::json;
 
 use self::desktop::Desktop;
 use self::nudge::Look;
+use self::waiting::Asked;
 use super::inbox::Follower;
 use crate::{CliError, Context};
+
+/// How long messages are waited for before it is looked what else waits.
+const ASKED: Duration = Duration::from_secs(3);
 
 /// Arguments of `legation watch`.
 #[derive(Debug, Args)]
@@ -66,14 +74,20 @@ pub(crate) fn cmd_watch(context: &Context, args: &WatchArgs) -> Result<(), CliEr
     cursor.keep(follower.last())?;
     let desktop = (!args.no_desktop).then(|| Desktop::begin(&context.environment));
     let desktop = desktop.transpose()?;
+    // Of one channel only is what somebody wants who asks for it.
+    let mut asked = args.channel.is_none().then(Asked::default);
     loop {
-        let messages = follower.next(None)?.unwrap_or_default();
-        if !args.quiet && !show(context, &messages)? {
+        let wait = asked.is_some().then_some(ASKED);
+        let messages = follower.next(wait)?.unwrap_or_default();
+        let waiting = asked.as_mut().map(|asked| asked.now(context));
+        let waiting = waiting.unwrap_or_default();
+        if !args.quiet && !(show(context, &messages)? && show_waiting(context, &waiting)?) {
             // Nobody reads what is printed any more.
             return Ok(());
         }
         if let Some(desktop) = &desktop {
             desktop.tell(&messages);
+            desktop.ask(&waiting);
         }
         cursor.keep(follower.last())?;
     }
@@ -102,14 +116,34 @@ fn status_line(context: &Context, follower: &mut Follower, known: bool) -> Resul
         })
 }
 
-/// Prints messages; whether somebody reads them.
-fn show(context: &Context, messages: &[Message]) -> Result<bool, CliError> {
+fn look(context: &Context) -> Look {
     let output = context.output;
-    let look = Look {
+    Look {
         columns: output.columns(),
         colours: output.columns().is_some() && context.environment.get("NO_COLOR").is_none(),
         zone: jiff::tz::TimeZone::system(),
-    };
+    }
+}
+
+/// Prints what waits for a person; whether somebody reads it.
+fn show_waiting(context: &Context, waiting: &[Waiting]) -> Result<bool, CliError> {
+    let (output, look) = (context.output, look(context));
+    for one in waiting {
+        let text = match output.is_json() {
+            true => serde_json::to_string(&json!({ "waiting": one }))
+                .map_err(|error| CliError::failed(&error))?,
+            false => look.asked(one),
+        };
+        if !output.line(&text) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Prints messages; whether somebody reads them.
+fn show(context: &Context, messages: &[Message]) -> Result<bool, CliError> {
+    let (output, look) = (context.output, look(context));
     for message in messages {
         let text = match output.is_json() {
             true => serde_json::to_string(message).map_err(|error| CliError::failed(&error))?,

@@ -309,26 +309,30 @@ async fn an_agent_that_is_not_there_is_not_made() {
 #[tokio::test]
 async fn a_proof_that_the_authority_holds_for_too_old_is_made_anew() {
     // What was given before this number is out of its time, whatever was said of it.
-    let (given, good_from) = (
-        AtomicUsize::new(0),
-        std::sync::Arc::new(AtomicUsize::new(0)),
+    let good_from = std::sync::Arc::new(AtomicUsize::new(0));
+    let given = std::sync::Arc::new(Mutex::new(Vec::<String>::new()));
+    let (all, from) = (
+        std::sync::Arc::clone(&given),
+        std::sync::Arc::clone(&good_from),
     );
-    let from = std::sync::Arc::clone(&good_from);
     let stand = Stand::new(move |asked| {
-        let number = |token: String| {
-            let payload = token.split('.').nth(1).unwrap_or_default().to_owned();
-            let payload = crate::base::from_base64url(&payload).unwrap_or_default();
-            let payload: Value = serde_json::from_slice(&payload).unwrap_or_default();
-            payload["number"].as_u64().unwrap_or(u64::MAX)
-        };
-        let oldest = from.load(Ordering::SeqCst) as u64;
+        let mut given = all.lock().unwrap();
+        let oldest = from.load(Ordering::SeqCst);
         let proofs = ["client_assertion", "user_federated_identity_credential"];
-        let mut proofs = proofs.iter().filter_map(|name| asked.form(name));
-        if proofs.any(|proof| number(proof) < oldest) {
+        let is_old = |proof: String| {
+            let number = given.iter().position(|one| *one == proof);
+            number.is_some_and(|number| number < oldest)
+        };
+        if proofs
+            .iter()
+            .filter_map(|name| asked.form(name))
+            .any(is_old)
+        {
             return refused("invalid_client", 700_024);
         }
-        let number = given.fetch_add(1, Ordering::SeqCst);
-        granted(&json!({"oid": "one", "number": number}), None)
+        let payload = json!({"oid": "one", "number": given.len()});
+        given.push(jwt(&payload));
+        granted(&payload, None)
     })
     .await;
     let account = stand.account(agents);
@@ -345,7 +349,7 @@ async fn a_proof_that_the_authority_holds_for_too_old_is_made_anew() {
         (Role::Agent, "three/.default"),
     ] {
         let before = stand.asked().len();
-        good_from.store(before, Ordering::SeqCst);
+        good_from.store(given.lock().unwrap().len(), Ordering::SeqCst);
         account.token(&ctx(), &of(role, scope)).await.unwrap();
         assert!(stand.asked().len() > before + 1, "{role:?}");
     }

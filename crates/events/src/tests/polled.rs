@@ -104,12 +104,7 @@ async fn what_servers_tell_is_passed_on_under_their_own_names() {
     assert_eq!(all.expect("polled")["events"], json!([]));
     // Of a server that has said nothing yet it is not known what there is.
     assert!(kit.poll(&ask("away/anything", &json!(null))).await.is_ok());
-    for unknown in [
-        "files/other",
-        "files/",
-        "/changed",
-        "changed",
-    ] {
+    for unknown in ["files/other", "files/", "/changed", "changed"] {
         let error = kit
             .poll(&ask(unknown, &json!(null)))
             .await

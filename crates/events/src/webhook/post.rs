@@ -15,6 +15,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 use tokio_rustls::TlsConnector;
 
 use super::address::is_global;
@@ -24,6 +25,9 @@ use crate::Reason;
 /// How much of an answer is read: that of a challenge is short, and of others
 /// only the status counts.
 const ANSWER_MAX: usize = 4 * 1024;
+/// Requests that are under way at once, whoever's: each has a connection. One that waits
+/// for its turn does not lose its time by it.
+const POSTS_MAX: usize = 128;
 /// Addresses of one host that are tried.
 const ADDRESSES_MAX: usize = 4;
 
@@ -36,6 +40,7 @@ pub(crate) struct Poster {
     allowed: Allowed,
     lookup: Arc<dyn Lookup>,
     limit: Duration,
+    turns: Semaphore,
 }
 
 /// What is sent.
@@ -75,6 +80,7 @@ impl Poster {
             allowed,
             lookup,
             limit,
+            turns: Semaphore::new(POSTS_MAX),
         }
     }
 
@@ -88,6 +94,8 @@ impl Poster {
         receiver: &Receiver,
         parcel: &Parcel<'_>,
     ) -> Result<Answer, Reason> {
+        // It is never closed.
+        let _turn = self.turns.acquire().await;
         let exchange = Box::pin(self.exchange(receiver, parcel));
         tokio::time::timeout(self.limit, exchange)
             .await

@@ -49,10 +49,6 @@ pub trait Lookup: Send + Sync + fmt::Debug {
     -> BoxFuture<'static, std::io::Result<Vec<SocketAddr>>>;
 }
 
-/// The operating system's way of finding hosts.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SystemLookup;
-
 // === impl Receiver ===
 
 impl Receiver {
@@ -149,21 +145,5 @@ impl Allowed {
         self.0
             .iter()
             .any(|host| **host == *receiver.host || **host == *with_port || **host == *bracketed)
-    }
-}
-
-// === impl SystemLookup ===
-
-impl Lookup for SystemLookup {
-    fn lookup(
-        &self,
-        host: &str,
-        port: u16,
-    ) -> BoxFuture<'static, std::io::Result<Vec<SocketAddr>>> {
-        let host = host.to_owned();
-        Box::pin(async move {
-            let found = tokio::net::lookup_host((host, port)).await?;
-            Ok(found.collect())
-        })
     }
 }

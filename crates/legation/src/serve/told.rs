@@ -37,7 +37,7 @@ pub(super) fn open(
         keystore: Arc::clone(&inner.keystore),
         clock: Arc::clone(&inner.clock),
         tasks: tasks.clone(),
-        lookup: Arc::new(SystemLookup),
+        lookup: Arc::new(SystemLookup::default()),
     });
     let events = events.map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
     Ok((events, journal))

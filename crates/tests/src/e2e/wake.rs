@@ -4,6 +4,7 @@
 //! leaves for a folder, must each begin one turn, in one of the two sessions, whose
 //! request to the model holds the message's id.
 
+mod acp;
 mod client;
 mod terminal;
 
@@ -53,16 +54,21 @@ pub async fn run(tools: &Tools, report: &mut Report, idle: Duration) -> anyhow::
         }
         let outcome = one(tools, client, idle).await;
         if let Ok(times) = &outcome {
-            table.push(format!(
-                "  {:<10} {:>8.1} {:>8.1} {:>8.1}",
-                client.name(),
-                times.start,
-                times.teams,
-                times.folder
-            ));
+            table.push(row(client.name(), times));
         }
         report.check(
             &name,
+            outcome.map(drop).map_err(|error| format!("{error:#}")),
+        );
+    }
+    let name = "an editor's agent (ACP): two idle sessions, one wake a message";
+    if report.wants(name) {
+        let outcome = acp::run(tools, idle).await;
+        if let Ok(times) = &outcome {
+            table.push(row("acp", times));
+        }
+        report.check(
+            name,
             outcome.map(drop).map_err(|error| format!("{error:#}")),
         );
     }
@@ -71,6 +77,15 @@ pub async fn run(tools: &Tools, report: &mut Report, idle: Duration) -> anyhow::
         table.iter().for_each(|line| say(line));
     }
     Ok(())
+}
+
+fn row(name: &str, times: &Times) -> String {
+    let Times {
+        start,
+        teams,
+        folder,
+    } = times;
+    format!("  {name:<10} {start:>8.1} {teams:>8.1} {folder:>8.1}")
 }
 
 async fn one(tools: &Tools, client: Client, idle: Duration) -> anyhow::Result<Times> {

@@ -25,5 +25,8 @@ fn how_a_hub_is() {
         rules    4 rules
         problem  clients.json\u{7} cannot be used
     "#]]
-    .assert_eq(&describe(&answer));
+    .assert_eq(&describe(&Shown {
+        answer,
+        inbox: None,
+    }));
 }

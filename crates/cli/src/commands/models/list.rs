@@ -2,9 +2,10 @@
 
 use clap::Args;
 use legation_models::{Endpoint, KeyPlace, LocalServer};
-use legation_policy::governance::{LlmProviders, Provider};
+use legation_policy::governance::{LlmProviders, Provider, Template, file};
 use serde::Serialize;
 
+use crate::commands::doctor::is_before_first_start;
 use crate::table::{Table, printable};
 use crate::{CliError, Context};
 
@@ -63,7 +64,17 @@ struct FoundModel {
 
 pub(super) fn cmd_list(context: &Context, args: &ListArgs) -> Result<(), CliError> {
     let governed = crate::commands::governance::find(context);
-    let providers = super::providers(governed.governance())?;
+    let begun;
+    let providers = match super::providers(governed.governance()) {
+        Err(_) if is_before_first_start(context) => {
+            context
+                .output
+                .say("no hub has run here yet; this is what the first one begins with");
+            begun = at_first()?;
+            &begun
+        }
+        providers => providers?,
+    };
     let keys = super::keys(context)?;
     let listed = providers.providers.iter().map(|(name, provider)| Listed {
         provider: name.clone(),
@@ -97,6 +108,14 @@ pub(super) fn cmd_list(context: &Context, args: &ListArgs) -> Result<(), CliErro
         found,
     };
     context.output.result(&answer, render)
+}
+
+/// The providers that the first start of a hub writes down.
+fn at_first() -> Result<LlmProviders, CliError> {
+    let text = Template::Personal
+        .file(file::LLM_PROVIDER)
+        .unwrap_or_default();
+    serde_json::from_str(text).map_err(|error| CliError::failed(&error))
 }
 
 fn place(provider: &Provider) -> Option<Endpoint> {

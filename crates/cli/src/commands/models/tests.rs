@@ -12,7 +12,7 @@ use super::*;
 use crate::{Cli, Command, Exit, Output};
 
 struct Owner {
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     context: Context,
 }
 
@@ -29,13 +29,17 @@ impl Owner {
             version: "0",
             output: Output::new(true),
         };
-        let owner = Self {
-            _folder: folder,
-            context,
-        };
+        let owner = Self { folder, context };
         owner
             .run("governance init --template business")
             .expect("written");
+        owner
+    }
+
+    /// One who has never run anything here.
+    fn before_anything() -> Self {
+        let mut owner = Self::new();
+        owner.context.home = Home::at(owner.folder.path().join("another"));
         owner
     }
 
@@ -203,4 +207,19 @@ fn nobody_is_asked_where_nobody_is_on() {
         .expect("changed");
     let error = owner.run("models test").expect_err("nobody");
     assert_eq!(error.exit, Exit::Usage);
+}
+
+#[test]
+fn models_are_listed_before_any_hub_ran() {
+    let owner = Owner::before_anything();
+    owner
+        .run("models list --configured")
+        .expect("what the first hub begins with");
+    assert!(!owner.path().exists(), "looking writes nothing");
+    // What was there and is gone is another matter.
+    let owner = Owner::new();
+    fs::remove_file(owner.path()).expect("removed");
+    owner
+        .run("models list --configured")
+        .expect_err("it is missing");
 }

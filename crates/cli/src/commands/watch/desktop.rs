@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
+use legation_api::approvals::Waiting;
 use legation_api::inbox::Message;
 use legation_config::Environment;
 use legation_core::process::{OnceSpec, run_to_end};
@@ -40,6 +41,8 @@ pub(super) struct Desktop {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Notice {
     count: usize,
+    /// How many of them wait for a yes or no.
+    asked: usize,
     text: String,
 }
 
@@ -86,6 +89,13 @@ impl Desktop {
             drop(self.notices.try_send(notice));
         }
     }
+
+    /// Has what waits for a person shown, in one notification.
+    pub(super) fn ask(&self, waiting: &[Waiting]) {
+        if let Some(notice) = Notice::asking(waiting) {
+            drop(self.notices.try_send(notice));
+        }
+    }
 }
 
 /// Shows what waits, in one notification each time. A desktop that shows nothing is no
@@ -121,7 +131,17 @@ impl Notice {
         };
         Some(Self {
             count: messages.len(),
+            asked: 0,
             text,
+        })
+    }
+
+    pub(super) fn asking(waiting: &[Waiting]) -> Option<Self> {
+        let last = waiting.last()?;
+        Some(Self {
+            count: waiting.len(),
+            asked: waiting.len(),
+            text: Look::plain().question(last),
         })
     }
 
@@ -129,12 +149,17 @@ impl Notice {
     fn and(self, later: Self) -> Self {
         Self {
             count: self.count + later.count,
+            asked: self.asked + later.asked,
             text: later.text,
         }
     }
 
     fn title(&self) -> String {
         match self.count {
+            1 if self.asked == 1 => "Your agent asks for a yes or no".to_owned(),
+            count if self.asked == count => {
+                format!("Your agents ask {count} times for a yes or no")
+            }
             1 => "Message for your agent".to_owned(),
             count => format!("{count} messages for your agent"),
         }

@@ -1,6 +1,7 @@
 //! A message as a nudge: one line that fits the terminal, and what to tell the agent.
 
 use jiff::tz::TimeZone;
+use legation_api::approvals::Waiting;
 use legation_api::inbox::Message;
 use legation_core::Wall;
 use unicode_width::UnicodeWidthChar as _;
@@ -69,6 +70,34 @@ impl Look {
         let text = fitted(&text, columns.saturating_sub(around).max(TEXT_MIN));
         let (tag, name) = (self.painted(TAG, &tag), self.painted(STRONG, &name));
         format!("{tag} {name}{mark}: \"{text}\"")
+    }
+
+    /// What waits for a person, and below it how to answer.
+    pub(super) fn asked(&self, waiting: &Waiting) -> String {
+        // A code that names the question: letters and digits, made by the hub.
+        let id = one_line(&waiting.id);
+        let how = format!("legation approve {id}, or legation deny {id}");
+        let hint = self.painted(FAINT, &format!("\u{2192} {how}"));
+        format!("{}\n  {hint}", self.question(waiting))
+    }
+
+    /// `[approval 18:21] codex: files/write`
+    pub(super) fn question(&self, waiting: &Waiting) -> String {
+        let columns = self.columns.unwrap_or(COLUMNS);
+        let tag = format!("[approval {}]", self.time(&waiting.created));
+        let name = one_line(&waiting.client);
+        let name = fitted(&name, (columns / NAME_PART).max(TEXT_MIN));
+        let what = match waiting.server.as_str() {
+            "" => format!("{} (a tool of its own)", waiting.item),
+            server => format!("{server}/{}", waiting.item),
+        };
+        let around = width(&tag) + 1 + width(&name) + width(": ");
+        let what = fitted(
+            &one_line(&what),
+            columns.saturating_sub(around).max(TEXT_MIN),
+        );
+        let (tag, name) = (self.painted(TAG, &tag), self.painted(STRONG, &name));
+        format!("{tag} {name}: {what}")
     }
 
     /// `HH:MM` where the human is.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use legation_config::InboxSettings;
-use legation_core::{TaskSet, Wall};
+use legation_core::{SharedClock, TaskSet, Wall};
 use legation_inbox::{ConsumerName, Inbox};
 
 use crate::serve::hub::Inner;
@@ -17,10 +17,20 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Forgets what is to be forgotten, from time to time.
 pub(in crate::serve) fn keep_up(tasks: &TaskSet, inner: &Arc<Inner>, settings: InboxSettings) {
+    begin(tasks, &inner.inbox, &inner.clock, settings);
+}
+
+/// Whether there is something to be forgotten at all.
+fn begin(
+    tasks: &TaskSet,
+    inbox: &Arc<Inbox>,
+    clock: &SharedClock,
+    settings: InboxSettings,
+) -> bool {
     if settings.retention_days.is_none() && settings.reader_days.is_none() {
-        return;
+        return false;
     }
-    let (inbox, clock) = (Arc::clone(&inner.inbox), Arc::clone(&inner.clock));
+    let (inbox, clock) = (Arc::clone(inbox), Arc::clone(clock));
     tasks.spawn("upkeep of the inbox", async move {
         let mut wait = FIRST;
         loop {
@@ -34,6 +44,7 @@ pub(in crate::serve) fn keep_up(tasks: &TaskSet, inner: &Arc<Inner>, settings: I
             }
         }
     });
+    true
 }
 
 fn forget(inbox: &Inbox, settings: InboxSettings, now: Wall) {
@@ -66,3 +77,6 @@ fn forget(inbox: &Inbox, settings: InboxSettings, now: Wall) {
         Err(error) => tracing::warn!(error, "old days were not taken out of the inbox"),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,6 +25,21 @@ async fn what_a_command_signs_in_a_running_hub_uses() -> anyhow::Result<()> {
         stand.answer(&hub, &["whoami"]).await?["user_id"],
         who["user_id"]
     );
+    // Whoever asks who it is hears how much waits for it.
+    assert_eq!(call(&peer, "whoami").await?["unread"], 0);
+    for id in ["m1", "m2"] {
+        let (code, _, complaint) = hub.run(&["inbox", "post", "hello", "--id", id]).await?;
+        assert_eq!(code, 0, "{complaint}");
+    }
+    assert_eq!(call(&peer, "whoami").await?["unread"], 2);
+    peer.call("inbox-pull", json!({"limit": 1})).await?;
+    // The first is read once its reader calls again.
+    peer.call(
+        "inbox-pull",
+        json!({"since_id": "m1", "mark_consumed": false}),
+    )
+    .await?;
+    assert_eq!(call(&peer, "whoami").await?["unread"], 1);
     let newer = stand.answer(&hub, &["refresh"]).await?;
     assert!(
         newer["expires"].as_str() >= who["expires"].as_str(),
