@@ -188,6 +188,11 @@ impl Stream {
         (open, self.shown - self.base)
     }
 
+    /// Whole blocks, which change no more.
+    pub(crate) fn blocks(&self) -> &str {
+        self.text.get(..self.base).unwrap_or_default()
+    }
+
     /// Everything that was written so far.
     pub(crate) fn whole(&self) -> String {
         format!("{}{}", self.text, clean(&self.tail))

@@ -122,19 +122,15 @@ impl App {
         }
         let (id, status) = (task.task_id.clone(), task.status);
         let was = self.queue.task(&id).map(|task| task.status);
+        // What it asks, and why it failed, is an entry of the conversation too.
         if status == TaskState::InputRequired && was != Some(status) {
-            let question = task.question.clone().unwrap_or_default();
-            let hint = match self.choices.is_plain {
-                true => "/answer TEXT answers it",
-                false => "Ctrl-R answers it",
-            };
-            self.say_for_good(&format!("{} asks: {question} ({hint})", task.title));
+            self.say(match self.choices.is_plain {
+                true => "a task asks something: /answer TEXT answers it",
+                false => "a task asks something: Ctrl-R answers it",
+            });
         }
-        if status == TaskState::Failed && was.is_some() {
-            let error = task.error.clone().unwrap_or_default();
-            let hint = task.hint.as_ref().map(|hint| format!(" ({hint})"));
-            let hint = hint.unwrap_or_default();
-            self.say_for_good(&format!("failed: {}: {error}{hint}", task.title));
+        if let Some(hint) = task.hint.as_ref().filter(|_| status == TaskState::Failed) {
+            self.show(Cell::note(&format!("what can be done: {hint}")));
         }
         let is_own = task.class == tasks::Class::Human;
         if self.queue.put(task) && is_own {
@@ -149,10 +145,6 @@ impl App {
                 self.streams.over(&id);
             }
         }
-    }
-
-    fn say_for_good(&mut self, text: &str) {
-        self.show(Cell::note(text));
     }
 
     fn ask_tasks(&mut self) {
@@ -355,7 +347,7 @@ impl App {
             true => format!("{refusal}; it may have been done all the same"),
             false => refusal.to_string(),
         };
-        self.say_for_good(&text);
+        self.show(Cell::note(&text));
         // What nobody knows the fate of is not put where Enter would send it again.
         let is_free = self.composer.is_empty() && self.target == Target::Conversation;
         if let Some(words) = words

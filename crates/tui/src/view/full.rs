@@ -1,5 +1,7 @@
 //! The whole screen: the conversation with its newest lines, and below it what is live.
 
+use std::collections::HashMap;
+
 use ratatui_core::buffer::Buffer;
 use ratatui_core::text::Line;
 
@@ -14,6 +16,8 @@ pub(crate) struct Cache {
     /// How many entries before the first one here were forgotten.
     dropped: usize,
     entries: Vec<Option<(u64, bool, Vec<Line<'static>>)>>,
+    /// The whole blocks of answers that are being written: how many bytes of them, and their lines.
+    blocks: HashMap<String, (usize, Vec<Line<'static>>)>,
 }
 
 /// What else the shell must know of a frame.
@@ -69,7 +73,7 @@ fn newest(
     room: usize,
 ) -> (Vec<Line<'static>>, Option<usize>) {
     let (width, is_unfolded) = cache.looks.unwrap_or((80, false));
-    let written = written(app, width);
+    let written = cache.written(app, width);
     let wanted = up.saturating_add(room);
     let mut count = written.len();
     let mut first = app.transcript.len();
@@ -99,28 +103,17 @@ fn newest(
     (seen, is_top.then_some(up))
 }
 
-/// Answers that are being written.
-fn written(app: &App, width: usize) -> Vec<Line<'static>> {
-    let mut lines = Vec::new();
-    for (task, stream) in app.streams.iter() {
-        let text = stream.whole();
-        if text.trim().is_empty() {
-            if stream.thought > 0 {
-                let text = format!("  (thinking: {} words)", stream.thought);
-                lines.push(Line::styled(text, faint()));
-            }
-            continue;
-        }
-        let cell = Cell {
-            seq: None,
-            task: Some(task.clone()),
-            who: Who::Model,
-            piece: Piece::Words(text),
-            is_partial: false,
-        };
-        lines.push(Line::default());
-        lines.extend(cells::cell(&cell, width, false, true));
-    }
+/// Words of an answer that is being written.
+fn words(task: &str, text: &str, width: usize, is_named: bool) -> Vec<Line<'static>> {
+    let cell = Cell {
+        seq: None,
+        task: Some(task.to_owned()),
+        who: Who::Model,
+        piece: Piece::Words(text.to_owned()),
+        is_partial: false,
+    };
+    let mut lines = vec![Line::default()];
+    lines.extend(cells::cell(&cell, width, false, is_named));
     lines
 }
 
@@ -131,6 +124,7 @@ impl Cache {
     fn looks_are(&mut self, app: &App, width: usize, is_unfolded: bool) {
         if self.looks != Some((width, is_unfolded)) {
             self.entries.clear();
+            self.blocks.clear();
             self.looks = Some((width, is_unfolded));
         }
         let dropped = app.transcript.dropped();
@@ -138,6 +132,35 @@ impl Cache {
         self.entries.drain(..gone);
         self.dropped = dropped;
         self.entries.resize(app.transcript.len(), None);
+    }
+
+    /// Answers that are being written. What is whole is put into lines once.
+    fn written(&mut self, app: &App, width: usize) -> Vec<Line<'static>> {
+        let mut lines = Vec::new();
+        let is_there = |task: &String| app.streams.iter().any(|(one, _)| one == task);
+        self.blocks.retain(|task, _| is_there(task));
+        for (task, stream) in app.streams.iter() {
+            let blocks = stream.blocks();
+            let (known, whole) = self.blocks.entry(task.clone()).or_default();
+            // An answer that was broken off begins anew.
+            if *known > blocks.len() {
+                (*known, *whole) = (0, Vec::new());
+            }
+            if let Some(more) = blocks.get(*known..).filter(|more| !more.is_empty()) {
+                whole.extend(words(task, more, width, *known == 0));
+                *known = blocks.len();
+            }
+            let (open, _) = stream.open();
+            let is_begun = !whole.is_empty();
+            lines.extend(whole.iter().cloned());
+            if !open.trim().is_empty() {
+                lines.extend(words(task, &open, width, !is_begun));
+            } else if stream.thought > 0 && !is_begun {
+                let text = format!("  (thinking: {} words)", stream.thought);
+                lines.push(Line::styled(text, faint()));
+            }
+        }
+        lines
     }
 
     fn lines(&mut self, app: &App, at: usize, width: usize, is_unfolded: bool) -> &[Line<'static>] {
