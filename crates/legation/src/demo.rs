@@ -3,6 +3,7 @@
 
 mod client;
 mod home;
+mod model;
 mod people;
 mod tenant;
 mod tour;
@@ -14,13 +15,18 @@ use legation_config::Settings;
 
 use crate::serve::{Hub, HubOptions, Signals, runtime};
 use home::DemoHome;
+use model::DemoModel;
 use people::People;
 use tenant::DemoTenant;
 
 pub(crate) fn demo(context: &Context, args: &DemoArgs) -> Result<(), CliError> {
     let out = context.output;
     out.say("Legation demo: a hub of its own in a temporary folder. Your files are not touched.\n");
-    let demo = DemoHome::create(context)?;
+    let runtime = runtime()?;
+    out.say("looking for a model server on this machine …");
+    let clock = Arc::clone(&context.clock);
+    let model = runtime.block_on(DemoModel::find_or_stand_in(clock))?;
+    let demo = DemoHome::create(context, &model)?;
     let listen = args
         .listen
         .clone()
@@ -31,7 +37,9 @@ pub(crate) fn demo(context: &Context, args: &DemoArgs) -> Result<(), CliError> {
     let clock = Arc::clone(&context.clock);
     let stay = !args.once;
     let folder = demo.folder.clone();
-    let end = runtime()?.block_on(async move {
+    let told = model.story();
+    let end = runtime.block_on(async move {
+        let _model = model;
         let mut signals = Signals::register()?;
         let tenant = DemoTenant::start(demo.root(), Arc::clone(&clock)).await?;
         let hub = Hub::start(options(context, &demo, &tenant, &flags)?).await?;
@@ -40,7 +48,7 @@ pub(crate) fn demo(context: &Context, args: &DemoArgs) -> Result<(), CliError> {
         let (done, toured) = tokio::sync::oneshot::channel();
         // The tour talks to the hub as any client does, from outside its runtime.
         let tour = std::thread::spawn(move || {
-            let end = tour::run(out, &home, &folder, clock.as_ref(), &people);
+            let end = tour::run(out, (&home, &folder), clock.as_ref(), &people, &told);
             // Nobody waits any more when the demo was interrupted.
             drop(done.send(end));
         });

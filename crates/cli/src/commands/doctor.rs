@@ -1,6 +1,7 @@
 //! `legation doctor`: what is wrong, each line with what to do about it.
 
 mod accounts;
+mod delegation;
 mod models;
 mod servers;
 
@@ -56,6 +57,7 @@ pub(crate) fn cmd_doctor(context: &Context, _args: &DoctorArgs) -> Result<(), Cl
     checks.extend(accounts::check_accounts(context));
     checks.extend(models::check_models(context));
     checks.extend(servers::check_servers(context));
+    checks.extend(delegation::check_delegation(context));
     // The hub complains of the same files; once is enough.
     let known: Vec<String> = checks
         .iter()

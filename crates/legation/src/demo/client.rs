@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::Duration;
 
 use legation_cli::{CliError, Exit};
@@ -28,6 +29,15 @@ impl DemoClient {
     /// Connects and, in the legacy era, shakes hands; the second value is what
     /// the hub said of itself.
     pub(crate) fn connect(home: &Home, modern: bool) -> Result<(Self, Value), CliError> {
+        Self::connect_in(home, modern, None)
+    }
+
+    /// The same, as a client that works in a folder.
+    pub(crate) fn connect_in(
+        home: &Home,
+        modern: bool,
+        folder: Option<&Path>,
+    ) -> Result<(Self, Value), CliError> {
         let io = |error: std::io::Error| CliError::new(Exit::NotReachable, error.to_string());
         let stream = UnixStream::connect(home.socket()).map_err(io)?;
         stream.set_read_timeout(Some(LIMIT)).map_err(io)?;
@@ -41,7 +51,7 @@ impl DemoClient {
         let hello = Hello {
             mode: Mode::Mcp,
             endpoint: None,
-            cwd: None,
+            cwd: folder.map(|folder| folder.display().to_string()),
             client: Some("demo".to_owned()),
             token: None,
             seat: random_hex().map_err(|error| CliError::new(Exit::Failed, error.to_string()))?,

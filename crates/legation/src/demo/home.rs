@@ -12,6 +12,8 @@ use legation_core::id::random_hex;
 use legation_core::process::{OnceSpec, find_program, run_to_end};
 use serde_json::{Map, Value, json};
 
+use super::model::DemoModel;
+
 /// What the demo's owner forbids, so that a refusal can be seen.
 const FORBIDDEN: &str = r#"
 [[rule]]
@@ -37,7 +39,7 @@ pub(crate) struct DemoHome {
 
 impl DemoHome {
     /// Makes the directory with its rules and servers.
-    pub(crate) fn create(context: &Context) -> Result<Self, CliError> {
+    pub(super) fn create(context: &Context, model: &DemoModel) -> Result<Self, CliError> {
         let name = random_hex().map_err(|error| CliError::new(Exit::Failed, error.to_string()))?;
         let root = std::env::temp_dir().join(format!("legation-demo-{}", &name[..12]));
         let demo = Self {
@@ -61,6 +63,9 @@ impl DemoHome {
         for (name, text) in &mut template.files {
             if name == legation_policy::governance::file::PERMISSIONS {
                 text.to_mut().push_str(FORBIDDEN);
+            }
+            if name == legation_policy::governance::file::LLM_PROVIDER {
+                *text = model.configure(text)?.into();
             }
         }
         legation_config::first_run::first_run(&demo.home, &template)

@@ -11,6 +11,7 @@ use legation_core::{Clock, Home};
 use serde_json::{Value, json};
 
 use super::client::DemoClient;
+use super::model::{self, ModelStory};
 use super::people::{self, People};
 
 /// How long the slowest server may take: it may be downloaded first.
@@ -19,10 +20,10 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(150);
 /// Walks through everything; the hub is running.
 pub(crate) fn run(
     out: Output,
-    home: &Home,
-    folder: &Path,
+    (home, folder): (&Home, &Path),
     clock: &dyn Clock,
     people: &People,
+    model: &ModelStory,
 ) -> Result<Value, CliError> {
     let mut admin = AdminClient::connect(home, crate::VERSION)?
         .ok_or_else(|| CliError::new(Exit::NotReachable, "the demo's hub does not answer"))?;
@@ -57,12 +58,15 @@ pub(crate) fn run(
     refused(out, &mut legacy)?;
     let ready = people::sign_in(out, &mut modern, people, clock)?;
     let chat = people::talk(out, &mut modern, people)?;
+    let (mut worker, _) = DemoClient::connect_in(home, true, Some(folder))?;
+    let task = model::delegate(out, &mut worker, folder, model)?;
     let report = ledger(out, &mut admin)?;
     let records = people::recorded(out, &mut modern, &ready)?;
     Ok(json!({
         "servers": servers.iter().map(|server| &server.name).collect::<Vec<_>>(),
         "identity": ready,
         "chat": chat,
+        "task": task,
         "ledger": {"intact": report.intact, "records": report.records, "of_the_agent": records},
     }))
 }
@@ -151,7 +155,7 @@ fn stateless_era(
 }
 
 fn ledger(out: Output, admin: &mut AdminClient) -> Result<VerifyAnswer, CliError> {
-    out.say("\n8. The ledger: an intent before every call, an outcome after it, each chained to the last");
+    out.say("\n9. The ledger: an intent before every call, an outcome after it, each chained to the last");
     let report = admin.call(&Verify::default())?;
     out.say(&format!(
         "   {}: {} records, {} intents, {} outcomes, {} refused; head {}…",

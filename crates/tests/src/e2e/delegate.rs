@@ -39,7 +39,8 @@ pub async fn run(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
     if !report.wants(name) {
         return Ok(());
     }
-    let mut stage = Stage::start(tools, "").await?;
+    // More is handed in here than anybody would in a minute.
+    let mut stage = Stage::start(tools, "[external]\nrate_limit = 0\n").await?;
     let mut check = |what: &str, outcome: anyhow::Result<()>| {
         report.check(
             &format!("delegate: {what}"),
@@ -63,6 +64,14 @@ pub async fn run(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
     check(
         "a wrong result is reported with its transcript",
         stage.reported().await,
+    );
+    check(
+        "a task polled by the SDK, and as a task of 2025-11-25",
+        stage.sdk(1).await,
+    );
+    check(
+        "a task polled by the SDK of the modern era",
+        stage.sdk(2).await,
     );
     drop(stage);
     check(
@@ -319,6 +328,45 @@ impl<'a> Stage<'a> {
         let session = session.with_context(|| format!("no session of the folder: {sessions}"))?;
         let id = session["id"].as_str().unwrap_or_default();
         self.command(&["session", "export", id], 0).await
+    }
+
+    /// The TypeScript SDK of a generation, which holds every answer to its schema.
+    async fn sdk(&self, generation: u8) -> anyhow::Result<()> {
+        let (group, package) = match generation {
+            1 => ("sdk1", "@modelcontextprotocol/sdk"),
+            _ => ("sdk2", "@modelcontextprotocol/client"),
+        };
+        let plan = json!({
+            "sdk": self.tools.module(group, package),
+            "generation": generation,
+            "transport": {
+                "command": crate::harness::process::program("legation")?,
+                "args": ["bridge", "--server", "delegate"],
+                "env": self.hub.environment(),
+                "cwd": self.work(),
+            },
+        });
+        let file = self.hub.folder().join(format!("plan{generation}.json"));
+        std::fs::write(&file, plan.to_string())?;
+        let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("drivers/delegating.mjs");
+        let mut node = self.tools.node(self.hub.folder());
+        node.arg(driver).arg(&file).stdin(Stdio::null());
+        let ended = timeout(PATIENCE, node.output()).await??;
+        let said = String::from_utf8_lossy(&ended.stdout);
+        let told: Value = serde_json::from_str(&said)
+            .with_context(|| format!("{said} {}", String::from_utf8_lossy(&ended.stderr)))?;
+        ensure!(
+            told["tools"]
+                .as_array()
+                .is_some_and(|tools| tools.len() == 7),
+            "{told}"
+        );
+        ensure!(told["last"]["response"] == "polled by an SDK", "{told}");
+        if generation == 1 {
+            ensure!(told["steps"][0] == "taskCreated", "{told}");
+            ensure!(told["result"]["response"] == "told as a task", "{told}");
+        }
+        Ok(())
     }
 
     async fn restarted(self) -> anyhow::Result<Self> {

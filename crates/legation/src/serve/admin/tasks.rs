@@ -7,10 +7,10 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use legation_api::tasks::{
     Answer as Answered, Cancel, Class, Edit, EngineStatus, List, ListAnswer, ReportExport, Reports,
-    ReportsAnswer, Show, Steer, Submit, TaskView, Typing, Wait,
+    ReportsAnswer, Show, Steer, Submit, TaskView, Typing, Undo, UndoAnswer, Wait,
 };
 use legation_api::{Done, Request};
-use legation_core::{EntityLabels, SessionId};
+use legation_core::{EntityLabels, SessionId, TaskId};
 use legation_engine::{Asker, Engine, Filter, SubmitError, Submitter, TaskError};
 use legation_wire::json::Raw;
 use legation_wire::message::ErrorObject;
@@ -70,6 +70,9 @@ pub(super) fn dispatch(hub: &Arc<Inner>, method: &str, params: &Raw) -> BoxFutur
         Edit::METHOD => later(params, |request: Edit| async move {
             edit(&engine, request).await
         }),
+        Undo::METHOD => later(params, |request: Undo| async move {
+            undo(&hub, &engine, request).await
+        }),
         Reports::METHOD => later(params, |_: Reports| async move {
             let reports = engine.reports().await.map_err(of_task)?;
             Ok(ReportsAnswer { reports })
@@ -120,6 +123,31 @@ async fn edit(engine: &Engine, request: Edit) -> Result<TaskView, ErrorObject> {
         changed = Some(task.map_err(of_task)?);
     }
     changed.ok_or_else(off)
+}
+
+/// Files are only as much of a task as it can be told who else changed them.
+async fn undo(hub: &Inner, engine: &Engine, request: Undo) -> Result<UndoAnswer, ErrorObject> {
+    let task = engine
+        .task(&Asker::Owner, &request.task_id)
+        .await
+        .map_err(of_task)?;
+    if !task.status.is_final() {
+        return Err(failed(
+            &format!("task {} is not over; nothing was taken back", task.task_id),
+            Some("wait for it, or call it off first".to_owned()),
+        ));
+    }
+    let (undo, id) = (Arc::clone(&hub.undo), TaskId::new(task.task_id));
+    // It reads and writes files.
+    let done = tokio::task::spawn_blocking(move || match request.dry_run {
+        true => undo.plan(&id),
+        false => undo.apply(&id),
+    });
+    let done = done.await.map_err(|_| off())?;
+    done.map_err(|error| {
+        let what = legation_core::error::chain(&error);
+        failed(&what, Some(error.hint().to_owned()))
+    })
 }
 
 pub(super) fn off() -> ErrorObject {
