@@ -131,8 +131,8 @@ fn a_newer_schema_is_refused_and_left_alone() {
         matches!(
             error,
             OpenError::NewerSchema {
-                found: 16,
-                known: 15,
+                found: 17,
+                known: 16,
                 ..
             }
         ),

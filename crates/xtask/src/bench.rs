@@ -14,6 +14,7 @@ mod identity;
 mod inbox;
 mod latency;
 mod messages;
+mod models;
 pub(crate) mod programs;
 mod redaction;
 pub(crate) mod table;
@@ -46,7 +47,8 @@ pub(crate) struct Args {
     #[arg(long)]
     strict: bool,
     /// Only the sections whose name contains this: calls, decisions, footprint,
-    /// starts, listing, peers, redaction, identity, messages, inbox, latency, tui.
+    /// starts, listing, peers, redaction, identity, messages, inbox, latency, tui,
+    /// models.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
     /// Use the programs of this folder instead of building them.
@@ -75,6 +77,7 @@ const ALONE: &[(&str, Measure)] = &[
     ("inbox", inbox::measure),
     ("identity", identity::measure),
     ("tui", frames::measure),
+    ("models", models::measure),
 ];
 
 /// A measurement that needs no hub.
@@ -134,6 +137,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     if wanted("identity") {
         identity::measure(args.quick, &mut table).context("identity")?;
+    }
+    if wanted("models") {
+        models::measure(args.quick, &mut table).context("models")?;
     }
     if wanted("messages") {
         messages::measure(args.quick, &mut table).context("messages")?;

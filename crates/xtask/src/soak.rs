@@ -1,14 +1,16 @@
 //! `cargo xtask soak`: campaigns too long for `test`.
 //!
-//! Four of them: the hub killed and started again under load, random input against its faces, and
+//! Five of them: the hub killed and started again under load, random input against its faces, and
 //! the store and the inbox on disks that lost power, are full or fail, the inbox's writer killed
-//! besides. All print their seed; the first two end after so many cycles or minutes, whichever comes
-//! first, the others after so many crash points and kills. `cargo xtask test` runs short forms of all
+//! besides, and conversations with models of every clearance. All print their seed; the first two end
+//! after so many cycles or minutes, whichever comes first, the others after so many crash points, kills
+//! and conversations. `cargo xtask test` runs short forms of all
 //! but the second.
 
 mod crash;
 mod crash_points;
 mod fuzz;
+mod models;
 mod random;
 
 use std::path::{Path, PathBuf};
@@ -29,6 +31,9 @@ pub(crate) struct Args {
     /// How many disks that lost power the store is opened on; the inbox on a tenth of them.
     #[arg(long, default_value_t = 100_000)]
     points: usize,
+    /// How many conversations are had with models.
+    #[arg(long, default_value_t = 10_000)]
+    conversations: usize,
     /// How long each of the others may take, in minutes.
     #[arg(long, default_value_t = 25.0)]
     minutes: f64,
@@ -54,6 +59,8 @@ enum Campaign {
     CrashPoints,
     /// The same for the inbox, and its writer killed in a burst, again and again.
     Inbox,
+    /// Conversations with mixed labels, and what of them reaches which model.
+    Models,
 }
 
 /// Runs the campaigns.
@@ -68,7 +75,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if wanted(Campaign::Inbox) {
         crash_points::inbox(seed, args.points / 10, args.cycles)?;
     }
-    if matches!(args.only, Some(Campaign::CrashPoints | Campaign::Inbox)) {
+    if wanted(Campaign::Models) {
+        models::leak(seed, args.conversations)?;
+    }
+    if matches!(
+        args.only,
+        Some(Campaign::CrashPoints | Campaign::Inbox | Campaign::Models)
+    ) {
         return Ok(ExitCode::SUCCESS);
     }
     let programs = match &args.programs {

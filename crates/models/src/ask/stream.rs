@@ -85,6 +85,12 @@ impl GatedStream {
         &self.routed.model
     }
 
+    /// Whether another provider was asked first and did not answer.
+    #[must_use]
+    pub fn has_fallen_back(&self) -> bool {
+        !self.routed.tried.is_empty()
+    }
+
     /// Whether the model is on the owner's machine.
     #[must_use]
     pub fn is_local(&self) -> bool {

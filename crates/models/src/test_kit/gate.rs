@@ -37,7 +37,12 @@ impl Hub {
         let folder = tempfile::tempdir().expect("a folder");
         let home = Home::at(folder.path());
         let clock = SystemClock::shared();
-        let store = Store::open(&home.state_db(), StoreOptions::default());
+        // Nothing here outlives its test.
+        let options = StoreOptions {
+            sync: |_| Ok(()),
+            ..StoreOptions::default()
+        };
+        let store = Store::open(&home.state_db(), options);
         let store = Arc::new(store.expect("a store"));
         let keys = LedgerKeys::from_bytes(&[7; 32]);
         let ledger = Ledger::open(Arc::clone(&store), keys, Arc::clone(&clock));

@@ -90,7 +90,7 @@ fn every_event_says_what_came_of_it_and_when() {
 fn every_reason_is_given_somewhere_or_says_why_not() {
     let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut sources = String::new();
-    for part in ["policy", "gate", "front", "legation"] {
+    for part in ["policy", "gate", "front", "legation", "models"] {
         read(&crates.join(part).join("src"), &mut sources);
     }
     for reason in ReasonCode::ALL {
