@@ -73,7 +73,11 @@ async fn measure(rounds: usize) {
     }
     let kept = hub.store.vault_list("meadow", "ses_1").expect("rows");
     assert!(!kept.is_empty(), "tokens are on disk");
-    assert_eq!(hub.records().await.len(), 2 * rounds, "everything is on record");
+    assert_eq!(
+        hub.records().await.len(),
+        2 * rounds,
+        "everything is on record"
+    );
     say("bare socket, to the first byte, p50", &mut bare, 0.5);
     say("client, added to the first byte, p50", &mut added, 0.5);
     say(

@@ -70,7 +70,7 @@ impl Hub {
     pub(crate) async fn records(&self) -> Vec<String> {
         self.ledger.flush().await.expect("flushed");
         let entries = self.ledger.tail(100_000).expect("read");
-        entries.into_iter().map(|entry| entry.text.into()).collect()
+        entries.into_iter().map(|entry| entry.text).collect()
     }
 }
 

@@ -27,8 +27,11 @@ fn hurried() -> ModelClient {
     )
 }
 
-#[tokio::test]
-async fn every_fault_of_a_server_has_a_class_and_an_end() {
+/// A fault: its name, what the server does, what it means, and whether a word
+/// was seen before.
+type Fault = (&'static str, Vec<Step>, ModelClass, bool);
+
+fn faults() -> Vec<Fault> {
     let begun = || [head(), told()].concat();
     let html = b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n<html>".to_vec();
     let endless = events(&[r#"{"choices":[{"delta":{"content":"yes yes yes yes yes yes"}}]}"#]);
@@ -37,8 +40,7 @@ async fn every_fault_of_a_server_has_a_class_and_an_end() {
         b"data: {\"choices\":[{\"delta\":{\"content\":\"\xe2\x9f",
     ]
     .concat();
-    // The steps, the class, whether a word was seen, whether another is asked.
-    let cases: Vec<(&str, Vec<Step>, ModelClass, bool)> = vec![
+    vec![
         (
             "cut stream",
             vec![Step::Send(begun()), Step::Cut],
@@ -94,60 +96,62 @@ async fn every_fault_of_a_server_has_a_class_and_an_end() {
             false,
         ),
         ("nothing at all", vec![Step::Cut], ModelClass::Broken, false),
-    ];
-    for (what, steps, class, has_begun) in cases {
-        let server = Server::saying(steps).await;
-        let spare = Server::saying(stream(ANSWER)).await;
-        let mut both = llm(&server);
-        both["providers"]["spare"] = entry(&spare);
-        both["fallbacks"] = json!(["spare"]);
+    ]
+}
+
+#[tokio::test]
+async fn every_fault_of_a_server_has_a_class_and_an_end() {
+    for fault in faults() {
         for with_spare in [false, true] {
-            let chosen = if with_spare {
-                both.clone()
-            } else {
-                llm(&server)
-            };
-            let hub = Hub::new(rules(&chosen), "tester");
-            let models = models_with(&hub, hurried());
-            let request = ChatRequest::ask("canary");
-            let asked = models.ask(&ctx(), ask(&[], request)).await;
-            let error = match asked {
-                Ok(mut answer) => {
-                    let (told, _, error) = collect(&mut answer).await;
-                    match (has_begun, with_spare) {
-                        (true, _) => assert!(error.is_some(), "{what}: {told:?}"),
-                        (false, true) => {
-                            assert_eq!(answer.provider(), "spare", "{what}");
-                            assert!(error.is_none(), "{what}: {error:?}");
-                        }
-                        (false, false) => panic!("{what}: {told:?}"),
-                    }
-                    error
-                }
-                Err(error) => {
-                    assert!(!has_begun && !with_spare, "{what}: {error}");
-                    Some(error)
-                }
-            };
-            if let Some(error) = &error {
-                assert_eq!(error.class(), Some(class), "{what}: {error:?}");
-                assert!(!error.hint().is_empty(), "{what}");
-                assert!(
-                    !chain(error).to_string().contains("canary"),
-                    "{what}: {error}"
-                );
-            }
-            let records = records(&hub).await;
-            let outcomes = records
-                .iter()
-                .filter(|one| one["kind"] == "outcome")
-                .count();
-            let intents = records.iter().filter(|one| one["kind"] == "intent").count();
-            assert_eq!(intents, outcomes, "{what}: {records:?}");
-            let spared = usize::from(!has_begun && with_spare);
-            assert_eq!(spare.seen().len(), spared, "{what}");
+            try_fault(&fault, with_spare).await;
         }
     }
+}
+
+/// One fault, with and without another provider that could be asked.
+async fn try_fault((what, steps, class, has_begun): &Fault, with_spare: bool) {
+    let (server, spare) = (
+        Server::saying(steps.clone()).await,
+        Server::saying(stream(ANSWER)).await,
+    );
+    let mut chosen = llm(&server);
+    if with_spare {
+        chosen["providers"]["spare"] = entry(&spare);
+        chosen["fallbacks"] = json!(["spare"]);
+    }
+    let hub = Hub::new(rules(&chosen), "tester");
+    let models = models_with(&hub, hurried());
+    let request = ChatRequest::ask("canary");
+    let error = match models.ask(&ctx(), ask(&[], request)).await {
+        Ok(mut answer) => {
+            let (told, _, error) = collect(&mut answer).await;
+            match (has_begun, with_spare) {
+                (true, _) => assert!(error.is_some(), "{what}: {told:?}"),
+                (false, true) => {
+                    assert!(answer.has_fallen_back(), "{what}");
+                    assert_eq!(answer.provider(), "spare", "{what}");
+                    assert!(error.is_none(), "{what}: {error:?}");
+                }
+                (false, false) => panic!("{what}: {told:?}"),
+            }
+            error
+        }
+        Err(error) => {
+            assert!(!has_begun && !with_spare, "{what}: {error}");
+            Some(error)
+        }
+    };
+    if let Some(error) = &error {
+        assert_eq!(error.class(), Some(*class), "{what}: {error:?}");
+        assert!(!error.hint().is_empty(), "{what}");
+        let said = chain(error).to_string();
+        assert!(!said.contains("canary"), "{what}: {said}");
+    }
+    let records = records(&hub).await;
+    let count = |kind: &str| records.iter().filter(|one| one["kind"] == kind).count();
+    assert_eq!(count("intent"), count("outcome"), "{what}: {records:?}");
+    let spared = usize::from(!has_begun && with_spare);
+    assert_eq!(spare.seen().len(), spared, "{what}");
 }
 
 #[tokio::test]

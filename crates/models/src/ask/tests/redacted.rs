@@ -126,7 +126,7 @@ async fn calls_carry_values_that_are_json() {
     let call: fn(&str) -> Vec<String> = |token| {
         let call = |first: Value| json!({ "choices": [{ "delta": { "tool_calls": [first] } }] });
         let (a, b) = token.split_at(token.len() / 2 / 3 * 3);
-        vec![
+        [
             call(json!({ "index": 0, "id": "a", "function": { "name": "read", "arguments": "" } })),
             call(json!({ "index": 0, "function": { "arguments": format!("{{\"who\":\"{a}") } })),
             call(json!({ "index": 0, "function": { "arguments": format!("{b}\"}}") } })),
