@@ -45,7 +45,7 @@ pub(crate) fn run(
         Command::Demo(args) => program.demo(context, args),
         Command::DevTenant(args) => program.dev_tenant(context, args),
         Command::ExampleServer => program.example_server(),
-        Command::Doctor(args) => doctor::cmd_doctor(context, &args),
+        Command::Doctor(args) => doctor::cmd_doctor(context, &args, program.guard()),
         Command::Status(args) => hub::cmd_status(context, &args),
         Command::Stop(args) => hub::cmd_stop(context, &args),
         Command::Service(command) => service::cmd_service(context, &command),

@@ -41,6 +41,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use legation_config::environment::Environment;
+use legation_core::process::GuardPath;
 use legation_core::{Home, SharedClock};
 
 /// What the composition root does for commands that need the hub's own parts.
@@ -62,6 +63,11 @@ pub trait Program {
     /// # Errors
     /// When the terminal cannot be used, or no hub can be reached.
     fn chat(&self, context: &Context, args: ChatArgs) -> Result<(), CliError>;
+
+    /// How this program guards commands, where it does.
+    fn guard(&self) -> Option<GuardPath> {
+        None
+    }
 
     /// `legation demo`: shows what the hub does.
     ///

@@ -3,6 +3,7 @@
 use legation_cli::{
     BridgeArgs, ChatArgs, CliError, Context, DemoArgs, DevTenantArgs, Exit, Program, ServeArgs,
 };
+use legation_core::process::GuardPath;
 
 /// The program.
 #[derive(Debug)]
@@ -19,6 +20,10 @@ impl Program for Legation {
 
     fn chat(&self, context: &Context, args: ChatArgs) -> Result<(), CliError> {
         crate::chat::chat(self, context, args)
+    }
+
+    fn guard(&self) -> Option<GuardPath> {
+        GuardPath::this_program().ok()
     }
 
     fn demo(&self, context: &Context, args: DemoArgs) -> Result<(), CliError> {

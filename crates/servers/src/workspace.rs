@@ -13,6 +13,7 @@ mod edit;
 mod error;
 mod find;
 mod ignored;
+mod language;
 mod read;
 mod root;
 mod text;
@@ -36,6 +37,7 @@ use undo::{Keeping, Undo};
 
 pub use bash::{BashSettings, Shell, ShellMode};
 pub use error::WorkspaceError;
+pub use language::LanguageServer;
 pub(crate) use tools::TOOLS;
 
 /// The server.
@@ -49,6 +51,7 @@ struct Shared {
     home: Home,
     undo: Option<Arc<Undo>>,
     shell: Shell,
+    languages: Vec<LanguageServer>,
 }
 
 /// Calls the work on a thread off when nobody waits for it any more.
@@ -62,9 +65,19 @@ impl Workspace {
     /// The server of the hub with this data directory, which no tool reaches.
     /// Without `undo` nothing can be taken back.
     #[must_use]
-    pub fn new(home: Home, undo: Option<Arc<Undo>>, shell: Shell) -> Self {
+    pub fn new(
+        home: Home,
+        undo: Option<Arc<Undo>>,
+        shell: Shell,
+        languages: Vec<LanguageServer>,
+    ) -> Self {
         Self {
-            shared: Arc::new(Shared { home, undo, shell }),
+            shared: Arc::new(Shared {
+                home,
+                undo,
+                shell,
+                languages,
+            }),
         }
     }
 }
@@ -106,6 +119,7 @@ impl Native for Workspace {
         Box::pin(async move {
             let done = match tool {
                 "bash" => shared.bash(&context, &arguments, &*peer).await,
+                "lsp_diagnostics" => shared.diagnostics(&context, &arguments).await,
                 _ => shared.on_thread(&context, tool, arguments).await,
             };
             match done {
@@ -166,11 +180,7 @@ impl Shared {
             "write_file" => edit::write(&root, &arguments::read(arguments)?, &keeping),
             "edit" => edit::edit(&root, &arguments::read(arguments)?, &keeping),
             "glob" => find::glob(&root, &arguments::read(arguments)?, cancel),
-            "grep" => find::grep(&root, &arguments::read(arguments)?, cancel),
-            _ => Err(WorkspaceError::Language {
-                why: "no language server is configured for this file".to_owned(),
-                hint: "Check it with a command instead.",
-            }),
+            _ => find::grep(&root, &arguments::read(arguments)?, cancel),
         }
     }
 }

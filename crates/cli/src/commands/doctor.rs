@@ -4,6 +4,7 @@ mod accounts;
 mod delegation;
 mod models;
 mod servers;
+mod walls;
 
 use clap::Args;
 use legation_api::hub::Status;
@@ -11,6 +12,7 @@ use legation_api::mcp::List;
 use legation_config::trust::Trust;
 use legation_config::{clients, first_run, settings};
 use legation_core::error::chain;
+use legation_core::process::GuardPath;
 use legation_policy::governance::{Severity, file};
 use serde::Serialize;
 
@@ -43,7 +45,11 @@ enum State {
 /// The longest path of a Unix socket that every system takes, in bytes.
 const SOCKET_PATH_MAX: usize = 103;
 
-pub(crate) fn cmd_doctor(context: &Context, _args: &DoctorArgs) -> Result<(), CliError> {
+pub(crate) fn cmd_doctor(
+    context: &Context,
+    _args: &DoctorArgs,
+    guard: Option<GuardPath>,
+) -> Result<(), CliError> {
     let mut checks = vec![
         check_home(context),
         check_settings(context),
@@ -58,6 +64,7 @@ pub(crate) fn cmd_doctor(context: &Context, _args: &DoctorArgs) -> Result<(), Cl
     checks.extend(models::check_models(context));
     checks.extend(servers::check_servers(context));
     checks.extend(delegation::check_delegation(context));
+    checks.extend(walls::check_walls(context, guard));
     // The hub complains of the same files; once is enough.
     let known: Vec<String> = checks
         .iter()

@@ -21,6 +21,8 @@ pub(super) enum Kind {
     Folders,
     /// Names of variables.
     Names,
+    /// Patterns of files, a colon, and a command; several of them.
+    Servers,
     /// A Git remote without a password, or nothing.
     Remote,
     /// A program and its arguments.
@@ -59,7 +61,7 @@ const fn number(name: &'static str, min: i64, max: i64) -> Key {
 pub(super) const LOG_LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 
 /// All keys but those of accounts and views, whose names are the owner's.
-pub(super) const KEYS: [Key; 53] = [
+pub(super) const KEYS: [Key; 54] = [
     Key {
         name: "listen",
         kind: Kind::Address,
@@ -179,6 +181,10 @@ pub(super) const KEYS: [Key; 53] = [
         kind: Kind::Names,
     },
     number("workspace.bash_timeout_ms", 100, DAY_MS),
+    Key {
+        name: "workspace.language_servers",
+        kind: Kind::Servers,
+    },
 ];
 
 /// The keys of one view.

@@ -127,6 +127,13 @@ pub(super) fn add_text(
         | Kind::Words(_)
         | Kind::Folders
         | Kind::Names => Value::Texts(text.split_whitespace().map(str::to_owned).collect()),
+        Kind::Servers => {
+            let lines = text
+                .split(';')
+                .map(str::trim)
+                .filter(|line| !line.is_empty());
+            Value::Texts(lines.map(str::to_owned).collect())
+        }
         Kind::Secret => Value::Hidden(Hidden(Secret::new(text.trim()))),
         Kind::Word(_)
         | Kind::Address
@@ -165,6 +172,7 @@ fn add_checked(
         (Kind::Folders, Value::Texts(texts)) => {
             texts.iter().all(|text| Path::new(text).is_absolute())
         }
+        (Kind::Servers, Value::Texts(texts)) => texts.iter().all(|text| text.contains(": ")),
         (Kind::Names, Value::Texts(texts)) => texts.iter().all(|text| is_variable(text)),
         (Kind::Words(words), Value::Texts(texts)) => {
             texts.iter().all(|text| words.contains(&text.as_str()))
@@ -518,6 +526,9 @@ impl Kind {
             Self::Address => "an address and a port, like 127.0.0.1:48080".to_owned(),
             Self::Folder => "an absolute path, or nothing".to_owned(),
             Self::Folders => "a list of absolute paths".to_owned(),
+            Self::Servers => {
+                "a list like \"*.ts *.tsx: typescript-language-server --stdio\"".to_owned()
+            }
             Self::Names => "a list of names of variables".to_owned(),
             Self::Remote => {
                 "a Git remote without a password in it: use a key or a credential helper".to_owned()

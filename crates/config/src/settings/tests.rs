@@ -95,6 +95,13 @@ fn defaults_are_read_from_their_own_file() {
         secrets.keep_in = "auto" # Where the key is that seals tokens and other secrets: in the keystore of the system if one answers (`auto`), there or nowhere (`system`), or in a file of the data directory (`file`). What was sealed stays where it is.
         slow_start_ms = 10000 # After so many milliseconds a server that is still connecting is warned about.
         store.url = "" # Where the hub keeps its records, approvals and the like: empty for the file state.db in the data directory, else a PostgreSQL database, like postgres://legation:${DB_PASSWORD}@db.example.com/legation. A password that is left out is taken from the variable PGPASSWORD. Beyond this machine the connection is encrypted and the server's certificate checked.
+        workspace.bash = "confined" # Commands of the tool `bash`: behind walls, and not at all where this machine has none (`confined`), with all that the hub's user may do (`unconfined`), or never (`off`).
+        workspace.bash_env = [] # Variables of the hub's environment that commands get. What they hold can be read by every command.
+        workspace.bash_network = "none" # What confined commands reach beyond themselves: nothing (`none`), or what this machine reaches, its own services among it (`host`).
+        workspace.bash_read = [] # Folders beside their own that confined commands may read, such as that of a tool chain.
+        workspace.bash_timeout_ms = 600000 # How long a command may run, in milliseconds; two minutes where it does not say.
+        workspace.bash_write = [] # Folders beside their own that confined commands may change, such as a cache.
+        workspace.language_servers = [] # Language servers for the tool `lsp_diagnostics`, each as patterns of files, a colon and a command, such as "*.ts *.tsx: typescript-language-server --stdio". They run like confined commands, without network.
     "#]].assert_eq(&shown);
     assert_eq!(settings.keys().count(), KEYS.len());
     assert_eq!(settings.call_timeout.as_secs(), 60);

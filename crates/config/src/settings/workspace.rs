@@ -20,6 +20,8 @@ pub struct WorkspaceSettings {
     pub bash_env: Vec<Box<str>>,
     /// `bash_timeout_ms`.
     pub bash_timeout: Duration,
+    /// `language_servers`: patterns of files, a colon, and a command.
+    pub language_servers: Vec<Box<str>>,
 }
 
 /// Whether and how commands are run.
@@ -40,6 +42,7 @@ pub(super) fn read(values: &Values) -> WorkspaceSettings {
         _ => &[],
     };
     let folders = |key: &str| texts(key).iter().map(PathBuf::from).collect();
+    let words = |key: &str| texts(key).iter().map(|text| text.as_str().into()).collect();
     let bash = match () {
         () if word("workspace.bash", "unconfined") => BashMode::Unconfined,
         () if word("workspace.bash", "confined") => BashMode::Confined,
@@ -50,10 +53,8 @@ pub(super) fn read(values: &Values) -> WorkspaceSettings {
         bash_network: word("workspace.bash_network", "host"),
         bash_read: folders("workspace.bash_read"),
         bash_write: folders("workspace.bash_write"),
-        bash_env: texts("workspace.bash_env")
-            .iter()
-            .map(|name| name.as_str().into())
-            .collect(),
+        bash_env: words("workspace.bash_env"),
         bash_timeout: super::millis(values, "workspace.bash_timeout_ms"),
+        language_servers: words("workspace.language_servers"),
     }
 }

@@ -9,7 +9,7 @@ use legation_core::process::GuardPath;
 use legation_core::{Home, SharedClock, TaskSet};
 use legation_keystore::Keystore;
 use legation_servers::workspace::undo::Undo;
-use legation_servers::workspace::{BashSettings, Shell, ShellMode, Workspace};
+use legation_servers::workspace::{BashSettings, LanguageServer, Shell, ShellMode, Workspace};
 
 /// How long what a task changed can be taken back at least.
 const UNDO_KEPT: Duration = Duration::from_hours(30 * 24);
@@ -27,7 +27,11 @@ pub(super) fn open(
     let undo = Undo::new(home.clone(), Arc::clone(keystore), clock.clone());
     let undo = Arc::new(undo);
     let shell = Shell::new(bash(settings, environment), guard);
-    let workspace = Workspace::new(home.clone(), Some(Arc::clone(&undo)), shell);
+    let languages = settings.workspace.language_servers.iter();
+    let languages = languages
+        .filter_map(|line| LanguageServer::parse(line))
+        .collect();
+    let workspace = Workspace::new(home.clone(), Some(Arc::clone(&undo)), shell, languages);
     (workspace, undo)
 }
 

@@ -142,7 +142,7 @@ fn ladder(mode: &str, more: &str) -> Policy {
     with(|sources| {
         sources.autonomy_ladder = FileText::Text(format!(
             r#"{{"default_mode":"{mode}","action_categories":[
-                {{"action":"Native","mode":"autonomous","tools":["audit/*","delegate/*","hub/*","identity/*","inbox/*","teams/*","desk/*"]}}
+                {{"action":"Native","mode":"autonomous","tools":["audit/*","delegate/*","hub/*","identity/*","inbox/*","teams/*","desk/*","workspace/*"]}}
                 {more}]}}"#
         ));
     })

@@ -104,6 +104,12 @@ pub(super) struct BashArguments {
     pub(super) timeout_ms: Option<u64>,
 }
 
+#[derive(Debug, Deserialize)]
+pub(super) struct DiagnosticsArguments {
+    #[serde(alias = "file_path", alias = "filename")]
+    pub(super) path: String,
+}
+
 /// The arguments of a call.
 pub(super) fn read<T: DeserializeOwned>(arguments: &Object) -> Result<T, WorkspaceError> {
     let raw = arguments.to_raw();

@@ -1,1 +1,3 @@
+mod bash;
 mod files;
+mod undo;

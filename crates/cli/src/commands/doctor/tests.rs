@@ -29,9 +29,9 @@ fn lines(folder: &std::path::Path, checks: Vec<Check>, what: &str) -> String {
 fn a_home_before_its_first_start_is_well() {
     let folder = tempfile::tempdir().expect("a folder");
     let context = context(folder.path());
-    cmd_doctor(&context, &DoctorArgs {}).expect("well");
+    cmd_doctor(&context, &DoctorArgs {}, None).expect("well");
     context.home.create().expect("made, as by connect");
-    cmd_doctor(&context, &DoctorArgs {}).expect("still well");
+    cmd_doctor(&context, &DoctorArgs {}, None).expect("still well");
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn rules_that_are_gone_or_broken_are_bad() {
     assert_eq!(check_rules(&context).state, State::Bad);
     fs::remove_file(&file).expect("gone");
     assert_eq!(check_rules(&context).state, State::Bad);
-    let error = cmd_doctor(&context, &DoctorArgs {}).expect_err("bad");
+    let error = cmd_doctor(&context, &DoctorArgs {}, None).expect_err("bad");
     assert_eq!(error.exit, Exit::Failed);
 }
 

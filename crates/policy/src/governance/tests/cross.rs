@@ -187,14 +187,14 @@ fn a_tool_that_nobody_has_is_said() {
         "\"hub/*\"",
         "\"hub/*\", \"books/*\"",
         Severity::Warning,
-        "role_cards.json, line 53, at /roles/administrator/operations/6: no tool that was ever seen is called `books/*`",
+        "role_cards.json, line 55, at /roles/administrator/operations/6: no tool that was ever seen is called `books/*`",
     );
     check(
         "autonomy_ladder.json",
         "\"tools\": [\"teams/update\"]",
         "\"tools\": [\"teams/update\", \"teams/send\"]",
         Severity::Warning,
-        r#"autonomy_ladder.json, line 65, at /action_categories/7/tools: `teams/send` is in "Speak in chats" too, with another mode"#,
+        r#"autonomy_ladder.json, line 78, at /action_categories/9/tools: `teams/send` is in "Speak in chats" too, with another mode"#,
     );
 }
 

@@ -62,7 +62,7 @@ fn a_word_outside_its_list_breaks_a_file() {
         "autonomy_ladder.json",
         "\"mode\": \"never\"",
         "\"mode\": \"Never\"",
-        "autonomy_ladder.json, line 64, at /action_categories/7/mode: unknown variant `Never`, expected one of `autonomous`, `draft_only`, `propose_certify_apply`, `blocked`, `never`",
+        "autonomy_ladder.json, line 77, at /action_categories/9/mode: unknown variant `Never`, expected one of `autonomous`, `draft_only`, `propose_certify_apply`, `blocked`, `never`",
     );
     check(
         "hard_bans.json",
@@ -102,7 +102,7 @@ fn what_makes_a_file_mean_less_than_it_seems_breaks_it() {
         "role_cards.json",
         "\"claude\": \"assistant\"",
         "\"claude\": \"asistant\"",
-        "role_cards.json, line 59, at /clients/claude: there is no role `asistant`",
+        "role_cards.json, line 61, at /clients/claude: there is no role `asistant`",
     );
     check(
         "llm_provider.json",

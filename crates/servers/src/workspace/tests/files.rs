@@ -4,12 +4,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use legation_core::process::GuardPath;
-use legation_core::{Caller, Cancel, ClientId, Home, OpContext, Principal, SeatId, Via};
+use legation_core::{
+    Caller, Cancel, ClientId, EntityId, EntityLabels, ForTask, Home, OpContext, Principal, SeatId,
+    SystemClock, TaskId, Via,
+};
 use legation_gate::{Outcome, TaskWish};
+use legation_keystore::Keystore;
 use legation_wire::json::Raw;
 use serde_json::{Value, json};
 
-use super::super::{BashSettings, Shell, ShellMode, Workspace};
+use super::super::undo::Undo;
+use super::super::{BashSettings, LanguageServer, Shell, ShellMode, Workspace};
 use crate::Native as _;
 use crate::tests::others::silent;
 
@@ -17,19 +22,29 @@ use crate::tests::others::silent;
 pub(super) struct Stand {
     pub(super) folder: tempfile::TempDir,
     pub(super) home: Home,
-    server: Workspace,
+    pub(super) undo: Arc<Undo>,
+    pub(super) server: Workspace,
 }
 
 impl Stand {
     pub(super) fn new() -> Self {
+        Self::with(off(), Vec::new())
+    }
+
+    pub(super) fn with(bash: BashSettings, languages: Vec<LanguageServer>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("work")).unwrap();
         let home = Home::at(folder.path().join("home"));
         home.create().unwrap();
         fs::write(home.token(), "the owner's token").unwrap();
-        let shell = Shell::new(off(), GuardPath::this_program().unwrap());
+        let keystore = Arc::new(Keystore::open(&home.keys()).unwrap());
+        let undo = Undo::new(home.clone(), keystore, SystemClock::shared());
+        let undo = Arc::new(undo);
+        let shell = Shell::new(bash, guard());
+        let kept = Some(Arc::clone(&undo));
         Self {
-            server: Workspace::new(home.clone(), None, shell),
+            server: Workspace::new(home.clone(), kept, shell, languages),
+            undo,
             folder,
             home,
         }
@@ -55,20 +70,27 @@ impl Stand {
         tool: &'static str,
         arguments: Value,
     ) -> Result<Value, String> {
-        let caller = Caller {
-            principal: Principal {
-                client: ClientId::new("agent"),
-                via: Via::Socket,
-            },
-            seat: SeatId::new("seat"),
-            workspace: Some(Arc::from(folder)),
-        };
-        let context = OpContext::new(caller, Cancel::new());
-        result(
-            self.server
-                .call(context, tool, object(&arguments), TaskWish::Never, silent())
-                .await,
-        )
+        let context = context(folder);
+        let call = self
+            .server
+            .call(context, tool, object(&arguments), TaskWish::Never, silent());
+        result(call.await)
+    }
+
+    /// A call that is made for a task.
+    pub(super) async fn call_for(
+        &self,
+        task: &str,
+        tool: &'static str,
+        arguments: Value,
+    ) -> Result<Value, String> {
+        let labels = EntityLabels::of(EntityId::new("harbor"));
+        let id = TaskId::new(task);
+        let context = context(&self.work()).for_task(ForTask { id, labels });
+        let call = self
+            .server
+            .call(context, tool, object(&arguments), TaskWish::Never, silent());
+        result(call.await)
     }
 
     /// The facts, or what the error says.
@@ -82,6 +104,29 @@ impl Stand {
             Err(error) => format!("error: {error}"),
         }
     }
+}
+
+/// The program that tests are guarded by.
+fn guard() -> GuardPath {
+    let test = std::env::current_exe().unwrap();
+    let target = test.parent().and_then(Path::parent).unwrap();
+    GuardPath {
+        program: target.join("examples/shell"),
+        args: vec!["guard".into()],
+    }
+}
+
+fn context(folder: &Path) -> OpContext {
+    let principal = Principal {
+        client: ClientId::new("agent"),
+        via: Via::Socket,
+    };
+    let caller = Caller {
+        principal,
+        seat: SeatId::new("seat"),
+        workspace: Some(Arc::from(folder)),
+    };
+    OpContext::new(caller, Cancel::new())
 }
 
 pub(super) fn off() -> BashSettings {
