@@ -138,7 +138,8 @@ impl Shell {
                     self.feed(Input::Told { id, told }).await?
                 }
                 Next::Save => {
-                    self.save().await?;
+                    let text = self.machine.partial().unwrap_or_default().to_owned();
+                    self.save(text).await?;
                     None
                 }
             };
@@ -216,8 +217,8 @@ impl Shell {
                 Ok(end)
             }
             None => {
-                let said = self.heard().await?;
-                self.feed(Input::Resume { said: said.0 }).await
+                self.listen().await?;
+                self.feed(Input::Resume).await
             }
         }
     }
@@ -235,7 +236,7 @@ impl Shell {
         let now = self.parts.clock.now();
         let mut effects = Vec::new();
         if !said.is_empty() {
-            effects.extend(self.machine.handle(now, Input::Resume { said }));
+            effects.extend(self.machine.handle(now, Input::Heard(said)));
         }
         for text in steers {
             effects.extend(self.machine.handle(now, Input::Steer(text)));

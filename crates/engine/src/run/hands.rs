@@ -12,7 +12,8 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use legation_core::error::chain;
 use legation_core::{
-    ApprovalId, Caller, Cancel, ClientId, EntityLabels, OpContext, Principal, SeatId, TaskId, Via,
+    ApprovalId, Caller, Cancel, ClientId, EntityLabels, ForTask, OpContext, Principal, SeatId,
+    TaskId, Via,
 };
 use legation_gate::stage::Unapproved;
 use legation_gate::stage::delegate::ON_BEHALF_OF;
@@ -96,7 +97,16 @@ impl Hands {
 
     /// The context of what is done for the task.
     pub(crate) fn context(&self, cancel: &Cancel) -> OpContext {
-        OpContext::new(self.caller.clone(), cancel.child())
+        let context = OpContext::new(self.caller.clone(), cancel.child());
+        let conversations = &self.gate.asking().conversations;
+        match conversations.carry(&self.caller, &EntityLabels::none()) {
+            Ok(labels) => context.for_task(ForTask {
+                id: self.task.clone(),
+                labels,
+            }),
+            // The gate cannot say either, and refuses the call.
+            Err(_) => context,
+        }
     }
 
     /// Adds to whose data the task holds, for every call that follows.
@@ -406,3 +416,6 @@ fn link(raw: &Raw) -> Option<String> {
             .then(|| uri.into_owned())
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -79,10 +79,9 @@ pub(crate) enum Input {
     /// Somebody comes first.
     Preempt(Force),
     /// Nobody comes first any more.
-    Resume {
-        /// What was said meanwhile; the next step sees it.
-        said: Vec<String>,
-    },
+    Resume,
+    /// Others said something; the next step sees it.
+    Heard(Vec<String>),
     /// Somebody says something to the task.
     Steer(String),
     /// It is no longer wanted.
@@ -324,8 +323,9 @@ impl Machine {
             Input::Told { id, told } => self.told(now, &id, told, &mut out),
             Input::Checked(checked) => self.checked(now, checked, &mut out),
             Input::Preempt(force) => self.preempt(now, force, &mut out),
-            Input::Resume { said } => self.resume(now, said, &mut out),
-            Input::Steer(text) => self.steer(now, text, &mut out),
+            Input::Resume => self.resume(now, &mut out),
+            Input::Heard(said) => self.keep_later(said, false, &mut out),
+            Input::Steer(text) => self.keep_later(vec![text], true, &mut out),
             Input::Cancel(reason) => self.cancel(now, reason, &mut out),
             Input::Stop => self.stop(now, &mut out),
             Input::Tick => self.tick(now, &mut out),

@@ -3,6 +3,7 @@
 //! The model is written by [`weights`] and says what a check scripts; tokens,
 //! template, cache, grammars, tool calls and streams are the engine's own.
 
+mod tasks;
 mod turns;
 mod weights;
 
@@ -38,7 +39,8 @@ pub async fn run(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
     if report.wants(name) {
         report.check(name, engine.commands(tools).await);
     }
-    turns::run(&engine.url, report).await
+    turns::run(&engine.url, report).await?;
+    tasks::run(&engine.url, report).await
 }
 
 // === impl Engine ===

@@ -34,7 +34,7 @@ impl Shell {
                 self.cancel = Cancel::new();
             }
             Effect::Keep(entry) => self.keep(entry).await?,
-            Effect::Partial(Some(_)) => self.save().await?,
+            Effect::Partial(Some(text)) => self.save(text).await?,
             Effect::Partial(None) => self.saved = Saved::default(),
             Effect::Check(command) => self.try_check(command),
             Effect::Wake(after) => self.wake = Some(self.parts.clock.now() + after),
@@ -246,13 +246,13 @@ impl Shell {
         let since = *self.saved.since.get_or_insert(now);
         let is_due = now.saturating_duration_since(since) >= super::SAVE_AFTER;
         if is_due || said - self.saved.bytes >= SAVE_BYTES {
-            return self.save().await;
+            let text = self.machine.partial().unwrap_or_default().to_owned();
+            return self.save(text).await;
         }
         Ok(())
     }
 
-    pub(super) async fn save(&mut self) -> Result<(), BookError> {
-        let text = self.machine.partial().unwrap_or_default().to_owned();
+    pub(super) async fn save(&mut self, text: String) -> Result<(), BookError> {
         self.saved = Saved {
             bytes: text.len(),
             since: None,

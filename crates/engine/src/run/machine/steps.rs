@@ -362,8 +362,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn resume(&mut self, now: Instant, said: Vec<String>, out: &mut Vec<Effect>) {
-        self.keep_later(said, false, out);
+    pub(super) fn resume(&mut self, now: Instant, out: &mut Vec<Effect>) {
         if self.hold.take().is_none() {
             return;
         }
@@ -381,12 +380,8 @@ impl Machine {
         }
     }
 
-    pub(super) fn steer(&mut self, now: Instant, text: String, out: &mut Vec<Effect>) {
-        self.keep_later(vec![text], true, out);
-        let _when = now;
-    }
-
-    fn keep_later(&mut self, said: Vec<String>, steers: bool, out: &mut Vec<Effect>) {
+    /// Keeps what was said until the next step.
+    pub(super) fn keep_later(&mut self, said: Vec<String>, steers: bool, out: &mut Vec<Effect>) {
         for text in said {
             if self.later.len() == LATER_MAX {
                 let note = "too much was said to the task at once; the last was not heard";

@@ -27,6 +27,12 @@ pub(super) fn open(
     flags: OFlags,
     mode: Mode,
 ) -> Result<OwnedFd, Errno> {
+    // What only looks never waits, and openat2 refuses to be told so beside it.
+    #[cfg(target_os = "linux")]
+    let flags = match flags.contains(OFlags::PATH) {
+        true => flags.difference(OFlags::NONBLOCK),
+        false => flags,
+    };
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::ResolveFlags;

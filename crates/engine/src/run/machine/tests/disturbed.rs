@@ -43,9 +43,8 @@ fn preempt(world: &mut World) {
     assert!(!world.streaming, "no request while somebody comes first");
     assert!(world.running.is_empty(), "what runs comes to its end");
     if world.ending.is_none() {
-        world.feed(Input::Resume {
-            said: vec!["Meanwhile: hello.".to_owned()],
-        });
+        world.feed(Input::Heard(vec!["Meanwhile: hello.".to_owned()]));
+        world.feed(Input::Resume);
     }
 }
 
@@ -77,7 +76,7 @@ fn a_server_that_cannot_go_on_is_told_what_was_said() {
         if world.ending.is_some() {
             continue;
         }
-        world.feed(Input::Resume { said: Vec::new() });
+        world.feed(Input::Resume);
         let Some(request) = world.requests.get(asked) else {
             continue;
         };
@@ -112,7 +111,7 @@ fn a_person_who_types_holds_back_the_next_step_and_nothing_else() {
             );
         });
         if world.ending.is_none() {
-            world.feed(Input::Resume { said: Vec::new() });
+            world.feed(Input::Resume);
             world.run();
         }
         assert_eq!(world.ending.as_ref(), Some(&plain), "at {point}");
@@ -197,7 +196,11 @@ fn the_hub_may_stop_at_every_point() {
     for point in 0..length() {
         let world = at(point, Resumption::Exact, |world| {
             if world.ending.is_none() {
+                let said = world.machine.partial().map(str::to_owned);
                 world.feed(Input::Stop);
+                if said.is_some() {
+                    assert_eq!(world.partial, said, "what was said is kept");
+                }
             }
         });
         assert_eq!(world.ending, Some(Ending::Paused), "at {point}");
@@ -226,7 +229,7 @@ fn half_a_call_is_dropped_and_the_words_before_it_are_kept() {
             assert!("I write it.".starts_with(partial.trim_end()), "{partial}");
         }
         while world.step() {}
-        world.feed(Input::Resume { said: Vec::new() });
+        world.feed(Input::Resume);
         world.run();
         assert_eq!(world.made, ["write_file \"a\""], "at {point}");
     }
