@@ -29,6 +29,3 @@ pub use engine::{
 pub use error::{BookError, EngineError, SessionError, SubmitError, TaskError};
 pub use run::CLIENT;
 pub use settings::{EngineSettings, HintSettings};
-
-#[cfg(test)]
-mod tests;
