@@ -39,16 +39,7 @@ impl Book {
     pub(crate) async fn load(&self, task: &TaskId) -> Result<Loaded, BookError> {
         let open = self.task_open(task)?;
         let (turns, calls) = self.steps(task).await?;
-        let id = task.clone();
-        let partial = self
-            .with_store(false, move |store| store.partial_get(&id))
-            .await?;
-        let partial = partial.and_then(|row| {
-            let labels = labels_of(&row.labels);
-            self.seals
-                .open(&labels, &beside_partial(task), &row.body)
-                .ok()
-        });
+        let partial = self.partial(task).await?;
         let log = self.last(Some(&open.session), None, LOG_MAX).await?;
         Ok(Loaded {
             task: open.id,
@@ -84,6 +75,25 @@ impl Book {
             }
         }
         Ok((turns, calls))
+    }
+
+    /// What a task's model was saying, for those who look on.
+    pub(super) async fn said_so_far(&self, task: &TaskId) -> Result<String, BookError> {
+        let partial = self.partial(task).await?;
+        Ok(partial.map(|partial| partial.text).unwrap_or_default())
+    }
+
+    async fn partial(&self, task: &TaskId) -> Result<Option<Partial>, BookError> {
+        let id = task.clone();
+        let row = self
+            .with_store(false, move |store| store.partial_get(&id))
+            .await?;
+        Ok(row.and_then(|row| {
+            let labels = labels_of(&row.labels);
+            self.seals
+                .open(&labels, &beside_partial(task), &row.body)
+                .ok()
+        }))
     }
 
     /// Stores a turn that is over, and with it the entry that shows what was said in it, if there

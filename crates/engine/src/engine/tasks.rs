@@ -142,10 +142,16 @@ impl Engine {
     /// [`TaskError`].
     pub async fn wait(&self, who: &Asker, id: &str, time: Duration) -> Result<TaskView, TaskError> {
         let id = self.found(who, id).await?;
-        self.wait_for(&id, time).await
+        let is_enough = |state: TaskState| state.is_final() || state == TaskState::InputRequired;
+        self.wait_for(&id, time, is_enough).await
     }
 
-    async fn wait_for(&self, id: &TaskId, time: Duration) -> Result<TaskView, TaskError> {
+    async fn wait_for(
+        &self,
+        id: &TaskId,
+        time: Duration,
+        is_enough: impl Fn(TaskState) -> bool,
+    ) -> Result<TaskView, TaskError> {
         let up = tokio::time::sleep(time.min(WAIT_MAX));
         tokio::pin!(up);
         loop {
@@ -153,7 +159,7 @@ impl Engine {
             tokio::pin!(changed);
             changed.as_mut().enable();
             let (_, view) = self.view(id).await?;
-            if view.status.is_final() || view.status == TaskState::InputRequired {
+            if is_enough(view.status) {
                 return Ok(view);
             }
             tokio::select! {
@@ -191,7 +197,7 @@ impl Engine {
             _ => format!("called off by {by}"),
         };
         self.core.cancel(&id, &reason);
-        self.wait_for(&id, CANCEL_WAIT).await
+        self.wait_for(&id, CANCEL_WAIT, TaskState::is_final).await
     }
 
     /// Calls off every task of a session that was accepted until now, and none that comes after.

@@ -7,6 +7,7 @@ mod checkpoints;
 mod claims;
 mod counters;
 mod definitions;
+mod delegation;
 mod grants;
 mod kept;
 mod labels;
@@ -33,6 +34,7 @@ const CONTRACT: &[(&str, &[Case])] = &[
     ("claims", claims::CASES),
     ("counters", counters::CASES),
     ("definitions", definitions::CASES),
+    ("delegation", delegation::CASES),
     ("grants", grants::CASES),
     ("kept", kept::CASES),
     ("labels", labels::CASES),

@@ -145,16 +145,20 @@ async fn a_hub_that_stops_takes_along_what_was_being_said() {
         async move {
             let loaded = seat.book.load(&task).await.expect("loaded");
             let partial = loaded.partial.expect("kept");
-            seen.add(format!("{} {}", loaded.attempts, partial.text));
+            seen.add(partial.text);
             seen.add(format!("{} {}", partial.until, loaded.labels));
             RunEnd::Completed {
                 response: String::new(),
             }
         }
     };
+    let hub = place.start(work_on).await;
+    let begun = hub.until(&task.task_id, TaskState::InProgress).await;
+    assert_eq!(begun.partial_response.as_deref(), Some("Once upon a"));
+    hub.crash().await;
     let hub = place.start(going_on).await;
     hub.until(&task.task_id, TaskState::Completed).await;
-    assert_eq!(notes.all(), ["2 Once upon a", "7 meadow"]);
+    assert_eq!(notes.all(), ["Once upon a", "7 meadow"]);
     // What it was about was said once.
     let session = SessionId::new(task.session.as_str());
     let owner = Asker::Owner;
