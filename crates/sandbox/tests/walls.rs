@@ -82,7 +82,8 @@ impl Stand {
     async fn run(&self, command: &str) -> (String, Option<i32>) {
         let env = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", HOME)];
         let env = env.map(|(name, value)| (name.into(), value.into()));
-        let started = sandbox().start(self.confinement.clone(), self.task(command), env.into());
+        let sandbox = sandbox();
+        let started = sandbox.start(self.confinement.clone(), self.task(command), env.into());
         let mut job = started.await.expect("started");
         let (mut said, mut failed) = (Vec::new(), String::new());
         let mut stdout = job.take_output().expect("an output");
@@ -117,7 +118,8 @@ async fn it_can_be_tried_out() {
     let stand = Stand::new();
     let found = sandbox().try_out(stand.work(), Vec::new()).await;
     assert_eq!(found, Availability::Yes);
-    let nowhere = sandbox().try_out(Path::new("/nowhere/at/all"), Vec::new());
+    let sandbox = sandbox();
+    let nowhere = sandbox.try_out(Path::new("/nowhere/at/all"), Vec::new());
     let Availability::No { why } = nowhere.await else {
         panic!("a folder that is not there cannot be bound");
     };
@@ -312,7 +314,8 @@ async fn nothing_is_left_of_a_command() {
     // Nor of one that nobody waits for.
     let task = stand.task(&format!("echo on; exec -a {mark} sleep 300"));
     let env = vec![(OsString::from("PATH"), OsString::from("/usr/bin:/bin"))];
-    let started = sandbox().start(stand.confinement.clone(), task, env);
+    let sandbox = sandbox();
+    let started = sandbox.start(stand.confinement.clone(), task, env);
     let mut job = started.await.expect("started");
     let mut first = [0; 3];
     let mut stdout = job.take_output().expect("an output");
