@@ -179,7 +179,7 @@ impl Root {
             move |error: Errno| WorkspaceError::system(what, &shown, error)
         };
         // Looked at before it is opened for good: opening a device can do something.
-        let look = self.beneath(path, beneath::LOOK | OFlags::NONBLOCK, Mode::empty())?;
+        let look = self.beneath(path, beneath::LOOK, Mode::empty())?;
         let stat = rustix::fs::fstat(&look).map_err(read("reading"))?;
         is_regular(&shown, &Seen::of(&stat))?;
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
@@ -192,9 +192,7 @@ impl Root {
 
     /// What is there, if it is a file of the caller's.
     pub(super) fn seen(&self, path: &Path) -> Option<Seen> {
-        let look = self
-            .beneath(path, beneath::LOOK | OFlags::NONBLOCK, Mode::empty())
-            .ok()?;
+        let look = self.beneath(path, beneath::LOOK, Mode::empty()).ok()?;
         let seen = Seen::of(&rustix::fs::fstat(&look).ok()?);
         is_regular("", &seen).ok()?;
         Some(seen)
@@ -363,7 +361,7 @@ impl Root {
         let outside = || WorkspaceError::Outside {
             path: shown.clone(),
         };
-        let target = self.beneath(path, beneath::LOOK | OFlags::NONBLOCK, Mode::empty())?;
+        let target = self.beneath(path, beneath::LOOK, Mode::empty())?;
         let target = beneath::path_of(&target).ok_or_else(outside)?;
         let below = target.strip_prefix(&self.path).map_err(|_| outside())?;
         Ok(below.to_owned())

@@ -14,7 +14,7 @@ use super::FileId;
 #[cfg(target_os = "linux")]
 pub(super) const LOOK: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
-pub(super) const LOOK: OFlags = OFlags::RDONLY;
+pub(super) const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 
 /// Files of the data directory that are looked at; it holds far fewer.
 const HOME_MAX: usize = 200_000;

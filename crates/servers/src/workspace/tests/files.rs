@@ -539,7 +539,7 @@ async fn files_and_lines_are_found() {
     stand.put("a.log", "help\n");
     stand.put("pic.png", b"\x89PNG\0help");
     for (arguments, said) in [
-        (json!({"pattern": "*.rs"}), "src/lib/help.rs\nsrc/main.rs"),
+        (json!({"pattern": "*.rs"}), "src/main.rs\nsrc/lib/help.rs"),
         (json!({"pattern": "src/*.rs"}), "src/main.rs"),
         (
             json!({"pattern": "*.rs", "path": "src/lib"}),
@@ -547,7 +547,7 @@ async fn files_and_lines_are_found() {
         ),
         (
             json!({"pattern": "*.rs", "ignored": true, "limit": 1}),
-            "src/lib/help.rs\n[2 more; narrow the pattern, or raise limit]",
+            "src/main.rs\n[2 more; narrow the pattern, or raise limit]",
         ),
         (json!({"pattern": "*.c"}), "no file matches `*.c`"),
     ] {
@@ -560,7 +560,7 @@ async fn files_and_lines_are_found() {
     for (arguments, said) in [
         (
             json!({"pattern": "help\\("}),
-            "src/lib/help.rs:1:pub fn help() {}\nsrc/main.rs:2:    help();\n",
+            "src/main.rs:2:    help();\nsrc/lib/help.rs:1:pub fn help() {}\n",
         ),
         (
             json!({"pattern": "help(", "literal": true, "path": "src/main.rs"}),
@@ -568,7 +568,7 @@ async fn files_and_lines_are_found() {
         ),
         (
             json!({"pattern": "HELP", "ignore_case": true, "output": "count"}),
-            "src/lib/help.rs:1\nsrc/main.rs:1\n",
+            "src/main.rs:1\nsrc/lib/help.rs:1\n",
         ),
         (
             json!({"pattern": "help", "glob": "lib/*.rs", "path": "src", "output": "files"}),
@@ -580,7 +580,7 @@ async fn files_and_lines_are_found() {
         ),
         (
             json!({"pattern": "help", "limit": 1}),
-            "src/lib/help.rs:1:pub fn help() {}\n[there may be more; narrow the pattern or path, or raise limit]\n",
+            "src/main.rs:2:    help();\n[there may be more; narrow the pattern or path, or raise limit]\n",
         ),
     ] {
         assert_eq!(
