@@ -87,7 +87,7 @@ pub(crate) fn cmd_run(context: &Context, args: RunArgs) -> Result<(), CliError> 
         told: Told::new(context, plain),
         failed: None,
     };
-    let view = run.to_end(&session.id)?;
+    let view = run.follow_to_end(&session.id)?;
     run.told.end(&view);
     if context.output.is_json() {
         context.output.result(&view, |_| String::new())?;
@@ -112,7 +112,7 @@ struct Run<'a> {
 impl Run<'_> {
     /// Hands the task in once its conversation is followed, so that nothing of it is
     /// missed, and follows it to its end.
-    fn to_end(&mut self, session: &str) -> Result<TaskView, CliError> {
+    fn follow_to_end(&mut self, session: &str) -> Result<TaskView, CliError> {
         loop {
             let client = running_hub(self.context)?;
             let mut end = None;

@@ -368,7 +368,8 @@ fn failure(error: &AskError) -> Failure {
     Failure {
         // What no provider's answer stands behind does not pass by itself.
         class: error.class().unwrap_or(ModelClass::NotFound),
-        is_refused: error.is_refused(),
+        // Where nobody is on there is no rule against it.
+        is_refused: error.is_refused() && !error.is_nobody_on(),
         message: chain(error).to_string(),
         hint: error.hint(),
         retry_after: error.retry_after(),

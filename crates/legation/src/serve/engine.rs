@@ -14,6 +14,7 @@ use legation_wire::json::{Object, Raw};
 use tokio::sync::broadcast::error::RecvError;
 
 use super::hub::Inner;
+use super::{delegate, natives};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -40,6 +41,8 @@ pub(super) async fn open(
         .await
         .map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
     tell(tasks, &engine, journal);
+    let news = natives::news(&inner.host, &inner.windows);
+    delegate::run(tasks, &engine, &inner.host, news);
     inner.windows.open_engine(&engine);
     inner.engine.get_or_init(|| engine);
     Ok(())

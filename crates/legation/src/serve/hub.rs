@@ -17,7 +17,7 @@ use legation_store::Store;
 use super::admin::Admin;
 use super::{
     accounts, approvals, checkpoints, delegate, engine, events as records, feeds, identities,
-    inbox, models, natives, reload, told, workspace,
+    inbox, models, reload, told, workspace,
 };
 
 mod inner;
@@ -105,21 +105,12 @@ impl Hub {
         let events = inner.host.events();
         reload::everything(&inner).await;
         engine::open(&inner, &settings, (&store, &tasks), &journal).await?;
-        if let Some(engine) = inner.engine.get() {
-            let news = natives::news(&inner.host, &inner.windows);
-            delegate::run(&tasks, engine, &inner.host, news);
-        }
         let workers = Arc::new(Workers::start(WORKERS).map_err(|error| failed(&error))?);
-        parts::check_socket_path(&options.home)?;
-        let socket = legation_front::bind(&options.home.socket(), &lock)
-            .map_err(|error| failed(&error).with_hint(error.hint()))?;
+        let socket = parts::socket(&options.home, &lock)?;
         if let Some(listener) = listener {
             tasks::run_http(&tasks, &front, listener, &workers);
         }
-        let served = Arc::clone(&front);
-        tasks.spawn("socket listener", async move {
-            served.serve_socket(socket).await
-        });
+        tasks::run_socket(&tasks, &front, socket);
         delegate::serve_socket(&tasks, &front, &settings.external, &lock)?;
         tasks::run_flusher(&tasks, &inner.ledger);
         models::run(&tasks, &inner.book);

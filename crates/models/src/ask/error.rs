@@ -79,6 +79,12 @@ impl AskError {
         self.code().as_str()
     }
 
+    /// Whether it was refused only because no provider that could have it is on.
+    #[must_use]
+    pub fn is_nobody_on(&self) -> bool {
+        self.is_refused() && self.code() == ReasonCode::LlmProviderUnavailable
+    }
+
     fn code(&self) -> ReasonCode {
         match self {
             Self::NotAuthentic(_) => ReasonCode::MissingOrInvalidAuth,

@@ -1,5 +1,7 @@
 //! The tools that look after tasks and the conversation.
 
+use std::path::Path;
+
 use legation_api::tasks::{Class, TaskView};
 use legation_core::{Caller, OpContext, SessionId};
 use legation_engine::SessionError;
@@ -61,9 +63,17 @@ impl Delegate {
             return gone();
         };
         let asker = asker(&caller);
-        let session = match engine.session_current(caller.workspace.as_deref()).await {
-            Ok(session) => SessionId::new(session.id),
+        let sessions = match engine.sessions().await {
+            Ok(sessions) => sessions,
             Err(error) => return refused(&error, error.hint()),
+        };
+        // Reading begins no conversation.
+        let folder = caller.workspace.as_deref();
+        let current = sessions.into_iter().find(|session| {
+            session.current && session.workspace.as_deref().map(Path::new) == folder
+        });
+        let Some(session) = current.map(|session| SessionId::new(session.id)) else {
+            return json_result(&History::default());
         };
         let read = engine.history(&asker, &session, (limit, None), with_tools);
         let messages = match read.await {
@@ -77,7 +87,7 @@ impl Delegate {
             .filter(|message| self.holds(&caller, &message.entities))
             .collect();
         json_result(&History {
-            session_id: session.as_str(),
+            session_id: Some(session.as_str()),
             withheld: messages.len() - shown.len(),
             messages: shown.into_iter().map(Into::into).collect(),
         })

@@ -57,9 +57,10 @@ pub(super) struct Usage {
 }
 
 /// For `get_history`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct History<'a> {
-    pub(super) session_id: &'a str,
+    /// Null where nobody has said anything yet.
+    pub(super) session_id: Option<&'a str>,
     pub(super) messages: Vec<Entry<'a>>,
     pub(super) withheld: usize,
 }

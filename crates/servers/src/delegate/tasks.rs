@@ -84,9 +84,8 @@ pub(super) fn moved(view: &TaskView) -> Object {
         task.remove("statusMessage");
         return task;
     }
-    let result = match json_result(&Shown::whole(view)) {
-        Outcome::Complete(result) => result,
-        _ => return task,
+    let Outcome::Complete(result) = json_result(&Shown::whole(view)) else {
+        return task;
     };
     let whole = detailed(view, result).to_object().unwrap_or_default();
     for member in ["inputRequests", "result"] {

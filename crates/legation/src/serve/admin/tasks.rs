@@ -20,9 +20,8 @@ use super::{Answer, Inner, failed, later, now, unknown};
 
 pub(super) fn dispatch(hub: &Arc<Inner>, method: &str, params: &Raw) -> BoxFuture<'static, Answer> {
     let hub = Arc::clone(hub);
-    let engine = match hub.windows.engine() {
-        Some(engine) => engine,
-        None => return super::ready(Err(off())),
+    let Some(engine) = hub.windows.engine() else {
+        return super::ready(Err(off()));
     };
     match method {
         Submit::METHOD => later(params, |request: Submit| submit(hub, engine, request)),

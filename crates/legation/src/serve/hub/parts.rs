@@ -13,7 +13,7 @@ use legation_gate::Asking;
 use legation_gate::rate::RateLimits;
 use legation_keystore::Keystore;
 use legation_store::{DatabaseUrl, Store, StoreOptions};
-use tokio::net::TcpSocket;
+use tokio::net::{TcpSocket, UnixListener};
 
 use super::HubOptions;
 
@@ -120,8 +120,15 @@ fn bind(address: SocketAddr) -> Result<TcpListener, CliError> {
     })
 }
 
+/// The socket that bridges and the owner's commands come to.
+pub(super) fn socket(home: &Home, lock: &HomeLock) -> Result<UnixListener, CliError> {
+    check_socket_path(home)?;
+    legation_front::bind(&home.socket(), lock)
+        .map_err(|error| CliError::failed(&error).with_hint(error.hint()))
+}
+
 /// A socket's name is a short fixed field of the system's.
-pub(super) fn check_socket_path(home: &Home) -> Result<(), CliError> {
+fn check_socket_path(home: &Home) -> Result<(), CliError> {
     const SUN_PATH_MAX: usize = 107;
     let path = home.socket();
     if path.as_os_str().len() <= SUN_PATH_MAX {

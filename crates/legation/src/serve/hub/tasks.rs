@@ -11,6 +11,7 @@ use legation_engine::Engine;
 use legation_front::{Front, Workers};
 use legation_gate::{HubEvent, ListKind};
 use legation_ledger::Ledger;
+use tokio::net::UnixListener;
 use tokio::sync::broadcast::{self, error::RecvError};
 
 use super::Inner;
@@ -30,6 +31,13 @@ pub(super) fn run_http(
         if let Err(error) = front.serve_http(listener, &workers).await {
             tracing::error!(%error, "HTTP is not served");
         }
+    });
+}
+
+pub(super) fn run_socket(tasks: &TaskSet, front: &Arc<Front>, socket: UnixListener) {
+    let front = Arc::clone(front);
+    tasks.spawn("socket listener", async move {
+        front.serve_socket(socket).await
     });
 }
 
