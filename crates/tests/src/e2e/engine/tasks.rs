@@ -183,15 +183,13 @@ impl Desk {
         }
         // How long a task takes that nobody disturbs.
         let began = now();
-        self.agent(&agent, 90_000)
-            .await?
-            .over(self, folder)
-            .await?;
+        self.agent(&agent, 90_000).await?.over(self, folder).await?;
         let whole = began.elapsed();
         let mut times = Vec::new();
         for round in 0..rounds {
             let task = self.agent(&agent, round).await?;
             let share = random(round);
+            // tidy: the moment is what is tried; no outcome depends on how long it is.
             tokio::time::sleep(whole.mul_f64(share)).await;
             times.push(self.person(&watch, round, Some(&task.id)).await?);
             task.over(self, folder).await.with_context(|| {
