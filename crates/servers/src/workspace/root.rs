@@ -466,6 +466,10 @@ fn is_regular(shown: &str, seen: &Seen) -> Result<(), WorkspaceError> {
 
 /// Whether it is of a file system that holds files.
 #[cfg(target_os = "linux")]
+#[expect(
+    clippy::useless_conversion,
+    reason = "the width of this field differs between architectures"
+)]
 fn is_files(file: impl AsFd) -> bool {
     rustix::fs::fstatfs(file)
         .is_ok_and(|found| !NOT_FILES.contains(&i64::try_from(found.f_type).unwrap_or(0)))
