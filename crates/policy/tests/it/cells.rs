@@ -133,6 +133,7 @@ fn layers(cells: &mut Vec<Cell>) {
                 "desk/calendar_event_create",
                 "hub/servers",
                 "teams/send",
+                "workspace/edit",
             ] {
                 let call = Call::new(actor, tool, of(entity));
                 let line = format!("{name}: {tool}");
