@@ -139,14 +139,13 @@ async fn a_command_works_in_its_folder() {
     assert_eq!(made, "made\n");
     assert_eq!(stand.run("kill -TERM $$").await.1, Some(143));
     let user = rustix::process::getuid().as_raw();
-    let command =
-        "echo a > /tmp/x && cat /tmp/x; ls -A ~ | wc -l; id -u; cat /proc/sys/kernel/hostname";
+    let command = "ls -A ~ | wc -l; echo a > ~/x && cat ~/x; id -u; cat /proc/sys/kernel/hostname";
     assert_eq!(
         stand.says(command).await,
-        format!("a\n0\n{user}\nsandbox\n")
+        format!("0\na\n{user}\nsandbox\n")
     );
     // Nothing of it is there at the next one, and nobody types.
-    let command = "ls /tmp/x 2>/dev/null; cat; echo end";
+    let command = "ls ~/x 2>/dev/null; cat; echo end";
     assert_eq!(stand.says(command).await, "end\n");
     // Substitutions are pipes behind /dev/fd.
     let command = "cat <(echo one) <(echo two) > /dev/stdout";
@@ -343,7 +342,7 @@ fn named(mark: &str) -> usize {
 #[tokio::test]
 async fn neither_processes_nor_memory_are_used_up() {
     let stand = Stand::new();
-    let many = "python3 -c 'import os, time\nfor n in range(5000):\n  try:\n    if os.fork() == 0:\n      time.sleep(60); os._exit(0)\n  except OSError:\n    print(\"refused\", flush=True); os._exit(0)\nprint(\"all\")'";
+    let many = "python3 -c 'import os, signal\nfor n in range(5000):\n  try:\n    if os.fork() == 0:\n      signal.pause(); os._exit(0)\n  except OSError:\n    print(\"refused\", flush=True); os._exit(0)\nprint(\"all\")'";
     let (said, code) = stand.run(many).await;
     // Refused, or ended where the kernel bounds nothing.
     assert!(said == "refused\n" || code == Some(137), "{said} {code:?}");
