@@ -8,6 +8,7 @@
 //! are read, was rejected: a server of the hub must not be able to approve
 //! anything by itself.
 
+mod codes;
 mod permission;
 mod posting;
 mod question;
@@ -32,8 +33,8 @@ pub use posting::{Posting, Stage};
 pub use question::{Question, QuestionKind};
 pub use verdict::{Heard, Refused, Verdict};
 
+use codes::Tries;
 use posting::{POSTINGS_MAX, Rows};
-use verdict::Tries;
 
 /// Everything that was put to a person elsewhere. Shared.
 #[derive(Debug)]

@@ -141,3 +141,67 @@ fn closing_calls_off_what_is_under_way() {
     assert_eq!(cancel.reason(), Some(CancelReason::Disconnected));
     assert!(session.general.is_finished());
 }
+
+/// Counts who has what was said to them.
+#[derive(Debug, Default)]
+struct Counted(std::sync::Mutex<Vec<u32>>);
+
+/// One thing that was said.
+#[derive(Debug)]
+struct One(Arc<Counted>, u32);
+
+impl legation_gate::Arrival for One {
+    fn arrived(&self, _caller: &Caller) {
+        self.0.0.lock().expect("not poisoned").push(self.1);
+    }
+}
+
+/// A client sends requests without waiting for anything. One that was read before
+/// something was written out to it says nothing of that, though it is answered later.
+#[tokio::test]
+async fn a_push_has_arrived_with_a_request_that_was_read_after_it() {
+    let caller = Caller {
+        principal: Principal {
+            client: ClientId::new("claude"),
+            via: Via::Socket,
+        },
+        seat: SeatId::new("seat"),
+        workspace: None,
+    };
+    let session = Session::new("s".into(), caller, Endpoint::All, Carrier::Socket);
+    let session = Arc::new(session.with_channel(true, false));
+    let counted = Arc::new(Counted::default());
+    let say = |number: u32| {
+        session.inject(&legation_gate::Injection {
+            server: legation_core::ServerName::parse("inbox").expect("a name"),
+            entity: None,
+            content: format!("message {number}").into(),
+            meta: Object::new(),
+            arrival: Arc::new(One(Arc::clone(&counted), number)),
+        });
+    };
+    let arrived = || counted.0.lock().expect("not poisoned").clone();
+    let mut cursor = 0;
+    say(1);
+    say(2);
+    // Both wait to be written out, and the client has asked already.
+    session.is_alive();
+    assert_eq!(arrived(), [0u32; 0]);
+    let mut write = async |count: usize| {
+        for _ in 0..count {
+            let next = session.general.next(&mut cursor).await;
+            assert!(matches!(next, crate::outbox::Next::Message(..)));
+            session.general.take_leaving().written();
+        }
+    };
+    write(1).await;
+    session.is_alive();
+    assert_eq!(arrived(), [1]);
+    // A burst between two of its requests is taken as one.
+    say(3);
+    write(2).await;
+    assert_eq!(arrived(), [1]);
+    session.is_alive();
+    session.is_alive();
+    assert_eq!(arrived(), [1, 2, 3]);
+}

@@ -9,7 +9,7 @@ use legation_keystore::PutTo;
 use legation_store::{KeptRow, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
-use super::verdict::Tries;
+use super::codes::Tries;
 use super::{Place, Question, QuestionKind};
 
 /// How long a row is remembered after its question's end, so that a late or

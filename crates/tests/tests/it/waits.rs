@@ -67,7 +67,9 @@ async fn get(peer: &Peer, task: &Value) -> anyhow::Result<Value> {
 #[tokio::test]
 async fn a_wait_is_a_task_for_clients_of_the_extension() -> anyhow::Result<()> {
     let hub = hub().await?;
-    let peer = hub.http(PeerEra::Modern, tasks(), friendly()).await?;
+    let peer = hub
+        .socket_peer(PeerEra::Modern, tasks(), friendly())
+        .await?;
     let task = begin(&peer, json!({})).await?;
     assert_eq!(get(&peer, &task).await?["status"], "working");
     // It is nobody else's.
@@ -76,21 +78,18 @@ async fn a_wait_is_a_task_for_clients_of_the_extension() -> anyhow::Result<()> {
         .await?;
     let theirs = other.once("tasks/get", json!({ "taskId": task })).await?;
     assert_eq!(theirs.code(), Some(-32602), "{}", theirs.text);
-    let listener = hub
-        .socket_peer(PeerEra::Modern, tasks(), friendly())
-        .await?;
     let wants = json!({"notifications": {"taskIds": [task]}});
-    let _listen = listener.start("subscriptions/listen", wants).await?;
+    let _listen = peer.start("subscriptions/listen", wants).await?;
     until("the acknowledgement", PATIENCE, async || {
-        !listener.heard().is_empty()
+        !peer.heard().is_empty()
     })
     .await?;
     post(&hub, "m1").await?;
     until("the word of it", PATIENCE, async || {
-        !listener.heard_of("notifications/tasks").is_empty()
+        !peer.heard_of("notifications/tasks").is_empty()
     })
     .await?;
-    let told = &listener.heard_of("notifications/tasks")[0]["params"];
+    let told = &peer.heard_of("notifications/tasks")[0]["params"];
     assert_eq!(
         (&told["taskId"], &told["status"]),
         (&task, &json!("completed"))
@@ -119,6 +118,10 @@ async fn a_wait_is_a_task_for_clients_of_the_extension() -> anyhow::Result<()> {
         Vec::<&str>::new()
     );
     let called_off = begin(&peer, json!({})).await?;
+    let seen = peer
+        .call("inbox-pull", json!({"consumer": "another"}))
+        .await?;
+    assert_eq!(ids(seen.result()?), ["m1", "m2"], "{}", seen.text);
     let lost = begin(&peer, json!({"consumer": "another"})).await?;
     peer.once("tasks/cancel", json!({ "taskId": called_off }))
         .await?
@@ -136,7 +139,9 @@ async fn a_wait_is_a_task_for_clients_of_the_extension() -> anyhow::Result<()> {
     })
     .await?;
     let hub = hub.restart().await?;
-    let peer = hub.http(PeerEra::Modern, tasks(), friendly()).await?;
+    let peer = hub
+        .socket_peer(PeerEra::Modern, tasks(), friendly())
+        .await?;
     let ended = get(&peer, &called_off).await?;
     assert_eq!(ended["status"], "failed", "{ended}");
     let why = ended["error"]["message"].as_str().unwrap_or_default();
@@ -149,27 +154,28 @@ async fn a_wait_is_a_task_for_clients_of_the_extension() -> anyhow::Result<()> {
 #[tokio::test]
 async fn what_a_task_brought_and_nobody_fetched_is_offered_again() -> anyhow::Result<()> {
     let hub = hub().await?;
-    let peer = hub.http(PeerEra::Modern, tasks(), friendly()).await?;
-    let listener = hub
+    let peer = hub
         .socket_peer(PeerEra::Modern, tasks(), friendly())
         .await?;
     let task = begin(&peer, json!({})).await?;
     let wants = json!({"notifications": {"taskIds": [task]}});
-    let _listen = listener.start("subscriptions/listen", wants).await?;
+    let _listen = peer.start("subscriptions/listen", wants).await?;
     until("the acknowledgement", PATIENCE, async || {
-        !listener.heard().is_empty()
+        !peer.heard().is_empty()
     })
     .await?;
     post(&hub, "m1").await?;
     until("the end", PATIENCE, async || {
-        !listener.heard_of("notifications/tasks").is_empty()
+        !peer.heard_of("notifications/tasks").is_empty()
     })
     .await?;
     // It is on its way to the client in the task, and the hub dies with it.
     let pulled = peer.call("inbox-pull", json!({})).await?;
     assert_eq!(ids(pulled.result()?), Vec::<&str>::new(), "{}", pulled.text);
     let hub = hub.restart().await?;
-    let peer = hub.http(PeerEra::Modern, tasks(), friendly()).await?;
+    let peer = hub
+        .socket_peer(PeerEra::Modern, tasks(), friendly())
+        .await?;
     let pulled = peer.call("inbox-pull", json!({})).await?;
     assert_eq!(ids(pulled.result()?), ["m1"], "{}", pulled.text);
     Ok(())

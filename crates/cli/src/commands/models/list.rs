@@ -2,7 +2,7 @@
 
 use clap::Args;
 use legation_models::{Endpoint, KeyPlace, LocalServer};
-use legation_policy::governance::{LlmProviders, Provider, Template, file};
+use legation_policy::governance::{Governance, LlmProviders, Provider, Template};
 use serde::Serialize;
 
 use crate::commands::doctor::is_before_first_start;
@@ -70,8 +70,9 @@ pub(super) fn cmd_list(context: &Context, args: &ListArgs) -> Result<(), CliErro
             context
                 .output
                 .say("no hub has run here yet; this is what the first one begins with");
-            begun = at_first()?;
-            &begun
+            // The files that its start writes down.
+            begun = Governance::load(&Template::Personal.sources(), &[]).0;
+            super::providers(&begun)?
         }
         providers => providers?,
     };
@@ -108,14 +109,6 @@ pub(super) fn cmd_list(context: &Context, args: &ListArgs) -> Result<(), CliErro
         found,
     };
     context.output.result(&answer, render)
-}
-
-/// The providers that the first start of a hub writes down.
-fn at_first() -> Result<LlmProviders, CliError> {
-    let text = Template::Personal
-        .file(file::LLM_PROVIDER)
-        .unwrap_or_default();
-    serde_json::from_str(text).map_err(|error| CliError::failed(&error))
 }
 
 fn place(provider: &Provider) -> Option<Endpoint> {

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use jiff::tz::{TimeZone, offset};
+use legation_api::approvals::Waiting;
 use legation_api::inbox::Message;
 
 use super::desktop::{Notice, System};
 use super::nudge::Look;
+use super::waiting::Asked;
 
 fn message(from: &str, text: &str) -> Message {
     Message {
@@ -175,4 +177,60 @@ fn a_notification_is_no_script_and_says_nothing_of_an_entity() {
         body.is_some_and(|body| body.contains("&lt;b&gt;")),
         "{linux:?}"
     );
+}
+
+fn waiting(id: &str, server: &str, item: &str) -> Waiting {
+    let all = serde_json::json!({
+        "id": id, "kind": "approval", "state": "pending", "client": "codex", "server": server,
+        "item": item, "entity": "personal", "rule": "permissions.1", "reason": "", "arguments": "{}",
+        "answers": ["once"], "created": "2026-11-21T18:21:09.000Z",
+        "expires": "2026-11-21T19:21:09.000Z",
+    });
+    serde_json::from_value(all).unwrap()
+}
+
+#[test]
+fn what_waits_for_a_person_is_shown_once_with_how_to_answer() {
+    let call = waiting("7K2QXM", "files", "write");
+    assert_eq!(
+        look(None, false).asked(&call),
+        "[approval 18:21] codex: files/write\n  \u{2192} legation approve 7K2QXM, or legation deny 7K2QXM"
+    );
+    let own = waiting("8M3RYN", "", "Bash\u{1b}[31m of \u{202e}its own");
+    assert_eq!(
+        look(Some(40), false).question(&own),
+        "[approval 18:21] codex: Bash[31m of its\u{2026}"
+    );
+    let mut asked = Asked::default();
+    let ids = |news: Vec<Waiting>| -> Vec<String> { news.into_iter().map(|one| one.id).collect() };
+    assert_eq!(ids(asked.news(vec![call.clone()])), ["7K2QXM"]);
+    let mut granted = waiting("9N4SZP", "files", "read");
+    granted.state = "granted".to_owned();
+    let all = vec![call.clone(), own.clone(), granted];
+    assert_eq!(ids(asked.news(all)), ["8M3RYN"]);
+    assert!(asked.news(vec![own]).is_empty());
+    // Its name may be given again once it is answered.
+    assert_eq!(ids(asked.news(vec![call])), ["7K2QXM"]);
+}
+
+#[test]
+fn a_notification_says_whether_it_is_a_question() {
+    let title = |notice: Option<Notice>| {
+        let shower = System::Linux.shower(&notice.unwrap());
+        shower.args[2].to_str().unwrap().to_owned()
+    };
+    let one = waiting("7K2QXM", "files", "write");
+    assert_eq!(
+        title(Notice::asking(std::slice::from_ref(&one))),
+        "Your agent asks for a yes or no"
+    );
+    assert_eq!(
+        title(Notice::asking(&[one.clone(), one])),
+        "Your agents ask 2 times for a yes or no"
+    );
+    assert_eq!(
+        title(Notice::of(&[message("Ada", "Hi")])),
+        "Message for your agent"
+    );
+    assert!(Notice::asking(&[]).is_none());
 }
