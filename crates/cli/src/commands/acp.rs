@@ -145,7 +145,7 @@ impl Between {
             let mut line = Vec::new();
             match input.read_until(b'\n', &mut line) {
                 Ok(0) | Err(_) => break,
-                Ok(_) => self.pass(|relay, now| relay.from_editor(line, now)),
+                Ok(_) => self.pass(|relay, now| relay.editor_said(line, now)),
             }
         }
         // The agent sees the end of its input, as it would of the editor's.
@@ -160,7 +160,7 @@ impl Between {
             let mut line = Vec::new();
             match output.read_until(b'\n', &mut line) {
                 Ok(0) | Err(_) => return,
-                Ok(_) => self.pass(|relay, now| relay.from_agent(line, now)),
+                Ok(_) => self.pass(|relay, now| relay.agent_said(line, now)),
             }
         }
     }

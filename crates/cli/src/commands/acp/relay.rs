@@ -123,7 +123,7 @@ impl Relay {
     }
 
     /// A line that the editor wrote.
-    pub(super) fn from_editor(&mut self, line: Vec<u8>, now: Instant) -> Vec<Out> {
+    pub(super) fn editor_said(&mut self, line: Vec<u8>, now: Instant) -> Vec<Out> {
         let Ok(message) = serde_json::from_slice::<Message>(&line) else {
             return vec![Out::Agent(line)];
         };
@@ -194,7 +194,7 @@ impl Relay {
     }
 
     /// A line that the agent wrote.
-    pub(super) fn from_agent(&mut self, line: Vec<u8>, now: Instant) -> Vec<Out> {
+    pub(super) fn agent_said(&mut self, line: Vec<u8>, now: Instant) -> Vec<Out> {
         let Ok(message) = serde_json::from_slice::<Message>(&line) else {
             return vec![Out::Editor(line)];
         };
@@ -262,7 +262,7 @@ impl Relay {
         let held = std::mem::take(&mut session.held);
         let mut out = vec![Out::Settled(id.clone(), arrived && undisturbed)];
         for line in held {
-            out.extend(self.from_editor(line, now));
+            out.extend(self.editor_said(line, now));
         }
         if self
             .sessions

@@ -62,11 +62,11 @@ impl Talk {
     }
 
     fn editor(&mut self, message: &Value) -> Vec<Out> {
-        self.relay.from_editor(bytes(message), self.now)
+        self.relay.editor_said(bytes(message), self.now)
     }
 
     fn agent(&mut self, message: &Value) -> Vec<Out> {
-        self.relay.from_agent(bytes(message), self.now)
+        self.relay.agent_said(bytes(message), self.now)
     }
 
     /// Wakes `s1`; the id of the request.
@@ -122,11 +122,11 @@ fn everything_passes_as_it_came() {
     let now = talk.now;
     for broken in [&b"{half\n"[..], b"\xff\xfe\n", b"\n", b"no end"] {
         assert_eq!(
-            talk.relay.from_editor(broken.to_vec(), now),
+            talk.relay.editor_said(broken.to_vec(), now),
             [Out::Agent(broken.to_vec())]
         );
         assert_eq!(
-            talk.relay.from_agent(broken.to_vec(), now),
+            talk.relay.agent_said(broken.to_vec(), now),
             [Out::Editor(broken.to_vec())]
         );
     }
