@@ -81,7 +81,8 @@ pub(crate) fn cmd_watch(context: &Context, args: &WatchArgs) -> Result<(), CliEr
         let messages = follower.next(wait)?.unwrap_or_default();
         let waiting = asked.as_mut().map(|asked| asked.now(context));
         let waiting = waiting.unwrap_or_default();
-        if !args.quiet && !(show(context, &messages)? && show_waiting(context, &waiting)?) {
+        let is_read = args.quiet || show(context, &messages)? && show_waiting(context, &waiting)?;
+        if !is_read {
             // Nobody reads what is printed any more.
             return Ok(());
         }

@@ -204,33 +204,6 @@ async fn events_become_messages_once_and_the_cursor_follows_them() {
         first.text,
         "issue.opened\ntitle: It is &lt;b&gt;broken&lt;/b&gt;\nnumber: 7\nlabels: [\"a\"]"
     );
-    // Whoever asks for the event itself has its data as the server told it.
-    let told = Occurrence::of(first).expect("an event");
-    assert_eq!(
-        (told.server.as_str(), &*told.kind, &*told.id),
-        ("tracker", "issue.opened", "e1")
-    );
-    assert_eq!(
-        told.data.to_raw().as_text(),
-        r#"{"title":"It is <b>broken</b>","number":7,"labels":["a"]}"#
-    );
-    let offered = stand.feeds.offers.all();
-    let names: Vec<(&str, &str)> = offered
-        .iter()
-        .map(|(server, offer)| (server.as_str(), &*offer.name))
-        .collect();
-    assert_eq!(names, [("tracker", "issue.opened")]);
-    assert_eq!(
-        stand
-            .feeds
-            .offers
-            .is_offered(&stand.server.name, "unwanted"),
-        Some(false)
-    );
-    // What somebody writes into another channel is no server's, whatever it says of itself.
-    let mut forged = first.clone();
-    forged.channel = legation_inbox::Channel::parse("local").expect("a channel");
-    assert!(Occurrence::of(&forged).is_none());
     // The server repeats itself under another place.
     stand.server.events.lock().unwrap().push(event("e5"));
     stand
@@ -324,4 +297,43 @@ fn no_server_passes_its_events_off_as_anothers() {
     }
     assert_ne!(channel("a/b"), channel("a.b"));
     assert_eq!(channel(&"x".repeat(100)).len(), 32);
+}
+
+#[tokio::test]
+async fn an_event_is_told_on_as_the_servers_own() {
+    let stand = stand("tracker");
+    let feed = Connection(Arc::clone(&stand.server));
+    let mut resting = HashMap::new();
+    assert!(stand.feeds.round(&feed, &mut resting).await.is_ok());
+    stand.server.events.lock().unwrap().push(event("e1"));
+    assert!(stand.feeds.round(&feed, &mut resting).await.is_ok());
+    let messages = stand.feeds.inbox.after(Seq(0), 10).expect("read");
+    let first = &messages[0];
+    // Whoever asks for the event itself has its data as the server told it.
+    let told = Occurrence::of(first).expect("an event");
+    assert_eq!(
+        (told.server.as_str(), &*told.kind, &*told.id),
+        ("tracker", "issue.opened", "e1")
+    );
+    assert_eq!(
+        told.data.to_raw().as_text(),
+        r#"{"title":"It is <b>broken</b>","number":7,"labels":["a"]}"#
+    );
+    let offered = stand.feeds.offers.all();
+    let names: Vec<(&str, &str)> = offered
+        .iter()
+        .map(|(server, offer)| (server.as_str(), &*offer.name))
+        .collect();
+    assert_eq!(names, [("tracker", "issue.opened")]);
+    assert_eq!(
+        stand
+            .feeds
+            .offers
+            .is_offered(&stand.server.name, "unwanted"),
+        Some(false)
+    );
+    // What somebody writes into another channel is no server's, whatever it says of itself.
+    let mut forged = first.clone();
+    forged.channel = legation_inbox::Channel::parse("local").expect("a channel");
+    assert!(Occurrence::of(&forged).is_none());
 }

@@ -365,7 +365,11 @@ async fn a_server_that_offers_events_feeds_the_inbox() -> anyhow::Result<()> {
     );
     let data = pulled["messages"][0]["meta"]["event_data"].clone();
     assert_eq!(data, Value::Null, "the text says it: {pulled}");
-    // And who knows of events has them as the server's own, by every way there is.
+    passed_on(&hub, &other).await
+}
+
+/// Who knows of events has those of a server as the server's own, by every way there is.
+async fn passed_on(hub: &Hub, other: &Hub) -> anyhow::Result<()> {
     let peer = hub.http(PeerEra::Modern, everything(), friendly()).await?;
     let list = peer.list("events/list", "events").await?;
     let names: Vec<&str> = list.iter().filter_map(|one| one["name"].as_str()).collect();
@@ -384,7 +388,7 @@ async fn a_server_that_offers_events_feeds_the_inbox() -> anyhow::Result<()> {
         .await?;
     let heard = |method: &str| listener.heard_of(&format!("notifications/events/{method}"));
     until("the stream", PATIENCE, async || !heard("active").is_empty()).await?;
-    post(&other, "u3").await?;
+    post(other, "u3").await?;
     let event = first_of(&peer, topic, &begin["cursor"]).await?;
     assert_eq!(event["name"], topic);
     let data = &event["data"];

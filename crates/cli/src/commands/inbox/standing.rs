@@ -59,8 +59,8 @@ impl Standing {
         };
         let kept = match (self.retention_days, self.takes_unread) {
             (None, _) => "kept for ever".to_owned(),
-            (Some(days), true) => format!("kept for {} days", days),
-            (Some(days), false) => format!("kept for {} days once read", days),
+            (Some(days), true) => format!("kept for {days} days"),
+            (Some(days), false) => format!("kept for {days} days once read"),
         };
         let readers = match (self.readers, self.reader_days) {
             (0, _) => String::new(),

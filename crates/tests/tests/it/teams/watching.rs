@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use legation_tests::harness::hub::{Hub, HubOptions};
-use legation_tests::harness::peer::{PeerEra, friendly};
+use legation_tests::harness::peer::{Peer, PeerEra, friendly};
 use legation_tests::harness::process::until;
 use serde_json::{Value, json};
 
@@ -152,6 +152,27 @@ async fn a_chat_that_is_left_alone_stays_so_until_somebody_watches_it_again() ->
     Ok(())
 }
 
+/// What was edited since a place, as the events extension tells it.
+async fn edits(listener: &Peer, cursor: &Value) -> anyhow::Result<Value> {
+    let params = json!({"name": "message.edited", "cursor": cursor});
+    let answer = listener.request("events/poll", params).await?;
+    Ok(answer.result()?.clone())
+}
+
+/// Each is an event of its own, whose data says which message reads differently.
+fn are_told(edited: &Value, first: &str, second: &str) {
+    let events = edited["events"].as_array().unwrap();
+    let data = events.iter().map(|event| &event["data"]);
+    let told: Vec<_> = data.map(|data| (&data["id"], &data["kind"])).collect();
+    let wanted = [
+        (&json!(first), &json!("edited")),
+        (&json!(second), &json!("deleted")),
+    ];
+    assert_eq!(told, wanted, "{edited}");
+    assert_eq!(events[0]["data"]["summary"], "first, mended.", "{edited}");
+    assert_ne!(events[0]["eventId"], events[1]["eventId"]);
+}
+
 #[tokio::test]
 async fn what_the_human_writes_is_kept_once_and_in_order() -> anyhow::Result<()> {
     let stand = Stand::new().await?;
@@ -172,12 +193,7 @@ async fn what_the_human_writes_is_kept_once_and_in_order() -> anyhow::Result<()>
     let second = stand.say(&chat, "second word.").await;
     has(&hub, "second word.").await?;
     let listener = hub.http(PeerEra::Modern, json!({}), friendly()).await?;
-    let edits = async |cursor: &Value| -> anyhow::Result<Value> {
-        let params = json!({"name": "message.edited", "cursor": cursor});
-        let answer = listener.request("events/poll", params).await?;
-        Ok(answer.result()?.clone())
-    };
-    let place = edits(&Value::Null).await?["cursor"].clone();
+    let place = edits(&listener, &Value::Null).await?["cursor"].clone();
     stand
         .order(
             "edit",
@@ -199,21 +215,7 @@ async fn what_the_human_writes_is_kept_once_and_in_order() -> anyhow::Result<()>
             == 2
     })
     .await?;
-    // Each is an event of its own, whose data says which message reads differently.
-    let edited = edits(&place).await?;
-    let events = edited["events"].as_array().unwrap();
-    let told: Vec<_> = events.iter().map(|event| &event["data"]).collect();
-    let told: Vec<_> = told
-        .iter()
-        .map(|data| (&data["id"], &data["kind"]))
-        .collect();
-    let wanted = [
-        (&json!(first), &json!("edited")),
-        (&json!(second), &json!("deleted")),
-    ];
-    assert_eq!(told, wanted, "{edited}");
-    assert_eq!(events[0]["data"]["summary"], "first, mended.", "{edited}");
-    assert_ne!(events[0]["eventId"], events[1]["eventId"]);
+    are_told(&edits(&listener, &place).await?, &first, &second);
     let hub = hub.restart().await?;
     stand.say(&chat, "after the restart.").await;
     has(&hub, "after the restart.").await?;
