@@ -22,6 +22,56 @@ fn row(policy: &Policy, names: Option<&[&str]>, job: Option<&str>, token: bool) 
     }
 }
 
+/// Why each of the others is not asked, and whose wishes were not granted.
+fn explained(policy: &Policy, names: Option<&[&str]>, job: Option<&str>) -> String {
+    let wanted = Wanted {
+        labels: names.map(labels),
+        job: job.map(str::to_owned),
+        may_cost: true,
+        ..Wanted::for_nobody()
+    };
+    let decision = Plan::of(policy.governance(), &wanted, 0).decision;
+    let mut why = String::new();
+    for one in decision.considered.iter().filter(|one| !one.is_in()) {
+        let reasons: Vec<String> = one.out.iter().map(ToString::to_string).collect();
+        why.push_str(&format!(
+            "    not {}: {}\n",
+            one.provider,
+            reasons.join("; ")
+        ));
+    }
+    for wish in decision.preferences.iter().filter(|wish| !wish.is_in) {
+        let source = wish.source.as_str();
+        why.push_str(&format!("    {source} wants {} in vain\n", wish.provider));
+    }
+    if let Err(blocked) = &decision.outcome {
+        why.push_str(&format!("    {}\n", blocked.reason));
+    }
+    why
+}
+
+/// The configuration of the source document, with its leak: a job's wish was
+/// asked before the entity's demand.
+#[test]
+fn a_jobs_wish_leads_no_health_information_astray() {
+    let demands = json!({ "provider": "azure", "required_hipaa_cleared": true });
+    for (cleared, expected) in [
+        (true, "azure (entity_override)"),
+        (false, "LLM_PROVIDER_UNAVAILABLE"),
+    ] {
+        let policy = rules(&demands, cleared);
+        let meadow: Option<&[&str]> = Some(&["meadow"]);
+        for names in [meadow, Some(&["harbor", "meadow"]), None] {
+            for (job, token) in [("desk.draft", false), ("sampling", true)] {
+                let said = row(&policy, names, Some(job), token);
+                assert_eq!(said, expected, "{names:?} {job}");
+                let why = explained(&policy, names, Some(job));
+                assert!(why.contains("in vain"), "{names:?} {job}: {why}");
+            }
+        }
+    }
+}
+
 fn rules(entity: &Value, cleared: bool) -> Arc<Policy> {
     let entry = |kind: &str, cleared: bool| {
         let endpoint = "https://models.example.com/v1";
@@ -68,8 +118,9 @@ fn table(policy: &Policy) -> String {
             Some("sampling"),
         ] {
             let said = row(policy, entity, job, false);
+            let why = explained(policy, entity, job);
             let job = job.unwrap_or("-");
-            table.push_str(&format!("{name:<14}{job:<14}{said}\n"));
+            table.push_str(&format!("{name:<14}{job:<14}{said}\n{why}"));
         }
     }
     table
@@ -83,22 +134,54 @@ fn the_table_is_as_it_was_agreed() {
         nobody        desk.draft    openai (per_job_override) > azure (fallback) > local (fallback)
         nobody        delegate.task local (per_job_override) > azure (fallback) > openai (fallback)
         nobody        sampling      COPILOT_TOKEN_MISSING
+            Copilot is the chosen provider, and no Copilot user's token came with this request
         harbor        -             openai (default) > azure (fallback) > local (fallback)
         harbor        desk.draft    openai (per_job_override) > azure (fallback) > local (fallback)
         harbor        delegate.task local (per_job_override) > azure (fallback) > openai (fallback)
         harbor        sampling      COPILOT_TOKEN_MISSING
+            Copilot is the chosen provider, and no Copilot user's token came with this request
         meadow        -             azure (entity_override) > local (fallback)
+            not copilot: Copilot cannot be cleared: there is no agreement to be had for it
+            not openai: it is not declared cleared for health information
         meadow        desk.draft    azure (entity_override) > local (fallback)
+            not copilot: Copilot cannot be cleared: there is no agreement to be had for it
+            not openai: it is not declared cleared for health information
+            per_job_override wants openai in vain
         meadow        delegate.task local (per_job_override) > azure (fallback)
+            not copilot: Copilot cannot be cleared: there is no agreement to be had for it
+            not openai: it is not declared cleared for health information
         meadow        sampling      azure (entity_override) > local (fallback)
+            not copilot: Copilot cannot be cleared: there is no agreement to be had for it
+            not openai: it is not declared cleared for health information
+            per_job_override wants copilot in vain
         meadow+quarry -             azure (entity_override) > local (fallback)
+            not copilot: Copilot cannot be cleared: there is no agreement to be had for it
+            not openai: it is not declared cleared for health information
         meadow+quarry desk.draft    azure (entity_override) > local (fallback)
+            not copilot: Copilot cannot be cleared: there is no agreement to be had for it
+            not openai: it is not declared cleared for health information
+            per_job_override wants openai in vain
         meadow+quarry delegate.task local (per_job_override) > azure (fallback)
+            not copilot: Copilot cannot be cleared: there is no agreement to be had for it
+            not openai: it is not declared cleared for health information
         meadow+quarry sampling      azure (entity_override) > local (fallback)
+            not copilot: Copilot cannot be cleared: there is no agreement to be had for it
+            not openai: it is not declared cleared for health information
+            per_job_override wants copilot in vain
         all           -             azure (entity_override) > local (fallback)
+            not copilot: Copilot cannot be cleared: there is no agreement to be had for it
+            not openai: it is not declared cleared for health information
         all           desk.draft    azure (entity_override) > local (fallback)
+            not copilot: Copilot cannot be cleared: there is no agreement to be had for it
+            not openai: it is not declared cleared for health information
+            per_job_override wants openai in vain
         all           delegate.task local (per_job_override) > azure (fallback)
+            not copilot: Copilot cannot be cleared: there is no agreement to be had for it
+            not openai: it is not declared cleared for health information
         all           sampling      azure (entity_override) > local (fallback)
+            not copilot: Copilot cannot be cleared: there is no agreement to be had for it
+            not openai: it is not declared cleared for health information
+            per_job_override wants copilot in vain
     "#]]
     .assert_eq(&table(&rules(&wish, true)));
 }
