@@ -27,6 +27,7 @@ mod leaks;
 mod leftovers;
 mod models;
 mod natives;
+mod ops;
 mod patience;
 mod pins;
 mod relay;
