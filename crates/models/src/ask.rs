@@ -14,6 +14,7 @@ use legation_core::error::chain;
 use legation_core::{EntityLabels, OpContext, Secret};
 use legation_gate::Gate;
 use legation_gate::model::{ModelRecord, ModelRefused, ModelRequest, Restoring};
+use legation_gate::redaction::RedactionError;
 use legation_policy::Policy;
 use legation_policy::governance::{Governance, ProviderKind};
 use legation_policy::provider::Selected;
@@ -135,7 +136,7 @@ impl Models {
     async fn once(
         &self,
         ctx: &OpContext,
-        gate: &Gate,
+        gate: &Arc<Gate>,
         policy: &Arc<Policy>,
         ask: &ModelAsk,
     ) -> Result<(RoutedStream, Restoring), AskError> {
@@ -148,16 +149,14 @@ impl Models {
                 return Err(RouteError::Blocked { source }.into());
             }
         };
-        let conversation = ask.conversation.as_str();
-        let redacted;
-        let request = match redact.is_empty() {
-            true => &ask.request,
-            false => {
-                redacted = words::redacted(gate, &redact, conversation, &ask.request)?;
-                &redacted
-            }
+        let redacted = match redact.is_empty() {
+            true => None,
+            false => Some(redacted(gate, &redact, ask).await?),
         };
-        let restoring = gate.restoring(&redact, conversation)?;
+        let (request, restoring) = match &redacted {
+            None => (&ask.request, Restoring::default()),
+            Some((request, restoring)) => (request, restoring.clone()),
+        };
         wanted.redacted = redact;
         let pass = Recording { gate, policy, ask };
         let through = self
@@ -359,6 +358,24 @@ impl Pass for Recording<'_> {
         self.still()?;
         Ok(Some(record))
     }
+}
+
+/// A request with tokens in it, and the way back. A long conversation takes
+/// many milliseconds, and new tokens wait for the disk; others go on meanwhile.
+async fn redacted(
+    gate: &Arc<Gate>,
+    entities: &EntityLabels,
+    ask: &ModelAsk,
+) -> Result<(ChatRequest, Restoring), AskError> {
+    let (gate, entities) = (Arc::clone(gate), entities.clone());
+    let (conversation, request) = (ask.conversation.clone(), ask.request.clone());
+    let work = tokio::task::spawn_blocking(move || {
+        let request = words::redacted(&gate, &entities, &conversation, request)?;
+        Ok((request, gate.restoring(&entities, &conversation)?))
+    });
+    // What broke on the way must not be sent.
+    let done = work.await.unwrap_or(Err(RedactionError::Broken));
+    done.map_err(AskError::NotRedacted)
 }
 
 #[cfg(test)]

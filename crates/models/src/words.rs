@@ -19,9 +19,8 @@ pub(crate) fn redacted(
     gate: &Gate,
     entities: &EntityLabels,
     conversation: &str,
-    request: &ChatRequest,
+    mut request: ChatRequest,
 ) -> Result<ChatRequest, RedactionError> {
-    let mut request = request.clone();
     let mut texts = texts(&mut request);
     let words: Vec<Raw> = texts.iter().map(|text| word(text)).collect();
     let redacted = gate.redact_for_model(entities, conversation, &Raw::array(&words))?;

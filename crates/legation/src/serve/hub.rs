@@ -113,7 +113,6 @@ impl Hub {
         tasks::run_socket(&tasks, &front, socket);
         delegate::serve_socket(&tasks, &front, &settings.external, &lock)?;
         tasks::run_flusher(&tasks, &inner.ledger);
-        models::run(&tasks, &inner.book);
         accounts::open(&tasks, &inner.accounts);
         identities::watch(&tasks, &inner.accounts, &options.home);
         records::run(&tasks, &inner);

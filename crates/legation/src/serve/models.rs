@@ -14,14 +14,22 @@ use super::hub::HubOptions;
 
 pub(crate) use book::Book;
 
-/// The models behind the gate, counted in a book of the store's.
+/// The models behind the gate, counted in a book of the store's, which is
+/// written for as long as the hub runs.
 pub(crate) fn of(
     options: &HubOptions,
-    store: &Arc<Store>,
+    (store, tasks): (&Arc<Store>, &TaskSet),
     gate: &Arc<Gate>,
 ) -> (Arc<Models>, Arc<Book>) {
     let clock = &options.clock;
     let book = Arc::new(Book::new(Arc::clone(store), clock.clone()));
+    // Tasks that go on may ask a model with limits at once.
+    if let Err(error) = book.read() {
+        let error = chain(&error);
+        tracing::error!(%error, "what models cost before is not known yet");
+    }
+    let kept = Arc::clone(&book);
+    tasks.spawn("book of models", async move { kept.run().await });
     let keys =
         legation_cli::models::keys_of(&options.home, &options.environment, &options.settings);
     let client = ModelClient::new(clock.clone(), Limits::default());
@@ -29,12 +37,6 @@ pub(crate) fn of(
     let router = Router::new(client, keys, Arc::new(meter));
     let models = Models::new(Arc::downgrade(gate), router);
     (Arc::new(models), book)
-}
-
-/// Writes what is counted, for as long as the hub runs.
-pub(crate) fn run(tasks: &TaskSet, book: &Arc<Book>) {
-    let book = Arc::clone(book);
-    tasks.spawn("book of models", async move { book.run().await });
 }
 
 /// What was counted last.

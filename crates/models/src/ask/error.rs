@@ -148,9 +148,3 @@ impl AskError {
         (event, self.code(), reason)
     }
 }
-
-impl From<RedactionError> for AskError {
-    fn from(error: RedactionError) -> Self {
-        Self::NotRedacted(error)
-    }
-}

@@ -154,7 +154,7 @@ impl Inner {
         .with_spills(Spills::new(store.clone(), keystore.clone(), clock.clone()));
         let gate = Arc::new(gate);
         windows.open(&gate);
-        let (models, book) = models::of(options, store, &gate);
+        let (models, book) = models::of(options, (store, tasks), &gate);
         windows.open_models(&models);
         let inner = Arc::new(Self {
             home: options.home.clone(),

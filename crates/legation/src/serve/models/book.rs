@@ -67,8 +67,10 @@ impl Book {
 
     /// Reads what there is, and writes what comes.
     pub(super) async fn run(self: Arc<Self>) {
-        while !self.aside("reading what models cost", Self::read).await {
-            tokio::time::sleep(RETRY).await;
+        while self.lock().kept.is_none() {
+            if !self.aside("reading what models cost", Self::read).await {
+                tokio::time::sleep(RETRY).await;
+            }
         }
         loop {
             self.more.notified().await;
