@@ -205,7 +205,12 @@ impl Models {
         let gate = self.gate.upgrade().ok_or(AskError::Closing)?;
         let policy = gate.rules();
         let first = plan.candidates.first().ok_or(RouteError::Rules)?;
-        Ok(self.prospect_of(ctx, policy.governance(), first).await)
+        let mut prospect = self.prospect_of(ctx, policy.governance(), first).await;
+        if prospect.resumption == Resumption::Exact && !plan.decision.redact.is_empty() {
+            // See [`GatedStream::resumption`].
+            prospect.resumption = Resumption::Prefill;
+        }
+        Ok(prospect)
     }
 
     /// All providers that are on, and what is known of them.
