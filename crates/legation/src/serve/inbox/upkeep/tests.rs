@@ -113,6 +113,7 @@ async fn what_is_old_goes_by_itself_and_what_is_used_stays() {
     let clock = Arc::clone(&place.clock) as SharedClock;
     assert!(begin(&tasks, &place.inbox, &clock, settings));
     assert_eq!(place.footprint().days, 2, "starts are to be quick");
+    // tidy: the clock is held, and passes the first wait at once
     tokio::time::sleep(Duration::from_secs(61)).await;
     let gone = async || {
         while place.footprint().days > 1 {
@@ -130,6 +131,7 @@ async fn what_is_old_goes_by_itself_and_what_is_used_stays() {
     place.clock.advance(10 * DAY);
     place.put("newest").await;
     place.read("codex");
+    // tidy: the clock is held, and passes the next one at once
     tokio::time::sleep(Duration::from_secs(61 * 60)).await;
     tokio::time::timeout(Duration::from_secs(3_000), gone())
         .await
