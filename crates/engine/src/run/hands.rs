@@ -147,13 +147,6 @@ impl Hands {
                 CallStatus::Unknown,
                 "The call was called off while it ran; whether it took effect is not known.",
             ),
-            () = tokio::time::sleep(CALL_MAX) => Told::new(
-                CallStatus::Unknown,
-                format!(
-                    "The call did not return within {} minutes and was called off; whether it took effect is not known.",
-                    CALL_MAX.as_secs() / 60
-                ),
-            ),
         };
         let labels = self.carry(&EntityLabels::none());
         match labels {
@@ -173,16 +166,30 @@ impl Hands {
         let mut heard = self.gate.asking().approvals.events();
         loop {
             let context = self.context(cancel);
-            let outcome = self.gate.call(&context, self.request(call)).await;
-            let refusal = match outcome {
-                Ok(outcome) => return told(call, outcome),
-                Err(refusal) => refusal,
+            let made = self.gate.call(&context, self.request(call));
+            let refusal = match tokio::time::timeout(CALL_MAX, made).await {
+                Ok(Ok(outcome)) => return told(call, outcome),
+                Ok(Err(refusal)) => refusal,
+                Err(_) => return too_long(),
             };
             let Some(id) = pending(&refusal) else {
                 return denied(&refusal);
             };
             (self.progress)(format!("waits for a person: {}", chain(&refusal)));
-            while self.is_open(&id) {
+            loop {
+                use legation_gate::approval::State;
+                match self.state(&id) {
+                    Some(State::Pending) => {}
+                    // The same call finds the answer.
+                    Some(State::Granted | State::Denied) => break,
+                    // It would be asked anew, again and again.
+                    None => {
+                        return Told::new(
+                            CallStatus::Denied,
+                            "Not called: it needs a person's approval, and nobody gave it in time.",
+                        );
+                    }
+                }
                 tokio::select! {
                     reason = cancel.cancelled() => {
                         return Told::new(
@@ -197,11 +204,10 @@ impl Hands {
         }
     }
 
-    /// Whether a person may still answer.
-    fn is_open(&self, id: &ApprovalId) -> bool {
-        use legation_gate::approval::State;
+    /// How a question to a person stands, while it is open.
+    fn state(&self, id: &ApprovalId) -> Option<legation_gate::approval::State> {
         let open = self.gate.asking().approvals.get(id);
-        open.is_some_and(|open| matches!(open.state, State::Pending))
+        open.map(|open| open.state)
     }
 
     fn request(&self, call: &PlannedCall) -> Request {
@@ -320,6 +326,16 @@ fn pending(refusal: &Refusal) -> Option<ApprovalId> {
         Unapproved::Pending { id, .. } => Some(id.clone()),
         _ => None,
     }
+}
+
+fn too_long() -> Told {
+    Told::new(
+        CallStatus::Unknown,
+        format!(
+            "The call did not return within {} minutes and was called off; whether it took effect is not known.",
+            CALL_MAX.as_secs() / 60
+        ),
+    )
 }
 
 fn denied(refusal: &Refusal) -> Told {
