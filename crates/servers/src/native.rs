@@ -181,6 +181,10 @@ pub struct Tool {
     pub facts: NativeTool,
 }
 
+/// Tools that can leave nothing of what was there, which the protocol calls
+/// destructive; all others of the hub's own only add.
+const OVERWRITES: [&str; 3] = ["write_file", "edit", "bash"];
+
 /// The facts of a tool that leaves everything as it is.
 pub(crate) const READS: NativeTool = NativeTool {
     changes: false,
@@ -240,7 +244,7 @@ impl Tool {
     ) -> Raw {
         let annotations = Object::new()
             .with("readOnlyHint", Raw::bool(self.reads))
-            .with("destructiveHint", Raw::bool(false))
+            .with("destructiveHint", Raw::bool(OVERWRITES.contains(&self.name)))
             .with("openWorldHint", Raw::bool(false));
         let mut definition = Object::new()
             .with("name", Raw::str(name))
