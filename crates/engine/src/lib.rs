@@ -20,6 +20,7 @@ mod record;
 mod run;
 mod seal;
 mod settings;
+pub mod stage;
 
 pub use book::Known;
 pub use engine::{

@@ -16,6 +16,7 @@ mod latency;
 mod messages;
 mod models;
 pub(crate) mod programs;
+mod queue;
 mod redaction;
 pub(crate) mod table;
 
@@ -48,7 +49,7 @@ pub(crate) struct Args {
     strict: bool,
     /// Only the sections whose name contains this: calls, decisions, footprint,
     /// starts, listing, peers, redaction, identity, messages, inbox, latency, tui,
-    /// models.
+    /// models, engine.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
     /// Use the programs of this folder instead of building them.
@@ -78,6 +79,7 @@ const ALONE: &[(&str, Measure)] = &[
     ("identity", identity::measure),
     ("tui", frames::measure),
     ("models", models::measure),
+    ("engine", queue::measure),
 ];
 
 /// A measurement that needs no hub.
@@ -146,6 +148,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     if wanted("inbox") {
         inbox::measure(args.quick, &mut table).context("inbox")?;
+    }
+    if wanted("engine") {
+        queue::measure(args.quick, &mut table).context("engine")?;
     }
     if wanted("tui") {
         frames::measure(args.quick, &mut table).context("tui")?;

@@ -15,6 +15,8 @@ use crate::serve::hub::Inner;
 /// Approvals that are remembered before those that have left the book are forgotten: as
 /// many as it can hold.
 const OPEN_MAX: usize = 1024;
+/// How ids of delegated tasks begin, and no handle of a server's task does.
+const DELEGATED: &str = "task_";
 /// States a task does not leave.
 const OVER: [&str; 3] = ["completed", "failed", "cancelled"];
 
@@ -127,7 +129,8 @@ fn task(hub: &Inner, journal: &Journal, client: ClientId, task: &Object) {
     let (Some(id), Some(status)) = (text("taskId"), text("status")) else {
         return;
     };
-    if !OVER.contains(&&*status) {
+    // Delegated tasks are told by the engine, also those that are no tasks to their client.
+    if !OVER.contains(&&*status) || id.starts_with(DELEGATED) {
         return;
     }
     // The engine tells of its own.
