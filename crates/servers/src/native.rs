@@ -244,7 +244,10 @@ impl Tool {
     ) -> Raw {
         let annotations = Object::new()
             .with("readOnlyHint", Raw::bool(self.reads))
-            .with("destructiveHint", Raw::bool(OVERWRITES.contains(&self.name)))
+            .with(
+                "destructiveHint",
+                Raw::bool(OVERWRITES.contains(&self.name)),
+            )
             .with("openWorldHint", Raw::bool(false));
         let mut definition = Object::new()
             .with("name", Raw::str(name))

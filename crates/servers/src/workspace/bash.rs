@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use legation_core::error::chain;
 use legation_core::process::GuardPath;
-use legation_core::{CancelReason, OpContext};
+use legation_core::{Cancel, CancelReason, OpContext};
 use legation_gate::Peer;
 use legation_sandbox::{Availability, Confinement, HOME, Job, Network, Sandbox, Task};
 use legation_wire::json::{Object, Raw};
@@ -268,22 +268,21 @@ impl Shared {
         }
         let cancel = context.cancel.child();
         let _stop = StopWithMe(cancel.clone());
-        let shared = Arc::clone(self);
-        let (looking, look_cancel) = (context.clone(), cancel.clone());
+        let (shared, looking) = (Arc::clone(self), context.clone());
         let below = arguments.cwd.clone();
-        let look = move || -> Result<(Root, PathBuf, Option<Tree>), WorkspaceError> {
+        let find = move || -> Result<(Root, PathBuf), WorkspaceError> {
             let root = shared.root(&looking)?;
             let below = root.relative(below.as_deref().unwrap_or("."))?;
             drop(root.folder(&below)?);
             let cwd = root.path().join(below);
-            let keeping = Keeping::new(shared.undo.as_deref(), looking.task.as_ref());
-            // Nothing is looked at for a command that is not run.
-            let tree = keeping.before_command(&root, &look_cancel)?;
             root.linked_from_home();
-            Ok((root, cwd, tree))
+            Ok((root, cwd))
         };
-        let looked = tokio::task::spawn_blocking(look).await;
-        let (root, cwd, tree) = looked.unwrap_or(Err(WorkspaceError::Cancelled))?;
+        let found = tokio::task::spawn_blocking(find).await;
+        let (root, cwd) = found.unwrap_or(Err(WorkspaceError::Cancelled))?;
+        // Nothing is looked at for a command that is not run.
+        self.shell.check(root.path()).await?;
+        let (root, tree) = self.before_command(root, context, &cancel).await?;
         let task = Task {
             program: shell_program(),
             args: shell_arguments(&self.shell.0.settings, &arguments.command),
@@ -305,7 +304,7 @@ impl Shared {
                 let compare = move || {
                     let keeping = Keeping::new(shared.undo.as_deref(), context.task.as_ref());
                     // What was done is noted even for a call that was called off.
-                    keeping.after_command(&root, &tree, &legation_core::Cancel::new())
+                    keeping.after_command(&root, &tree, &Cancel::new())
                 };
                 Some(
                     tokio::task::spawn_blocking(compare)
@@ -318,6 +317,24 @@ impl Shared {
             return Err(WorkspaceError::Cancelled);
         }
         Ok(answer(&arguments.command, &ran, changed.as_deref()))
+    }
+
+    /// Keeps what a command may change, if it is run for a task.
+    async fn before_command(
+        self: &Arc<Self>,
+        root: Root,
+        context: &OpContext,
+        cancel: &Cancel,
+    ) -> Result<(Root, Option<Tree>), WorkspaceError> {
+        let (shared, context) = (Arc::clone(self), context.clone());
+        let cancel = cancel.clone();
+        let keep = move || {
+            let keeping = Keeping::new(shared.undo.as_deref(), context.task.as_ref());
+            let tree = keeping.before_command(&root, &cancel)?;
+            Ok((root, tree))
+        };
+        let kept = tokio::task::spawn_blocking(keep).await;
+        kept.unwrap_or(Err(WorkspaceError::Cancelled))
     }
 }
 
