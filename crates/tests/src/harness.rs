@@ -11,4 +11,5 @@ pub mod peer;
 pub mod process;
 pub mod servers;
 pub mod tenant;
+pub mod tmux;
 pub mod worker;

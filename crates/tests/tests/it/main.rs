@@ -8,6 +8,7 @@ mod audit;
 mod bad_input;
 mod bridge;
 mod business;
+mod chat;
 mod clients;
 mod commands;
 mod crowd;

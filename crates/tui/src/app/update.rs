@@ -129,7 +129,8 @@ impl App {
                 false => "a task asks something: Ctrl-R answers it",
             });
         }
-        if let Some(hint) = task.hint.as_ref().filter(|_| status == TaskState::Failed) {
+        let has_failed = status == TaskState::Failed && was.is_some();
+        if let Some(hint) = task.hint.as_ref().filter(|_| has_failed) {
             self.show(Cell::note(&format!("what can be done: {hint}")));
         }
         let is_own = task.class == tasks::Class::Human;

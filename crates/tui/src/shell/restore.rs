@@ -44,6 +44,11 @@ impl Held {
         execute!(io::stdout(), EnableBracketedPaste)
     }
 
+    /// Whether it is still held: a panic of any thread gives it back.
+    pub(super) fn is_held(&self) -> bool {
+        IS_TAKEN.load(Ordering::SeqCst)
+    }
+
     /// Gives it back for a while.
     pub(super) fn give_back(&self) {
         give_back();

@@ -155,6 +155,9 @@ impl Screen<'_> {
     }
 
     fn draw(&mut self) -> io::Result<()> {
+        if !self.held.is_held() {
+            return Err(io::Error::other("a part of it failed, as it said above"));
+        }
         self.said.append(&mut self.app.take_prints());
         if self.is_whole() {
             if self.app.choices.is_full {
@@ -219,6 +222,10 @@ impl Screen<'_> {
 
     /// The terminal as it was found, without the live lines.
     fn leave(&mut self, leave: Leave) -> io::Result<()> {
+        // Where a panic gave it back, what it says stands there now.
+        if !self.held.is_held() {
+            return Ok(());
+        }
         if self.whole.take().is_some() {
             self.held.alternate(false)?;
         }

@@ -1,6 +1,7 @@
 //! In tmux, wide and narrow, light and dark.
 
 use legation_tests::harness::process::{command, program, until};
+use legation_tests::harness::tmux::Terminal;
 
 use super::{Home, PATIENCE};
 
@@ -45,68 +46,9 @@ const MESSAGES: [(&str, &str, &str, &str); 6] = [
     ),
 ];
 
-/// A tmux server of the test's own, with one window.
-struct Terminal<'a> {
-    home: &'a Home,
-    socket: String,
-}
-
-// === impl Terminal ===
-
-impl<'a> Terminal<'a> {
-    async fn open(home: &'a Home, columns: usize, style: &str) -> anyhow::Result<Self> {
-        let socket = home.folder.path().join("tmux").display().to_string();
-        let terminal = Self { home, socket };
-        let columns = columns.to_string();
-        let shell = ["env", "PS1=$ ", "sh"];
-        let size = ["new-session", "-d", "-x", &columns, "-y", "40"];
-        terminal.tmux(&[&size[..], &shell[..]].concat()).await?;
-        terminal.tmux(&["set", "-g", "window-style", style]).await?;
-        Ok(terminal)
-    }
-
-    async fn tmux(&self, arguments: &[&str]) -> anyhow::Result<String> {
-        let output = command("tmux", &self.home.environment())
-            .args(["-u", "-f", "/dev/null", "-S", &self.socket])
-            .args(arguments)
-            .output()
-            .await?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        anyhow::ensure!(output.status.success(), "tmux {arguments:?}: {said}");
-        Ok(String::from_utf8(output.stdout)?)
-    }
-
-    async fn enter(&self, line: &str) -> anyhow::Result<()> {
-        self.tmux(&["send-keys", "-l", line]).await?;
-        self.tmux(&["send-keys", "Enter"]).await.map(drop)
-    }
-
-    /// The rows of the screen, as text.
-    async fn rows(&self) -> anyhow::Result<Vec<String>> {
-        let screen = self.tmux(&["capture-pane", "-p"]).await?;
-        Ok(screen.lines().map(str::to_owned).collect())
-    }
-
-    async fn until_row(&self, what: &str, so: impl Fn(&str) -> bool) -> anyhow::Result<()> {
-        let seen = async || {
-            let rows = self.rows().await.unwrap_or_default();
-            rows.iter().any(|row| so(row))
-        };
-        until(what, PATIENCE, seen).await
-    }
-}
-
-impl Drop for Terminal<'_> {
-    fn drop(&mut self) {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the test ends the terminal that it opened"
-        )]
-        let ended = std::process::Command::new("tmux")
-            .args(["-S", &self.socket, "kill-server"])
-            .status();
-        assert!(ended.is_ok_and(|status| status.success()), "tmux stays");
-    }
+async fn open(home: &Home, columns: usize, style: &str) -> anyhow::Result<Terminal> {
+    let place = home.folder.path();
+    Terminal::open(home.environment(), place, place, (columns, 40), style).await
 }
 
 /// What stands after `[local 18:21] `, of every row that is a nudge.
@@ -120,7 +62,7 @@ fn nudges(rows: &[String]) -> Vec<&str> {
 async fn looked_at(columns: usize, style: &str) -> anyhow::Result<String> {
     let home = Home::new()?;
     let watch = format!("{} watch --no-desktop", program("legation")?.display());
-    let terminal = Terminal::open(&home, columns, style).await?;
+    let terminal = open(&home, columns, style).await?;
     terminal.enter("stty -echo; clear").await?;
     terminal.enter(&watch).await?;
     terminal

@@ -1,0 +1,311 @@
+//! `legation chat`, as its user sees it: in a terminal, beside an agent, with a scripted model.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use legation_tests::harness::hub::{Hub, HubOptions, client_token};
+use legation_tests::harness::lines::LineWire;
+use legation_tests::harness::peer::{Peer, PeerEra, friendly};
+use legation_tests::harness::process::{marked, program, until};
+use legation_tests::harness::tmux::Terminal;
+use legation_tests::harness::worker::Worker;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A hub with a scripted model, an agent in a folder, and a terminal there.
+struct Place {
+    terminal: Terminal,
+    hub: Hub,
+    worker: Worker,
+}
+
+// === impl Place ===
+
+impl Place {
+    async fn new(columns: usize, settings: &str) -> anyhow::Result<Self> {
+        let worker = Worker::start().await?;
+        let hub = Hub::start(HubOptions {
+            servers: json!({}),
+            settings: settings.to_owned(),
+            clients: vec!["claude-code".to_owned()],
+            ..HubOptions::default()
+        })
+        .await?;
+        let url = format!("http://127.0.0.1:{}", worker.port);
+        for arguments in [
+            &["models", "set", "enable", "local_model", "--endpoint", &url] as &[&str],
+            &["models", "set", "default", "local_model"],
+        ] {
+            let (code, said, complained) = hub.run(arguments).await?;
+            assert_eq!(code, 0, "{said}{complained}");
+        }
+        let folder = hub.folder().join("chess");
+        std::fs::create_dir_all(&folder)?;
+        let terminal = Terminal::open(
+            hub.environment(),
+            hub.folder(),
+            &folder,
+            (columns, 30),
+            "fg=white,bg=black",
+        )
+        .await?;
+        Ok(Self {
+            terminal,
+            hub,
+            worker,
+        })
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.hub.folder().join("chess")
+    }
+
+    /// Starts the terminal's program, and waits until it may be written to.
+    async fn chat(&self, arguments: &str) -> anyhow::Result<()> {
+        let line = format!("{} chat {arguments}", program("legation")?.display());
+        self.terminal.enter(&line).await?;
+        self.until("? help").await
+    }
+
+    async fn until(&self, words: &str) -> anyhow::Result<()> {
+        self.terminal
+            .until_row(words, |row| row.contains(words))
+            .await
+    }
+
+    /// An agent that works in the same folder.
+    async fn agent(&self) -> anyhow::Result<Peer> {
+        let clients = self.hub.home().join("clients");
+        std::fs::create_dir_all(&clients)?;
+        std::fs::write(
+            clients.join("claude-code.token"),
+            client_token("claude-code"),
+        )?;
+        let mut command = self.hub.command(&["bridge", "--client", "claude-code"])?;
+        command.current_dir(self.folder());
+        let wire = |shared| LineWire::spawn(command, shared);
+        Peer::lines(wire, PeerEra::Legacy, json!({}), friendly()).await
+    }
+
+    /// Processes of the terminal's program.
+    fn programs(&self) -> Vec<u32> {
+        let marked = marked(&self.hub.mark).into_iter();
+        let chats = marked.filter(|(_, line)| line.contains("legation") && line.contains(" chat"));
+        chats.map(|(pid, _)| pid).collect()
+    }
+
+    /// The shell has its terminal back as it was.
+    async fn until_sane(&self) -> anyhow::Result<()> {
+        let asked = "stty -a | grep -o ' -\\?\\(icanon\\|echo\\|isig\\|opost\\) ' | tr -d '\\n'; echo back at $((6 * 7))";
+        self.terminal.enter(asked).await?;
+        self.until("back at 42").await?;
+        let rows = self.terminal.rows().await?;
+        let modes = rows.iter().find(|row| row.contains("back at 42"));
+        let modes = modes.map(String::as_str).unwrap_or_default();
+        for mode in ["isig", "icanon", "echo", "opost"] {
+            assert!(modes.contains(&format!(" {mode} ")), "{modes}: {rows:#?}");
+        }
+        assert_eq!(
+            self.terminal.fact("#{alternate_on} #{cursor_flag}").await?,
+            "0 1"
+        );
+        Ok(())
+    }
+}
+
+async fn delegated(peer: &Peer, message: &str) -> anyhow::Result<Value> {
+    let answer = peer
+        .call("delegate-chat", json!({"message": message}))
+        .await?;
+    let result = &answer.value["result"];
+    anyhow::ensure!(result["isError"] != true, "{}", answer.text);
+    Ok(result["structuredContent"].clone())
+}
+
+/// Whether the words stand in this order, wherever lines were broken.
+fn is_in_order(text: &str, words: &[&str]) -> bool {
+    let text: Vec<&str> = text.split_whitespace().collect();
+    let text = text.join(" ");
+    let mut rest = text.as_str();
+    words.iter().all(|words| match rest.find(words) {
+        Some(at) => {
+            rest = &rest[at + words.len()..];
+            true
+        }
+        None => false,
+    })
+}
+
+async fn example(columns: usize) -> anyhow::Result<()> {
+    let place = Place::new(columns, "").await?;
+    let terminal = &place.terminal;
+    place.chat("").await?;
+    terminal
+        .enter("Help me build a chess application SAY I will help you design a chess application")
+        .await?;
+    place.until("[legation] I will help").await?;
+    let agent = place.agent().await?;
+    let call = r#"Implement the Board class CALL write_file {"path":"board.py","content":"class Board: pass\n"}"#;
+    delegated(&agent, call).await?;
+    place.until("[claude-code] Implement the").await?;
+    place.until("DONE[").await?;
+    terminal
+        .enter("What did Claude Code ask for? SAY Claude Code asked for a Board class")
+        .await?;
+    place.until("[legation] Claude Code").await?;
+    let all = terminal.all().await?;
+    assert!(
+        is_in_order(
+            &all,
+            &[
+                "[you] Help me build a chess application",
+                "[legation] I will help you design a chess application",
+                "[claude-code] Implement the Board class",
+                "[legation]",
+                "board.py",
+                "DONE[",
+                "[you] What did Claude Code ask for?",
+                "[legation] Claude Code asked for a Board class",
+            ]
+        ),
+        "{all}"
+    );
+    assert!(
+        all.lines().all(|row| row.chars().count() <= columns),
+        "{all}"
+    );
+    terminal.press("C-c").await?;
+    terminal.press("C-c").await?;
+    place.until_sane().await
+}
+
+#[tokio::test]
+async fn two_share_a_conversation_with_a_model_in_40_columns() -> anyhow::Result<()> {
+    example(40).await
+}
+
+#[tokio::test]
+async fn two_share_a_conversation_with_a_model_in_120_columns() -> anyhow::Result<()> {
+    example(120).await
+}
+
+#[tokio::test]
+async fn a_person_is_answered_first_and_the_task_goes_on() -> anyhow::Result<()> {
+    let place = Place::new(80, "").await?;
+    place.chat("").await?;
+    let agent = place.agent().await?;
+    delegated(&agent, "HOLD Working on the long task").await?;
+    until("the answer begins", PATIENCE, async || {
+        place.worker.held() == 1
+    })
+    .await?;
+    place.until("* [claude-code]").await?;
+    place.terminal.enter("SAY you come first").await?;
+    place.until("[legation] you come first").await?;
+    assert!(
+        place.worker.dropped() >= 1,
+        "the agent's answer was broken off"
+    );
+    place.worker.let_go();
+    place.until("the long task").await?;
+    let over = async || {
+        let rows = place.terminal.rows().await.unwrap_or_default();
+        !rows.iter().any(|row| row.starts_with("* [claude-code]"))
+    };
+    until("the task is over", PATIENCE, over).await?;
+    let all = place.terminal.all().await?;
+    let order = [
+        "[claude-code] HOLD Working",
+        "[you] SAY you come first",
+        "on the long task",
+    ];
+    assert!(is_in_order(&all, &order), "{all}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_terminal_is_given_back_on_every_way_out() -> anyhow::Result<()> {
+    let place = Place::new(80, "").await?;
+    for arguments in ["", "--fullscreen"] {
+        for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
+            place.chat(arguments).await?;
+            place.terminal.write("half a sentence").await?;
+            place.until("> half a sentence").await?;
+            for pid in place.programs() {
+                let pid = Pid::from_raw(i32::try_from(pid)?);
+                if let Some(pid) = pid {
+                    kill_process(pid, signal)?;
+                }
+            }
+            until("it is over", PATIENCE, async || place.programs().is_empty()).await?;
+            place.until_sane().await?;
+            place.terminal.enter("clear").await?;
+        }
+        // Stopped and continued, it is there again with what was written.
+        place.chat(arguments).await?;
+        place.terminal.write("kept").await?;
+        place.until("> kept").await?;
+        place.terminal.press("C-z").await?;
+        place.until_sane().await?;
+        place.terminal.enter("clear; fg").await?;
+        place.until("> kept").await?;
+        place.terminal.press("C-c").await?;
+        place.terminal.press("C-c").await?;
+        until("it is over", PATIENCE, async || place.programs().is_empty()).await?;
+        place.until_sane().await?;
+        place.terminal.enter("clear").await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_hub_that_is_killed_is_waited_for() -> anyhow::Result<()> {
+    let mut place = Place::new(80, "").await?;
+    place.chat("").await?;
+    place.terminal.enter("SAY before").await?;
+    place.until("[legation] before").await?;
+    place.hub.kill().await?;
+    place.until("NO HUB").await?;
+    let Place {
+        terminal,
+        hub,
+        worker,
+    } = place;
+    let place = Place {
+        terminal,
+        hub: hub.restart().await?,
+        worker,
+    };
+    place.until("the hub answers again").await?;
+    place.terminal.enter("SAY after").await?;
+    place.until("[legation] after").await?;
+    let all = place.terminal.all().await?;
+    assert_eq!(all.matches("[legation] before").count(), 1, "{all}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn lines_are_read_where_there_is_no_terminal() -> anyhow::Result<()> {
+    use tokio::io::AsyncWriteExt as _;
+    let place = Place::new(80, "").await?;
+    let mut command = place.hub.command(&["chat"])?;
+    command
+        .current_dir(place.folder())
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped());
+    let mut chat = command.spawn()?;
+    let mut stdin = chat.stdin.take().expect("piped");
+    stdin.write_all(b"SAY all is well\n").await?;
+    drop(stdin);
+    let output = tokio::time::timeout(PATIENCE, chat.wait_with_output()).await??;
+    let said = String::from_utf8(output.stdout)?;
+    assert!(output.status.success(), "{said}");
+    assert!(
+        is_in_order(&said, &["you: SAY all is well", "legation: all is well"]),
+        "{said}"
+    );
+    assert!(!said.contains('\u{1b}'), "{said}");
+    Ok(())
+}
