@@ -96,16 +96,22 @@ impl Place {
         chats.map(|(pid, _)| pid).collect()
     }
 
-    /// The shell has its terminal back as it was.
+    /// It is over, and the shell has its terminal back as it was.
     async fn until_sane(&self) -> anyhow::Result<()> {
-        let asked = "stty -a | grep -o ' -\\?\\(icanon\\|echo\\|isig\\|opost\\) ' | tr -d '\\n'; echo back at $((6 * 7))";
+        until("it is over", PATIENCE, async || self.programs().is_empty()).await?;
+        self.until_usable().await
+    }
+
+    async fn until_usable(&self) -> anyhow::Result<()> {
+        let asked = "stty -a | tr ' ;' '\\n\\n' | grep -xE -e '-?(icanon|echo|isig|opost)' | tr '\\n' ' '; echo back at $((6 * 7))";
         self.terminal.enter(asked).await?;
         self.until("back at 42").await?;
         let rows = self.terminal.rows().await?;
         let modes = rows.iter().find(|row| row.contains("back at 42"));
         let modes = modes.map(String::as_str).unwrap_or_default();
         for mode in ["isig", "icanon", "echo", "opost"] {
-            assert!(modes.contains(&format!(" {mode} ")), "{modes}: {rows:#?}");
+            let is_on = modes.split(' ').any(|word| word == mode);
+            assert!(is_on, "{mode}: {modes}: {rows:#?}");
         }
         assert_eq!(
             self.terminal.fact("#{alternate_on} #{cursor_flag}").await?,
@@ -239,7 +245,6 @@ async fn the_terminal_is_given_back_on_every_way_out() -> anyhow::Result<()> {
                     kill_process(pid, signal)?;
                 }
             }
-            until("it is over", PATIENCE, async || place.programs().is_empty()).await?;
             place.until_sane().await?;
             place.terminal.enter("clear").await?;
         }
@@ -248,12 +253,12 @@ async fn the_terminal_is_given_back_on_every_way_out() -> anyhow::Result<()> {
         place.terminal.write("kept").await?;
         place.until("> kept").await?;
         place.terminal.press("C-z").await?;
-        place.until_sane().await?;
+        place.until("Stopped").await?;
+        place.until_usable().await?;
         place.terminal.enter("clear; fg").await?;
         place.until("> kept").await?;
         place.terminal.press("C-c").await?;
         place.terminal.press("C-c").await?;
-        until("it is over", PATIENCE, async || place.programs().is_empty()).await?;
         place.until_sane().await?;
         place.terminal.enter("clear").await?;
     }

@@ -54,10 +54,11 @@ impl App {
         if is_other {
             self.transcript.clear();
             self.streams.clear();
-            self.queue.clear();
             self.show(Cell::note(&format!("conversation {}", session.id)));
         }
         let was_gone = matches!(self.link, Link::Gone(_));
+        // What is worked on is told again.
+        self.queue.clear();
         self.session = Some(session);
         self.link = Link::Live;
         self.is_live = false;

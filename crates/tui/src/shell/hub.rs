@@ -1,6 +1,7 @@
 //! The hub, from threads of their own: its socket blocks.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -29,6 +30,10 @@ pub(crate) struct Hub {
     following: Following,
 }
 
+/// How many connections that were followed have ended: whoever asks over an older one than the last
+/// would learn only then that nobody is there.
+type Ends = Arc<AtomicU64>;
+
 /// What ends the connection that is followed, so that another session can be.
 type Following = Arc<Mutex<Option<Closer>>>;
 
@@ -48,6 +53,7 @@ struct Follower {
     after: Option<u64>,
     sessions: Receiver<Open>,
     following: Following,
+    ends: Ends,
     happened: SyncSender<Happened>,
 }
 
@@ -62,6 +68,7 @@ impl Hub {
     ) -> Result<Self, TuiError> {
         let (sessions, wanted) = sync_channel(8);
         let following = Following::default();
+        let ends = Ends::default();
         let follower = Follower {
             place: place.clone(),
             starter,
@@ -69,12 +76,13 @@ impl Hub {
             after: None,
             sessions: wanted,
             following: Arc::clone(&following),
+            ends: Arc::clone(&ends),
             happened: happened.clone(),
         };
         spawn("follow", move || follower.run())?;
         Ok(Self {
-            quick: asker("ask", place, happened)?,
-            slow: asker("ask-slow", place, happened)?,
+            quick: asker("ask", place, &ends, happened)?,
+            slow: asker("ask-slow", place, &ends, happened)?,
             sessions,
             following,
         })
@@ -205,6 +213,7 @@ impl Follower {
             }
         });
         self.hold(None);
+        self.ends.fetch_add(1, Ordering::SeqCst);
         end.map(drop).map_err(failed)
     }
 
@@ -239,13 +248,19 @@ impl Follower {
 fn asker(
     name: &str,
     place: &Place,
+    ends: &Ends,
     happened: &SyncSender<Happened>,
 ) -> Result<SyncSender<Box<Ask>>, TuiError> {
     let (queue, asks) = sync_channel::<Box<Ask>>(WAITING_MAX);
-    let (place, happened) = (place.clone(), happened.clone());
+    let (place, ends, happened) = (place.clone(), Arc::clone(ends), happened.clone());
     spawn(name, move || {
         let mut client = None;
+        let mut known = 0;
         while let Ok(ask) = asks.recv() {
+            let now = ends.load(Ordering::SeqCst);
+            if now != known {
+                (client, known) = (None, now);
+            }
             let answer = answer(&place, &mut client, &ask);
             let told = Input::Answered(ask, Box::new(answer));
             if happened.send(Happened::Input(told)).is_err() {
