@@ -117,7 +117,7 @@ pub struct NewTask {
 pub struct ToolCallView {
     /// The tool.
     pub tool: String,
-    /// `success`, `error`, `denied`, `skipped` or `unknown` (the hub ended between the call and its result).
+    /// `running`, `success`, `error`, `denied`, `skipped` or `unknown` (the hub ended between the call and its result).
     pub status: String,
     /// The file it was about.
     #[serde(default, skip_serializing_if = "Option::is_none")]

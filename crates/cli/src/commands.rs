@@ -59,7 +59,7 @@ pub(crate) fn run(
         Command::Inbox(command) => inbox::cmd_inbox(context, command),
         Command::Events(command) => events::cmd_events(context, command),
         Command::Watch(args) => watch::cmd_watch(context, &args),
-        Command::Run(args) => run::cmd_run(context, *args),
+        Command::Run(args) => run::cmd_run(program, context, *args),
         Command::Task(command) => task::cmd_task(context, command),
         Command::Session(command) => session::cmd_session(context, command),
         Command::Report(command) => report::cmd_report(context, &command),

@@ -64,6 +64,12 @@ pub trait Program {
     /// When the terminal cannot be used, or no hub can be reached.
     fn chat(&self, context: &Context, args: ChatArgs) -> Result<(), CliError>;
 
+    /// Starts a hub in the background where none runs, and waits until it answers.
+    ///
+    /// # Errors
+    /// When it does not come up.
+    fn start_hub(&self, context: &Context) -> Result<(), CliError>;
+
     /// How this program guards commands, where it does.
     fn guard(&self) -> Option<GuardPath> {
         None

@@ -57,6 +57,12 @@ pub(crate) fn printable(text: &str) -> String {
     shown
 }
 
+/// [`printable`], with its lines kept.
+pub(crate) fn printable_lines(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(printable).collect();
+    lines.join("\n")
+}
+
 /// A number with its noun.
 pub(crate) fn counted(count: usize, noun: &str) -> String {
     let end = if count == 1 { "" } else { "s" };

@@ -68,6 +68,18 @@ fn workspace(given: Option<PathBuf>) -> Result<Option<String>, CliError> {
     Ok(folder.map(|folder| folder.display().to_string()))
 }
 
+/// Starts a hub where none runs, for a command that needs one.
+pub(crate) fn start_hub(context: &Context) -> Result<(), CliError> {
+    if AdminClient::connect(&context.home, context.version)?.is_some() {
+        return Ok(());
+    }
+    context.output.say("no hub runs yet; one is started");
+    starter(context)().map_err(|why| {
+        let message = format!("no hub runs, and none could be started: {why}; nothing was done");
+        CliError::new(Exit::NotReachable, message).with_hint("`legation serve` shows what is wrong")
+    })
+}
+
 /// Starts a hub as the bridge does, and waits until it answers.
 fn starter(context: &Context) -> Starter {
     let start = crate::bridge::starter(context);

@@ -22,6 +22,10 @@ impl Program for Legation {
         crate::chat::chat(self, context, args)
     }
 
+    fn start_hub(&self, context: &Context) -> Result<(), CliError> {
+        crate::chat::start_hub(context)
+    }
+
     fn guard(&self) -> Option<GuardPath> {
         GuardPath::this_program().ok()
     }

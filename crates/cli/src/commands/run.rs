@@ -14,7 +14,7 @@ use legation_api::{AdminClient, AdminError};
 use self::told::Told;
 use crate::commands::{running_hub, task, workspace};
 use crate::table::printable;
-use crate::{CliError, Context, Exit, terminal};
+use crate::{CliError, Context, Exit, Program, terminal};
 
 /// Arguments of `legation run`.
 #[derive(Debug, Args)]
@@ -63,10 +63,15 @@ pub struct RunArgs {
     plain: bool,
 }
 
-pub(crate) fn cmd_run(context: &Context, args: RunArgs) -> Result<(), CliError> {
+pub(crate) fn cmd_run(
+    program: &dyn Program,
+    context: &Context,
+    args: RunArgs,
+) -> Result<(), CliError> {
     let plain = args.plain;
     let new = args.new_session;
     let task = to_task(args)?;
+    program.start_hub(context)?;
     let mut hub = running_hub(context)?;
     let session = hub.call(&Open {
         workspace: workspace(),

@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use legation_api::tasks::{Cancel, Failure, TaskState, TaskView};
 
 use crate::commands::running_hub;
-use crate::table::printable;
+use crate::table::{printable, printable_lines};
 use crate::{CliError, Context, Exit};
 
 pub(crate) use show::{called, describe};
@@ -80,14 +80,14 @@ fn cmd_cancel(context: &Context, args: CancelArgs) -> Result<(), CliError> {
 pub(crate) fn ended(task: &TaskView) -> Result<(), CliError> {
     let id = printable(&task.task_id);
     let why = |otherwise: &str| {
-        let why = task.error.as_deref().map(printable);
+        let why = task.error.as_deref().map(printable_lines);
         why.unwrap_or_else(|| otherwise.to_owned())
     };
     let error = match task.status {
         TaskState::Completed => return Ok(()),
         TaskState::Cancelled => CliError::new(
             Exit::Failed,
-            format!("task {id} was called off: {}", why("nobody said why")),
+            format!("{id} was called off: {}", why("nobody said why")),
         ),
         TaskState::Failed => {
             let exit = match task.failure {
@@ -95,22 +95,19 @@ pub(crate) fn ended(task: &TaskView) -> Result<(), CliError> {
                 Some(Failure::NoModel) => Exit::NotReachable,
                 Some(Failure::Check | Failure::Limit | Failure::Other) | None => Exit::Failed,
             };
-            CliError::new(
-                exit,
-                format!("task {id} failed: {}", why("it is not known why")),
-            )
+            CliError::new(exit, format!("{id} failed: {}", why("it is not known why")))
         }
         TaskState::InputRequired => CliError::new(
             Exit::Failed,
             format!(
-                "task {id} waits for an answer: {}",
+                "{id} waits for an answer: {}",
                 task.question.as_deref().map(printable).unwrap_or_default()
             ),
         )
         .with_hint(format!("legation task answer {id} WORDS")),
         TaskState::Queued | TaskState::InProgress | TaskState::Preempted => CliError::new(
             Exit::Failed,
-            format!("task {id} is not over: it is {}", words(task.status)),
+            format!("{id} is not over: it is {}", words(task.status)),
         )
         .with_hint(format!("legation task wait {id}")),
     };

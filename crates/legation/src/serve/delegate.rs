@@ -86,10 +86,10 @@ impl DelegateView for DelegateWindow {
     }
 
     fn models(&self, context: &OpContext) -> BoxFuture<'static, Vec<Model>> {
-        let likeliest = self.likeliest(context);
+        let found = likeliest(&self.windows, context);
         let (windows, context) = (self.windows.clone(), context.clone());
         Box::pin(async move {
-            let likeliest = likeliest.await;
+            let likeliest = found.await;
             let all = match windows.models() {
                 Some(models) => models.prospects(&context).await,
                 None => Vec::new(),
@@ -129,8 +129,8 @@ impl DelegateView for DelegateWindow {
     }
 
     fn answers(&self, context: &OpContext) -> BoxFuture<'static, Option<bool>> {
-        let likeliest = self.likeliest(context);
-        Box::pin(async move { likeliest.await?.answers })
+        let found = likeliest(&self.windows, context);
+        Box::pin(async move { found.await?.answers })
     }
 
     fn tools(&self, context: &OpContext) -> Vec<String> {
@@ -156,18 +156,19 @@ impl DelegateView for DelegateWindow {
     }
 }
 
-impl DelegateWindow {
-    /// Who would have a task that holds what the caller's conversation holds.
-    fn likeliest(&self, context: &OpContext) -> BoxFuture<'static, Option<Prospect>> {
-        let (windows, context) = (self.windows.clone(), context.clone());
-        Box::pin(async move {
-            let labels = windows.gate()?.held(&context.caller)?;
-            let settings = windows.engine()?.settings();
-            let mut ask = ModelAsk::new(JOB, "", legation_models::ChatRequest::default());
-            ask.labels = labels;
-            ask.provider.clone_from(&settings.provider);
-            ask.model.clone_from(&settings.model);
-            windows.models()?.prospect(&context, &ask).await.ok()
-        })
-    }
+/// Who would have a task that holds what the caller's conversation holds.
+pub(super) fn likeliest(
+    windows: &Windows,
+    context: &OpContext,
+) -> BoxFuture<'static, Option<Prospect>> {
+    let (windows, context) = (windows.clone(), context.clone());
+    Box::pin(async move {
+        let labels = windows.gate()?.held(&context.caller)?;
+        let settings = windows.engine()?.settings();
+        let mut ask = ModelAsk::new(JOB, "", legation_models::ChatRequest::default());
+        ask.labels = labels;
+        ask.provider.clone_from(&settings.provider);
+        ask.model.clone_from(&settings.model);
+        windows.models()?.prospect(&context, &ask).await.ok()
+    })
 }

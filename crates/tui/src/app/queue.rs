@@ -6,6 +6,8 @@ use legation_api::tasks::{Class, TaskState, TaskView};
 
 /// Messages that may wait here.
 const HELD_MAX: usize = 50;
+/// Tasks that are remembered after their end: what was asked about one may be answered after it.
+const OVER_MAX: usize = 64;
 
 /// A message that is handed in once a task is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +31,8 @@ pub(crate) struct Queue {
     tasks: Vec<TaskView>,
     held: VecDeque<Held>,
     numbers: u64,
+    /// Those that ended last.
+    over: VecDeque<String>,
 }
 
 // === impl Queue ===
@@ -41,10 +45,17 @@ impl Queue {
             .iter()
             .position(|one| one.task_id == task.task_id);
         if task.status.is_final() {
+            if self.over.len() == OVER_MAX {
+                self.over.pop_front();
+            }
+            self.over.push_back(task.task_id);
             return known.map(|at| self.tasks.remove(at)).is_some();
         }
+        // Answers and what is told come by different ways and may overtake each other.
         match known.and_then(|at| self.tasks.get_mut(at)) {
+            Some(known) if known.changed > task.changed => {}
             Some(known) => *known = task,
+            None if self.over.contains(&task.task_id) => {}
             None => self.tasks.push(task),
         }
         self.tasks.sort_by_key(|task| {

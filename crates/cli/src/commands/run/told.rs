@@ -7,7 +7,7 @@ use legation_api::conversation::{Body, MessageView, Source};
 use legation_api::tasks::{TaskView, ToolCallView};
 
 use crate::commands::task::called;
-use crate::table::printable;
+use crate::table::{printable, printable_lines};
 use crate::{Context, Output};
 
 const DIM: &str = "\u{1b}[2m";
@@ -141,7 +141,7 @@ impl Told {
 
     /// A call, once it is known what came of it.
     fn call(&mut self, id: &str, call: &ToolCallView, is_answered: bool) {
-        let is_over = is_answered || call.status != "unknown";
+        let is_over = is_answered || !matches!(call.status.as_str(), "running" | "unknown");
         if is_over && self.calls.insert(id.to_owned()) {
             self.remark(&called(call));
         }
@@ -190,7 +190,7 @@ impl Told {
         if self.moves {
             self.output.progress_done();
         }
-        let text = printable(text);
+        let text = printable_lines(text);
         match self.colours {
             true => self.output.say(&format!("{DIM}{text}{PLAIN}")),
             false => self.output.say(&text),

@@ -4,7 +4,7 @@ use legation_api::tasks::{Show, TaskView, ToolCallView};
 
 use super::words;
 use crate::commands::running_hub;
-use crate::table::{counted, printable};
+use crate::table::{counted, printable, printable_lines};
 use crate::{CliError, Context};
 
 pub(super) fn cmd_show(context: &Context, id: String) -> Result<(), CliError> {
@@ -18,7 +18,8 @@ pub(super) fn cmd_show(context: &Context, id: String) -> Result<(), CliError> {
 pub(crate) fn describe(task: &TaskView) -> String {
     let mut text = format!("{}  {}\n", printable(&task.task_id), printable(&task.title));
     let mut line = |name: &str, value: &str| {
-        text.push_str(&format!("  {name:<9} {}\n", printable(value)));
+        let value = printable_lines(value).replace('\n', "\n            ");
+        text.push_str(&format!("  {name:<9} {value}\n"));
     };
     line("status", words(task.status));
     if let Some(place) = task.queue_position {

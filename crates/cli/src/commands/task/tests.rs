@@ -46,23 +46,23 @@ fn the_exit_code_says_how_a_task_ended() {
         (
             failed(Some(Failure::Refused)),
             Exit::Refused,
-            "task task_1 failed: so it was",
+            "task_1 failed: so it was",
         ),
         (
             failed(Some(Failure::NoModel)),
             Exit::NotReachable,
-            "task task_1 failed: so it was",
+            "task_1 failed: so it was",
         ),
         (
             failed(Some(Failure::Check)),
             Exit::Failed,
-            "task task_1 failed: so it was",
+            "task_1 failed: so it was",
         ),
-        (failed(None), Exit::Failed, "task task_1 failed: so it was"),
+        (failed(None), Exit::Failed, "task_1 failed: so it was"),
         (
             task(TaskState::Cancelled),
             Exit::Failed,
-            "task task_1 was called off: nobody said why",
+            "task_1 was called off: nobody said why",
         ),
         (
             TaskView {
@@ -70,12 +70,12 @@ fn the_exit_code_says_how_a_task_ended() {
                 ..task(TaskState::InputRequired)
             },
             Exit::Failed,
-            "task task_1 waits for an answer: Did it run?",
+            "task_1 waits for an answer: Did it run?",
         ),
         (
             task(TaskState::Preempted),
             Exit::Failed,
-            "task task_1 is not over: it is paused for somebody who comes first",
+            "task_1 is not over: it is paused for somebody who comes first",
         ),
     ] {
         let error = ended(&view).unwrap_err();

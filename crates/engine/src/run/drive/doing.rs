@@ -106,7 +106,7 @@ impl Shell {
             call_id: id.to_owned(),
             view: ToolCallView {
                 tool: tool.clone(),
-                status: String::new(),
+                status: "running".to_owned(),
                 path: word("path"),
                 command: word("command"),
                 exit_code: None,

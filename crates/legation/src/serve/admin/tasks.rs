@@ -6,17 +6,19 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use legation_api::tasks::{
-    Answer as Answered, Cancel, Class, Edit, EngineStatus, List, ListAnswer, ReportExport, Reports,
-    ReportsAnswer, Show, Steer, Submit, TaskView, Typing, Undo, UndoAnswer, Wait,
+    Answer as Answered, Cancel, Class, Edit, EngineStatus, EngineStatusAnswer, List, ListAnswer,
+    ReportExport, Reports, ReportsAnswer, Show, Steer, Submit, TaskView, Typing, Undo, UndoAnswer,
+    Wait,
 };
 use legation_api::{Done, Request};
-use legation_core::{EntityLabels, SessionId, TaskId};
+use legation_core::{Cancel as Cancelling, EntityLabels, OpContext, SessionId, TaskId};
 use legation_engine::{Asker, Engine, Filter, SubmitError, Submitter, TaskError};
 use legation_wire::json::Raw;
 use legation_wire::message::ErrorObject;
 
 use super::tools::caller;
 use super::{Answer, Inner, failed, later, now, unknown};
+use crate::serve::delegate::likeliest;
 
 pub(super) fn dispatch(hub: &Arc<Inner>, method: &str, params: &Raw) -> BoxFuture<'static, Answer> {
     let hub = Arc::clone(hub);
@@ -79,7 +81,9 @@ pub(super) fn dispatch(hub: &Arc<Inner>, method: &str, params: &Raw) -> BoxFutur
         ReportExport::METHOD => later(params, |request: ReportExport| async move {
             engine.report_export(&request.id).await.map_err(of_task)
         }),
-        EngineStatus::METHOD => later(params, |_: EngineStatus| async move { Ok(engine.status()) }),
+        EngineStatus::METHOD => later(params, |_: EngineStatus| async move {
+            Ok(status(&hub, &engine).await)
+        }),
         Typing::METHOD => now(params, |request: Typing| {
             engine.typing(&SessionId::new(request.session));
             Ok(Done {})
@@ -108,6 +112,22 @@ async fn submit(hub: Arc<Inner>, engine: Engine, request: Submit) -> Result<Task
         labels,
     };
     engine.submit(&from, request.task).await.map_err(of_submit)
+}
+
+async fn status(hub: &Inner, engine: &Engine) -> EngineStatusAnswer {
+    let likeliest = likeliest(
+        &hub.windows,
+        &OpContext::new(caller(None), Cancelling::new()),
+    )
+    .await;
+    EngineStatusAnswer {
+        model: likeliest.as_ref().map(|one| match &one.model {
+            Some(model) => format!("{}/{model}", one.provider),
+            None => one.provider.clone(),
+        }),
+        model_loaded: likeliest.and_then(|one| one.answers),
+        ..engine.status()
+    }
 }
 
 async fn edit(engine: &Engine, request: Edit) -> Result<TaskView, ErrorObject> {
