@@ -98,6 +98,7 @@ impl Running {
             if view.status == state {
                 return view;
             }
+            // tidy: it looks again until it is so, and time decides nothing.
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         let view = self.engine.task(&Asker::Owner, id).await;

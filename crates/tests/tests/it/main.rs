@@ -11,6 +11,7 @@ mod business;
 mod chat;
 mod clients;
 mod commands;
+mod crashes;
 mod crowd;
 mod definitions;
 mod delegate;

@@ -87,6 +87,7 @@ async fn a_task_goes_on_from_its_last_step_and_no_call_is_made_twice() {
             if is_there && made.load(Ordering::SeqCst) == before {
                 break;
             }
+            // tidy: it looks again until it is so, and time decides nothing.
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         hub.crash().await;

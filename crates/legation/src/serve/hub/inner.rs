@@ -91,6 +91,35 @@ pub(crate) struct Inner {
     pub(super) ended: latest::Sender<Option<&'static str>>,
 }
 
+/// The servers that the owner configured.
+fn host(options: &HubOptions, store: &Arc<Store>, guard: GuardPath) -> Arc<Host> {
+    Host::new(HostParts {
+        home: options.home.clone(),
+        settings: options.settings.clone(),
+        environment: options.environment.clone(),
+        store: Arc::clone(store),
+        clock: options.clock.clone(),
+        guard,
+        version: crate::VERSION,
+        runtime: tokio::runtime::Handle::current(),
+    })
+}
+
+/// A gate that redacts, and puts aside what is too large.
+fn with_vault(
+    gate: Gate,
+    (store, keystore): (&Arc<Store>, &Arc<Keystore>),
+    clock: &SharedClock,
+) -> Gate {
+    let (store, keystore) = (Arc::clone(store), Arc::clone(keystore));
+    gate.with_redaction(Redaction::new(
+        store.clone(),
+        keystore.clone(),
+        clock.clone(),
+    ))
+    .with_spills(Spills::new(store, keystore, clock.clone()))
+}
+
 impl Inner {
     pub(super) fn new(
         options: &HubOptions,
@@ -103,23 +132,14 @@ impl Inner {
         let settings = options.settings.clone();
         let keys = Arc::new(Keys::default());
         let clock = &options.clock;
-        let host = Host::new(HostParts {
-            home: options.home.clone(),
-            settings: settings.clone(),
-            environment: options.environment.clone(),
-            store: Arc::clone(store),
-            clock: clock.clone(),
-            guard: GuardPath::this_program().map_err(|error| failed(&error))?,
-            version: crate::VERSION,
-            runtime: tokio::runtime::Handle::current(),
-        });
+        let guard = GuardPath::this_program().map_err(|error| failed(&error))?;
+        let host = host(options, store, guard.clone());
         let accounts = Arc::new(identities::told_to(&ledger, accounts::of(options, store)));
         let boot =
             BootId::random().map_err(|error| CliError::new(Exit::Failed, error.to_string()))?;
         let windows = Windows::default();
         let inbox = inbox::open(options, &keystore, &ledger, &windows)?;
         let watched = WatchedChats::at(options.home.watched_chats());
-        let guard = GuardPath::this_program().map_err(|error| failed(&error))?;
         let (workspace, undo) = workspace::open(
             &options.home,
             &keystore,
@@ -138,21 +158,11 @@ impl Inner {
         );
         let chats = (&windows, teams.as_ref());
         let approvals_here = approvals::here(&settings, store, &keystore, &asking, chats)?;
-        let gate = Gate::new(
-            servers,
-            Arc::clone(&ledger),
-            // Until every file is read, which is before anybody is served.
-            Policy::unavailable(),
-            keys.known(options.no_auth),
-            asking,
-        )
-        .with_redaction(Redaction::new(
-            store.clone(),
-            keystore.clone(),
-            clock.clone(),
-        ))
-        .with_spills(Spills::new(store.clone(), keystore.clone(), clock.clone()));
-        let gate = Arc::new(gate);
+        // Until every file is read, which is before anybody is served.
+        let rules = Policy::unavailable();
+        let known = keys.known(options.no_auth);
+        let gate = Gate::new(servers, Arc::clone(&ledger), rules, known, asking);
+        let gate = Arc::new(with_vault(gate, (store, &keystore), clock));
         windows.open(&gate);
         let (models, book) = models::of(options, (store, tasks), &gate);
         windows.open_models(&models);
