@@ -1,14 +1,15 @@
 //! `cargo xtask soak`: campaigns too long for `test`.
 //!
-//! Five of them: the hub killed and started again under load, random input against its faces, and
+//! Six of them: the hub killed and started again under load, random input against its faces, and
 //! the store and the inbox on disks that lost power, are full or fail, the inbox's writer killed
-//! besides, and conversations with models of every clearance. All print their seed; the first two end
-//! after so many cycles or minutes, whichever comes first, the others after so many crash points, kills
-//! and conversations. `cargo xtask test` runs short forms of all
+//! besides, the hub killed with tasks running, and conversations with models of every clearance. All
+//! print their seed; the first two end after so many cycles or minutes, whichever comes first, the
+//! others after so many crash points, kills and conversations. `cargo xtask test` runs short forms of all
 //! but the second.
 
 mod crash;
 mod crash_points;
+mod engine;
 mod fuzz;
 mod models;
 mod random;
@@ -31,6 +32,9 @@ pub(crate) struct Args {
     /// How many disks that lost power the store is opened on; the inbox on a tenth of them.
     #[arg(long, default_value_t = 100_000)]
     points: usize,
+    /// How often a hub is killed with tasks running.
+    #[arg(long, default_value_t = 200)]
+    kills: u64,
     /// How many conversations are had with models.
     #[arg(long, default_value_t = 10_000)]
     conversations: usize,
@@ -59,6 +63,8 @@ enum Campaign {
     CrashPoints,
     /// The same for the inbox, and its writer killed in a burst, again and again.
     Inbox,
+    /// Kill the hub with delegated tasks running, again and again.
+    Engine,
     /// Conversations with mixed labels, and what of them reaches which model.
     Models,
 }
@@ -75,12 +81,15 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if wanted(Campaign::Inbox) {
         crash_points::inbox(seed, args.points / 10, args.cycles)?;
     }
+    if wanted(Campaign::Engine) {
+        engine::kills(seed, args.kills)?;
+    }
     if wanted(Campaign::Models) {
         models::leak(seed, args.conversations)?;
     }
     if matches!(
         args.only,
-        Some(Campaign::CrashPoints | Campaign::Inbox | Campaign::Models)
+        Some(Campaign::CrashPoints | Campaign::Inbox | Campaign::Engine | Campaign::Models)
     ) {
         return Ok(ExitCode::SUCCESS);
     }

@@ -24,8 +24,16 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Kills, unless `LEGATION_ENGINE_KILLS` says how many.
 const ROUNDS: u64 = 20;
 const TASKS: u64 = 3;
-/// Where the moments of the kills begin.
+/// Where the moments of the kills begin, unless `LEGATION_ENGINE_SEED` says where.
 const SEED: u64 = 0x5eed_0006;
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how much is asked of it is the one who runs it's to say"
+)]
+fn asked(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
 
 /// How often each call was made, by the id it was made with.
 type Counts = Arc<Mutex<BTreeMap<String, u32>>>;
@@ -159,10 +167,11 @@ async fn no_call_is_made_twice_whenever_the_hub_is_killed() -> anyhow::Result<()
     let url = format!("http://127.0.0.1:{port}/mcp");
     let servers = json!({"counter": {"type": "http", "url": url}});
     let (mut hub, _worker) = hub(servers).await?;
-    let mut moment = SEED;
+    let mut moment = asked("LEGATION_ENGINE_SEED").unwrap_or(SEED);
+    let rounds = asked("LEGATION_ENGINE_KILLS").unwrap_or(ROUNDS);
     let mut asked = 0;
     let mut completed = 0;
-    for round in 0..ROUNDS {
+    for round in 0..rounds {
         let one = peer(&hub).await?;
         hub.wait_for_tool(&one, "counter-count").await?;
         let mut tasks = Vec::new();
