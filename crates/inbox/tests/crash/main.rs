@@ -217,7 +217,7 @@ fn faults(
             kind("pwrite64", "EIO", 1, 60),
             kind("pwrite64", "ENOSPC", 30, 60),
             kind("pwrite64", "EROFS", 1, 60),
-            kind("write", "ENOSPC", 3, 15),
+            kind("write", "ENOSPC", 3, 8),
             kind("fdatasync", "EIO", 1, 10),
             kind("fsync", "EIO", 1, 30),
             kind("ftruncate", "ENOSPC", 1, 2),
