@@ -25,6 +25,7 @@ impl Queue {
     pub(super) fn schedule(&mut self, now: Instant, effects: &mut Vec<Effect>) {
         self.typing.retain(|_, until| *until > now);
         self.age(now);
+        self.end_slices(now);
         self.pass_over(now);
         self.give(now, effects);
         self.hold_softly(effects);
@@ -51,6 +52,18 @@ impl Queue {
         self.order.remove(&task.key());
         task.is_aged = true;
         self.order.insert(task.key(), id.clone());
+    }
+
+    /// Those whose safe time is over are like any other: nothing is due because of it any more.
+    fn end_slices(&mut self, now: Instant) {
+        for id in &self.active {
+            if let Some(task) = self.tasks.get_mut(id)
+                && let Stage::Active { safe_until, .. } = &mut task.stage
+                && safe_until.is_some_and(|until| until <= now)
+            {
+                *safe_until = None;
+            }
+        }
     }
 
     /// Takes the floor from runs that were told to give it up and do not answer.
@@ -213,7 +226,8 @@ impl Queue {
         )
     }
 
-    /// Only people interrupt, and those who waited too long; nobody interrupts a person.
+    /// Only people interrupt, and nobody interrupts a person; one who waited too long is safe for a
+    /// while.
     fn may_interrupt(&self, id: &TaskId, holder: &TaskId, now: Instant) -> bool {
         let (Some(task), Some(other)) = (self.tasks.get(id), self.tasks.get(holder)) else {
             return false;

@@ -230,6 +230,24 @@ fn what_waited_too_long_comes_first_once_for_a_while() {
 }
 
 #[test]
+fn nothing_is_due_once_nobody_can_be_interrupted_by_time() {
+    let mut bench = Bench::new(QueueSettings {
+        age_turns: 1,
+        ..SETTINGS
+    });
+    bench.submit("h1", "s", Class::Human);
+    assert!(bench.submit("a1", "t", Class::Agent).is_empty());
+    assert!(bench.submit("h2", "s", Class::Human).is_empty());
+    assert_eq!(bench.end("h1"), ["start h2"]);
+    assert_eq!(bench.end("h2"), ["start a1"]);
+    let due = bench.queue.next_tick().map(|tick| tick - bench.now());
+    assert_eq!(due, Some(SLICE));
+    assert!(bench.pass(SLICE).is_empty());
+    // A time that passed would be due again and again.
+    assert_eq!(bench.queue.next_tick(), None);
+}
+
+#[test]
 fn a_class_holds_so_many_and_those_that_were_given_up_do_not_count() {
     let mut bench = Bench::new(QueueSettings {
         class_max: 2,
