@@ -112,11 +112,13 @@ impl Core {
     }
 
     fn stand(&self, id: &TaskId, state: TaskState) {
-        let is_same = self
+        // A run that has just ended with a question still has the floor for a moment, and a task
+        // that asks must not be taken for one that goes on by itself.
+        let stays = self
             .book
             .task_open(id)
-            .is_ok_and(|task| task.state == state);
-        if !is_same {
+            .is_ok_and(|task| task.state == state || task.state == TaskState::InputRequired);
+        if !stays {
             self.book.stand(id, state);
             self.stale
                 .lock()
