@@ -180,6 +180,8 @@ impl Engine {
         reason: Option<&str>,
     ) -> Result<TaskView, TaskError> {
         let id = self.found(who, id).await?;
+        // A run that has just asked hears nothing any more.
+        self.run_gone(&id).await;
         let (task, _) = self.view(&id).await?;
         if task.state.is_final() {
             return Err(TaskError::NotNow {
@@ -503,9 +505,15 @@ impl Core {
             }
             control.is_some()
         };
-        if !is_running {
-            self.dispatch(Event::Ended(id.clone()));
-            self.end_soon(id.clone(), reason);
+        if is_running {
+            return;
+        }
+        self.dispatch(Event::Ended(id.clone()));
+        // It may have begun before it was out of the queue; then its run ends it.
+        let begun = self.desk().runs.get(id).cloned();
+        match begun {
+            Some(control) => control.set_cancelled(reason),
+            None => self.end_soon(id.clone(), reason),
         }
     }
 
