@@ -163,6 +163,8 @@ struct Core {
     finished: broadcast::Sender<Finished>,
     /// Two who begin a folder's session at once must get the same one.
     beginning: tokio::sync::Mutex<()>,
+    /// Two who answer a question at once must not both have the task go on.
+    answering: tokio::sync::Mutex<()>,
 }
 
 /// The queue and the runs.
@@ -246,6 +248,7 @@ impl Engine {
             stale_any: Notify::new(),
             finished: broadcast::Sender::new(FINISHED_KEPT),
             beginning: tokio::sync::Mutex::default(),
+            answering: tokio::sync::Mutex::default(),
         });
         core.take_up_left().await?;
         core.run_timer();

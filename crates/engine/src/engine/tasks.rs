@@ -213,6 +213,7 @@ impl Engine {
     /// [`TaskError`].
     pub async fn answer(&self, who: &Asker, id: &str, text: &str) -> Result<TaskView, TaskError> {
         let id = self.found(who, id).await?;
+        let _answering = self.core.answering.lock().await;
         self.run_gone(&id).await;
         let (task, _) = self.view(&id).await?;
         let question = task.outcome.question.clone();

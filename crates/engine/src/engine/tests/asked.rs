@@ -86,6 +86,33 @@ async fn a_question_is_answered_in_the_conversation() {
 }
 
 #[tokio::test]
+async fn of_two_answers_at_once_one_is_taken() {
+    let place = Place::new();
+    let run = |seat: Seat, task: TaskId| async move {
+        let loaded = seat.book.load(&task).await.expect("loaded");
+        let mut said = loaded.log.iter();
+        match said.any(|entry| entry.entry.source == Source::Human) {
+            true => RunEnd::Completed {
+                response: "painted".to_owned(),
+            },
+            false => RunEnd::InputRequired {
+                question: "Which colour?".to_owned(),
+            },
+        }
+    };
+    let hub = place.start(run).await;
+    let id = hub.submit(&agent("claude"), "paint it").await.task_id;
+    hub.until(&id, TaskState::InputRequired).await;
+    let (one, other) = tokio::join!(
+        hub.engine.answer(&Asker::Owner, &id, "blue"),
+        hub.engine.answer(&Asker::Owner, &id, "green"),
+    );
+    let taken = [one, other].iter().filter(|answer| answer.is_ok()).count();
+    assert_eq!(taken, 1);
+    hub.until(&id, TaskState::Completed).await;
+}
+
+#[tokio::test]
 async fn history_counts_what_it_shows_and_reports_hold_what_led_to_them() {
     let place = Place::new();
     let run = |seat: Seat, task: TaskId| async move {
