@@ -35,6 +35,43 @@ impl Core {
         Ok(())
     }
 
+    /// Stores a task that was accepted and puts it into the queue; how it is then.
+    pub(super) async fn take(
+        self: &Arc<Self>,
+        task: OpenTask,
+        ticket: Ticket,
+    ) -> Result<TaskView, BookError> {
+        let core = Arc::clone(self);
+        self.to_end(async move {
+            let taken = task.clone();
+            if let Err(error) = core.book.task_add(task).await {
+                core.give_up(&ticket);
+                return Err(error);
+            }
+            let id = taken.id.clone();
+            core.dispatch(Event::Submitted(ticket, id.clone()));
+            core.changed(&id);
+            // It may be over already.
+            let task = core.book.task_open(&id).unwrap_or(taken);
+            Ok(core.view_of(&task))
+        })
+        .await
+    }
+
+    /// Does something to its end, even where whoever wants it goes away meanwhile: what is stored
+    /// and in no queue would wait for the next hub.
+    pub(super) async fn to_end<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, BookError>> + Send + 'static,
+    ) -> Result<T, BookError> {
+        let (done, end) = tokio::sync::oneshot::channel();
+        self.tasks
+            .spawn_on(&self.runtime, "change of a task", async move {
+                drop(done.send(work.await));
+            });
+        end.await.unwrap_or(Err(BookError::Stopping))
+    }
+
     /// Puts a task into the queue again that waited for a person.
     pub(super) fn take_up(self: &Arc<Self>, task: &OpenTask) {
         let ticket = self
@@ -44,7 +81,7 @@ impl Core {
         self.dispatch(Event::Submitted(ticket, task.id.clone()));
     }
 
-    pub(super) fn give_up(&self, ticket: &Ticket) {
+    fn give_up(&self, ticket: &Ticket) {
         self.desk().queue.give_up(ticket);
     }
 

@@ -68,7 +68,7 @@ impl Engine {
         })?;
         let now = core.clock.wall();
         let task = OpenTask {
-            id: id.clone(),
+            id,
             session: session.id,
             class,
             client: from.client.clone(),
@@ -88,18 +88,7 @@ impl Engine {
             doing: None,
             said: String::new(),
         };
-        let taken = task.clone();
-        if let Err(error) = core.book.task_add(task).await {
-            core.give_up(&ticket);
-            return Err(error.into());
-        }
-        core.dispatch(Event::Submitted(ticket, id.clone()));
-        core.changed(&id);
-        match core.book.task_open(&id) {
-            Ok(task) => Ok(core.view_of(&task)),
-            // It is over already.
-            Err(_) => Ok(core.view_of(&taken)),
-        }
+        Ok(core.take(task, ticket).await?)
     }
 
     /// How a task is. Its id may be cut where no other begins so.
@@ -524,6 +513,12 @@ impl Core {
         id: &TaskId,
         next: Option<Question>,
     ) -> Result<(), BookError> {
+        let (core, id) = (Arc::clone(self), id.clone());
+        self.to_end(async move { core.go_on(&id, next).await })
+            .await
+    }
+
+    async fn go_on(self: &Arc<Self>, id: &TaskId, next: Option<Question>) -> Result<(), BookError> {
         if next.is_some() {
             self.book
                 .progress(id, None, |outcome| outcome.question = next);
