@@ -49,6 +49,8 @@ pub(super) struct Shell {
     labels: EntityLabels,
     /// Up to which entry of the conversation it has heard.
     until: u64,
+    /// Up to which its model has: from there whoever takes the task up hears it again.
+    told: u64,
     /// The last row of its journal.
     row: u32,
     /// The calls of the last turn, and their row.

@@ -354,6 +354,12 @@ impl Machine {
         self.guard.has_used(usage);
     }
 
+    /// Whether something was said to it that its model was not told yet.
+    #[must_use]
+    pub(crate) fn has_unheard(&self) -> bool {
+        !self.later.is_empty()
+    }
+
     /// When it must be told the time, at the latest.
     #[must_use]
     pub(crate) fn deadline(&self) -> Option<Instant> {

@@ -63,6 +63,7 @@ impl Shell {
             may_cost: loaded.new.may_cost,
             labels,
             until: last.map_or(begun, |turn| turn.until),
+            told: last.map_or(begun, |turn| turn.until),
             row: last.map_or(0, |turn| turn.step),
             calls: (0, Vec::new()),
             intents: HashMap::new(),

@@ -125,7 +125,11 @@ impl Shell {
             return self.keep_result(id, told).await;
         }
         self.row += 1;
-        let Some(record) = journal::row(self.row, self.until, &entry) else {
+        // What waits to be said to the model is in memory alone.
+        if !self.machine.has_unheard() {
+            self.told = self.until;
+        }
+        let Some(record) = journal::row(self.row, self.told, &entry) else {
             return Ok(());
         };
         let shown = match &entry {
@@ -259,7 +263,7 @@ impl Shell {
         };
         let partial = Partial {
             step: self.row + 1,
-            until: self.until,
+            until: self.told,
             text,
             reasoning: String::new(),
         };
