@@ -5,6 +5,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use futures_util::stream::FuturesUnordered;
+use legation_api::conversation::Body;
 use legation_api::tasks::{Check, Failure as Kind};
 use legation_core::error::chain;
 use legation_core::{Cancel, TaskId};
@@ -17,7 +18,7 @@ use crate::record::{Loaded, RunEnd};
 use crate::run::RunParts;
 use crate::run::guard::RunLimits;
 use crate::run::hands::{Hands, OnProgress};
-use crate::run::machine::{Machine, Setup};
+use crate::run::machine::{Input, Machine, Setup};
 use crate::run::toolset::{ToolChoice, Toolset};
 use crate::run::{journal, prompt};
 
@@ -129,6 +130,11 @@ impl Shell {
             false => Machine::taken_up(setup, entries, partial.map(|partial| partial.text.clone())),
         };
         self.machine.has_used(used);
+        let now = self.parts.clock.now();
+        for text in said_before(loaded, self.until) {
+            // Hearing leads to nothing before the start.
+            drop(self.machine.handle(now, Input::Steer(text)));
+        }
     }
 
     /// The window of the model that would have the task, and how it goes on with a turn. Takes the
@@ -207,6 +213,29 @@ fn began_at(loaded: &Loaded) -> u64 {
     let partial = loaded.partial.as_ref().map(|partial| partial.until);
     let last = loaded.log.last().map(|entry| entry.seq);
     first.or(partial).or(last).unwrap_or(0)
+}
+
+/// What was said to a task before its first step, while it waited for its turn. Its message, which
+/// is told by itself, stands among it.
+fn said_before(loaded: &Loaded, until: u64) -> Vec<String> {
+    if !loaded.turns.is_empty() {
+        return Vec::new();
+    }
+    let mut is_told = false;
+    let mut said = Vec::new();
+    for entry in &loaded.log {
+        // What came later is heard like everything else.
+        if entry.seq > until || entry.entry.task.as_ref() != Some(&loaded.task) {
+            continue;
+        }
+        let is_message = !is_told
+            && matches!(&entry.entry.body, Body::Text { text, .. } if *text == loaded.new.message);
+        is_told |= is_message;
+        if !is_message {
+            said.extend(prompt::steering(entry));
+        }
+    }
+    said
 }
 
 fn failed(error: &dyn Error, hint: String) -> RunEnd {
