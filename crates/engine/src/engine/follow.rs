@@ -7,7 +7,7 @@ use legation_api::conversation::Event;
 use legation_core::SessionId;
 use legation_core::error::chain;
 use tokio::sync::broadcast;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 use super::{Core, Engine};
 use crate::SessionError;
@@ -128,6 +128,11 @@ impl Follow {
         }
         let live = &mut self.live;
         let (open, missed) = self.core.book.snapshot(|| drain(live));
+        let Some(missed) = missed else {
+            let lagged = self.lagged();
+            self.ready.push_back(lagged);
+            return;
+        };
         for task in open {
             if self.session.as_ref().is_some_and(|of| *of != task.session) {
                 continue;
@@ -173,11 +178,15 @@ impl Follow {
     }
 }
 
-/// Everything that was told until now. Where something was missed the next read says so.
-fn drain(live: &mut broadcast::Receiver<Arc<Told>>) -> Vec<Arc<Told>> {
+/// Everything that was told until now; `None` where something was missed, of which no later read
+/// says anything.
+fn drain(live: &mut broadcast::Receiver<Arc<Told>>) -> Option<Vec<Arc<Told>>> {
     let mut all = Vec::new();
-    while let Ok(told) = live.try_recv() {
-        all.push(told);
+    loop {
+        match live.try_recv() {
+            Ok(told) => all.push(told),
+            Err(TryRecvError::Lagged(_)) => return None,
+            Err(TryRecvError::Empty | TryRecvError::Closed) => return Some(all),
+        }
     }
-    all
 }
