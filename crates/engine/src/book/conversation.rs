@@ -227,22 +227,31 @@ impl Book {
         Ok(())
     }
 
-    /// The entries of a session after a number, oldest first; at most a thousand.
+    /// The entries of a session after a number, oldest first; at most a thousand. None only where
+    /// none follow, however many another hub has in the same store.
     pub(crate) async fn since(
         &self,
         session: Option<&SessionId>,
         after: u64,
     ) -> Result<Vec<Entry>, BookError> {
-        let of = session.cloned();
-        let rows = self
-            .with_store(false, move |store| {
-                store.message_after(of.as_ref(), after, READ_MAX)
-            })
-            .await?;
-        Ok(rows
-            .into_iter()
-            .filter_map(|row| self.hub_entry(row))
-            .collect())
+        let mut after = after;
+        loop {
+            let of = session.cloned();
+            let rows = self
+                .with_store(false, move |store| {
+                    store.message_after(of.as_ref(), after, READ_MAX)
+                })
+                .await?;
+            let Some(last) = rows.last().map(|row| row.seq) else {
+                return Ok(Vec::new());
+            };
+            let rows = rows.into_iter();
+            let entries: Vec<Entry> = rows.filter_map(|row| self.hub_entry(row)).collect();
+            if !entries.is_empty() {
+                return Ok(entries);
+            }
+            after = last;
+        }
     }
 
     /// The last entries of a session before a number, oldest first.
