@@ -300,12 +300,12 @@ impl Book {
                 store.delegated_list(&hub, of, which.limit)
             })
             .await?;
-        let open = self.tasks_open().clone();
+        // Those that are listed and no others: a task may have been handed megabytes.
         Ok(rows
             .into_iter()
-            .map(|row| match open.get(&row.id) {
-                Some(task) => task.clone(),
-                None => self.task_of(row),
+            .map(|row| match self.task_open(&row.id) {
+                Ok(task) => task,
+                Err(_) => self.task_of(row),
             })
             .collect())
     }

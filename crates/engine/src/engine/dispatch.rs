@@ -209,12 +209,13 @@ impl Core {
         let weak = Arc::downgrade(self);
         self.tasks
             .spawn_on(&self.runtime, "keeper of tasks", async move {
+                // The first time is at once.
+                let mut forget = tokio::time::interval(FORGET_EVERY);
                 loop {
                     let Some(core) = weak.upgrade() else { return };
-                    core.forget_old().await;
                     tokio::select! {
                         () = core.stale_any.notified() => {}
-                        () = tokio::time::sleep(FORGET_EVERY) => {}
+                        _ = forget.tick() => core.forget_old().await,
                     }
                     let stale = {
                         let mut stale = core.stale.lock().unwrap_or_else(PoisonError::into_inner);
