@@ -7,7 +7,7 @@ use std::time::Duration;
 use legation_api::conversation::{Body, Source};
 use legation_api::tasks::{Class, EngineStatusAnswer, NewTask, ReportView, TaskState, TaskView};
 use legation_core::id::random_hex;
-use legation_core::{ClientId, SessionId, TaskId};
+use legation_core::{ClientId, EntityLabels, SessionId, TaskId};
 use serde_json::Value;
 
 use super::{Asker, Core, Engine, Filter, Submitter, WAIT_MAX};
@@ -201,6 +201,21 @@ impl Engine {
     /// # Errors
     /// [`TaskError`].
     pub async fn answer(&self, who: &Asker, id: &str, text: &str) -> Result<TaskView, TaskError> {
+        self.answer_with(who, id, text, &EntityLabels::none()).await
+    }
+
+    /// As [`Engine::answer`], with words that may hold these entities' data; the task holds it from
+    /// then on.
+    ///
+    /// # Errors
+    /// [`TaskError`].
+    pub async fn answer_with(
+        &self,
+        who: &Asker,
+        id: &str,
+        text: &str,
+        labels: &EntityLabels,
+    ) -> Result<TaskView, TaskError> {
         let id = self.found(who, id).await?;
         let _answering = self.core.answering.lock().await;
         self.run_gone(&id).await;
@@ -230,7 +245,8 @@ impl Engine {
                 book.settle(&id, (step, place), verdict).await?
             }
             Question::Run { .. } => {
-                self.say(who, &task, text).await?;
+                book.label(&id, labels);
+                self.say(who, &book.task_open(&id)?, text).await?;
                 None
             }
         };

@@ -12,7 +12,7 @@ use legation_wire::message::ErrorObject;
 use legation_wire::translate::{InputRequest, Task, TaskOutcome, TaskStatus};
 
 use super::shapes::Task as Shown;
-use super::{Delegate, asker};
+use super::{Delegate, asker, gone};
 use crate::native::no_task;
 use crate::{failed, json_result};
 
@@ -40,10 +40,14 @@ impl Delegate {
                 Outcome::Complete(detailed(&task, result))
             }),
             TaskVerb::Update(responses) => match answered(&responses) {
-                Some(answer) => engine
-                    .answer(&asker, handle.as_str(), &answer)
-                    .await
-                    .map(done),
+                Some(answer) => {
+                    // It says what its conversation holds, as a message handed in does.
+                    let Some(labels) = self.shared.view.held(&caller) else {
+                        return gone();
+                    };
+                    let said = engine.answer_with(&asker, handle.as_str(), &answer, &labels);
+                    said.await.map(done)
+                }
                 // Nobody answered, so it goes on waiting.
                 None => Ok(Outcome::Complete(Raw::empty_object())),
             },

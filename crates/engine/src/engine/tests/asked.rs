@@ -5,7 +5,7 @@ use legation_api::tasks::{Class, TaskState};
 use legation_core::SessionId;
 
 use super::super::{Filter, NewReport, RunEnd, Seat};
-use super::{Asker, ClientId, Place, TaskId, agent, client, echo, ended, human, intent, turn};
+use super::{Asker, ClientId, Place, TaskId, agent, client, echo, ended, human, intent, of, turn};
 use crate::{SessionError, TaskError};
 
 #[tokio::test]
@@ -176,4 +176,34 @@ async fn history_counts_what_it_shows_and_reports_hold_what_led_to_them() {
     assert_eq!(exported["turns"][0]["said"]["text"], "I make it");
     assert_eq!(exported["task"]["status"], "completed");
     assert!(hub.engine.report_export("rep_0").await.is_err());
+}
+
+#[tokio::test]
+async fn an_answer_brings_what_its_conversation_holds() {
+    let place = Place::new();
+    let run = |seat: Seat, task: TaskId| async move {
+        let loaded = seat.book.load(&task).await.expect("loaded");
+        let said = loaded.log.iter().rev().find(|entry| {
+            entry.entry.task.as_ref() == Some(&task)
+                && matches!(entry.entry.source, Source::Client(_))
+                && entry.entry.labels == of("clinic")
+        });
+        match said {
+            Some(_) if loaded.labels == of("clinic") => RunEnd::Completed {
+                response: "held".to_owned(),
+            },
+            _ => RunEnd::InputRequired {
+                question: "To whom?".to_owned(),
+            },
+        }
+    };
+    let hub = place.start(run).await;
+    let id = hub.submit(&agent("claude"), "write to them").await.task_id;
+    let asks = hub.until(&id, TaskState::InputRequired).await;
+    assert_eq!(asks.entities, Vec::<String>::new());
+    let who = client("claude");
+    let said = hub.engine.answer_with(&who, &id, "her", &of("clinic"));
+    said.await.expect("answered");
+    let done = hub.until(&id, TaskState::Completed).await;
+    assert_eq!(done.entities, ["clinic"]);
 }
