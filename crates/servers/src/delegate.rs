@@ -153,7 +153,7 @@ impl Delegate {
             return Outcome::Task(tasks::created(&task));
         }
         let task = match waits {
-            true => wait(&engine, &context, task, &peer).await,
+            true => wait(&self, &engine, &context, task, &peer).await,
             false => task,
         };
         self.shown(caller, &task)
@@ -287,6 +287,7 @@ impl Native for Delegate {
 
 /// Waits for the end of a task, and says how far it is to a client that wants to know.
 async fn wait(
+    server: &Delegate,
     engine: &Engine,
     context: &OpContext,
     mut task: TaskView,
@@ -320,7 +321,10 @@ async fn wait(
             }
         }
         if peer.wants_progress() && !stands(&task) {
-            let doing = task.progress.as_deref().unwrap_or(task.status.as_str());
+            // What it does may tell of data that its conversation must not hold.
+            let may_hear = server.holds(&context.caller, &task.entities);
+            let doing = task.progress.as_deref().filter(|_| may_hear);
+            let doing = doing.unwrap_or(task.status.as_str());
             let passed = start.elapsed().as_secs_f64();
             let progress = Object::new().with("progress", Raw::from_serialize(&passed));
             peer.progress(progress.with("message", Raw::str(doing)));

@@ -133,7 +133,7 @@ impl Shell {
                 }
                 Next::Told(told) => {
                     let (call, done) = *told;
-                    self.labels = self.labels.join(&done.labels);
+                    self.hold(&done.labels);
                     self.changed_file(&call, &done);
                     self.listen().await?;
                     let (id, told) = (call.id, done.told);
@@ -164,7 +164,7 @@ impl Shell {
             }
             (checked, labels) = wait(&mut self.check) => {
                 self.check = None;
-                self.labels = self.labels.join(&labels);
+                self.hold(&labels);
                 Next::Heard(Input::Checked(checked))
             }
             input = self.answer.next() => Next::Heard(input),
@@ -174,6 +174,12 @@ impl Shell {
             }
             () = until(save, now) => Next::Save,
         }
+    }
+
+    /// Adds to whose data the task holds, and says so before anything of it can be seen.
+    fn hold(&mut self, more: &EntityLabels) {
+        self.labels = self.labels.join(more);
+        self.parts.book.label(&self.task, &self.labels);
     }
 
     /// What the shell itself has to do with something before the machine hears it.
@@ -267,7 +273,7 @@ impl Shell {
                 .all(|one| self.labels.contains(one));
             match (is_own, is_talk) {
                 (true, true) => {
-                    self.labels = self.labels.join(&entry.entry.labels);
+                    self.hold(&entry.entry.labels);
                     steers.extend(prompt::steering(&entry));
                 }
                 (false, _) if is_seen => said.extend(prompt::meanwhile(&entry)),

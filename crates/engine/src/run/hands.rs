@@ -42,8 +42,8 @@ const ABORT_MAX: Duration = Duration::from_secs(2);
 /// How often a call that waits for a person is looked at, beside when something is heard of it.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// Told what a call says of its progress.
-pub(crate) type OnProgress = Arc<dyn Fn(String) + Send + Sync>;
+/// Told what a call says of its progress, and whose data the task holds by then.
+pub(crate) type OnProgress = Arc<dyn Fn(String, &EntityLabels) + Send + Sync>;
 
 /// The way from a task to tools.
 #[derive(Clone)]
@@ -65,7 +65,7 @@ pub(crate) struct Done {
 /// The peer of a task's calls: there is nobody to be asked.
 struct TaskPeer {
     capabilities: ClientCapabilities,
-    progress: OnProgress,
+    hands: Hands,
 }
 
 // === impl Hands ===
@@ -114,6 +114,15 @@ impl Hands {
         let conversations = &self.gate.asking().conversations;
         let held = conversations.carry(&self.caller, labels);
         held.map_err(|error| chain(&error).to_string())
+    }
+
+    /// Tells how a call gets on. It may say something of the data that the call brings, which the
+    /// gate has joined by then and whoever reads it must be judged by.
+    fn tell(&self, line: String) {
+        // Whose it is cannot be said otherwise, and then nobody is told.
+        if let Ok(labels) = self.carry(&EntityLabels::none()) {
+            (self.progress)(line, &labels);
+        }
     }
 
     /// Forgets whose data the task held; it is over.
@@ -165,6 +174,13 @@ impl Hands {
     async fn called(&self, call: &PlannedCall, cancel: &Cancel) -> Told {
         let mut heard = self.gate.asking().approvals.events();
         loop {
+            // What was called off before it began, or with the approval, is not begun.
+            if let Some(reason) = cancel.reason() {
+                return Told::new(
+                    CallStatus::Skipped,
+                    format!("Not called: {}.", reason.as_str()),
+                );
+            }
             let context = self.context(cancel);
             let made = self.gate.call(&context, self.request(call));
             let refusal = match tokio::time::timeout(CALL_MAX, made).await {
@@ -175,7 +191,7 @@ impl Hands {
             let Some(id) = pending(&refusal) else {
                 return denied(&refusal);
             };
-            (self.progress)(format!("waits for a person: {}", chain(&refusal)));
+            self.tell(format!("waits for a person: {}", chain(&refusal)));
             loop {
                 use legation_gate::approval::State;
                 match self.state(&id) {
@@ -232,7 +248,7 @@ impl Hands {
             task: TaskWish::Never,
             peer: Arc::new(TaskPeer {
                 capabilities: ClientCapabilities::default(),
-                progress: Arc::clone(&self.progress),
+                hands: self.clone(),
             }),
         }
     }
@@ -274,7 +290,7 @@ impl Peer for TaskPeer {
                 .chars()
                 .take(200)
                 .collect();
-            (self.progress)(line);
+            self.hands.tell(line);
         }
     }
 

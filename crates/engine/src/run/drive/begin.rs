@@ -8,7 +8,7 @@ use futures_util::stream::FuturesUnordered;
 use legation_api::conversation::Body;
 use legation_api::tasks::{Check, Failure as Kind};
 use legation_core::error::chain;
-use legation_core::{Cancel, TaskId};
+use legation_core::{Cancel, EntityLabels, TaskId};
 use legation_models::{ChatRequest, ModelAsk, Resumption};
 
 use super::{Answer, Saved, Shell};
@@ -55,6 +55,8 @@ impl Shell {
             error: format!("whose data the task holds is not known: {error}"),
             hint: None,
         })?;
+        // Before a word of it can be seen.
+        parts.book.label(&task, &labels);
         let last = loaded.turns.last();
         let mut shell = Self {
             session: loaded.session.clone(),
@@ -197,7 +199,10 @@ impl Shell {
 
 fn hands(parts: &RunParts, loaded: &Loaded) -> Hands {
     let (book, task) = (Arc::clone(&parts.book), loaded.task.clone());
-    let progress: OnProgress = Arc::new(move |line| book.progress(&task, Some(line), |_| {}));
+    let progress: OnProgress = Arc::new(move |line: String, labels: &EntityLabels| {
+        book.label(&task, labels);
+        book.progress(&task, Some(line), |_| {});
+    });
     Hands::new(
         Arc::clone(&parts.gate),
         &loaded.task,
