@@ -1,6 +1,6 @@
 //! Delegated tasks, for their owner.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -93,8 +93,10 @@ pub(super) fn dispatch(hub: &Arc<Inner>, method: &str, params: &Raw) -> BoxFutur
 }
 
 async fn submit(hub: Arc<Inner>, engine: Engine, request: Submit) -> Result<TaskView, ErrorObject> {
-    let folder = request.workspace.as_deref();
-    let folder = folder.and_then(|folder| std::fs::canonicalize(folder).ok());
+    let folder = match request.workspace.as_deref() {
+        Some(folder) => Some(found(folder)?),
+        None => None,
+    };
     let caller = caller(folder.map(Into::into));
     let labels = hub.gate.held(&caller);
     let labels: EntityLabels = labels.ok_or_else(|| {
@@ -112,6 +114,15 @@ async fn submit(hub: Arc<Inner>, engine: Engine, request: Submit) -> Result<Task
         labels,
     };
     engine.submit(&from, request.task).await.map_err(of_submit)
+}
+
+/// The folder of a task. One that is not there must not become none: the task would be another
+/// conversation's, without its files.
+fn found(folder: &str) -> Result<PathBuf, ErrorObject> {
+    std::fs::canonicalize(folder).map_err(|error| {
+        let what = format!("the folder {folder:?} cannot be used: {error}; the task was not taken");
+        failed(&what, Some("run it in a folder that is there".to_owned()))
+    })
 }
 
 async fn status(hub: &Inner, engine: &Engine) -> EngineStatusAnswer {
