@@ -25,8 +25,16 @@ pub(super) fn dispatch(hub: &Arc<Inner>, method: &str, params: &Raw) -> BoxFutur
         Savings::METHOD => later(params, |request: Savings| savings(hub, request)),
         Capabilities::METHOD => later(params, |_: Capabilities| capabilities(hub)),
         Preferences::METHOD => now(params, |_: Preferences| preferences(&hub).map_err(of_cli)),
-        SetPreferences::METHOD => now(params, |request: SetPreferences| {
-            set(&hub, &request).map_err(of_cli)
+        SetPreferences::METHOD => later(params, |request: SetPreferences| async move {
+            // Whoever else changes the owner's files is waited for, and may wait for the hub.
+            let done = tokio::task::spawn_blocking(move || set(&hub, &request)).await;
+            let done = done.map_err(|_| {
+                failed(
+                    "the hub is stopping; whether it was changed is not known",
+                    None,
+                )
+            })?;
+            done.map_err(of_cli)
         }),
         _ => unknown(method),
     }
