@@ -133,14 +133,6 @@ fn task(hub: &Inner, journal: &Journal, client: ClientId, task: &Object) {
     if !OVER.contains(&&*status) || id.starts_with(DELEGATED) {
         return;
     }
-    // The engine tells of its own.
-    if hub
-        .engine
-        .get()
-        .is_some_and(|engine| engine.known(&id).is_some())
-    {
-        return;
-    }
     journal.note(Noted {
         kind: Kind::TaskCompleted,
         // The handle is unique.
