@@ -236,6 +236,22 @@ impl Book {
             .await
     }
 
+    /// Whose data the steps of a task hold, and what its model was saying.
+    pub(super) async fn labels_kept(&self, task: &TaskId) -> Result<EntityLabels, BookError> {
+        let id = task.clone();
+        let (steps, partial) = self
+            .with_store(false, move |store| {
+                Ok((store.step_list(&id)?, store.partial_get(&id)?))
+            })
+            .await?;
+        let mut labels = EntityLabels::none();
+        let steps = steps.iter().map(|step| &step.labels);
+        for text in steps.chain(partial.iter().map(|partial| &partial.labels)) {
+            labels = labels.join(&labels_of(text));
+        }
+        Ok(labels)
+    }
+
     /// Takes note of how a task gets on: its model, tokens, check and files. Stored with the next
     /// change of its state.
     pub(crate) fn progress(

@@ -71,6 +71,8 @@ impl Book {
                 Ok((calls, unfinished)) => {
                     task.calls = calls;
                     task.said = self.said_so_far(&task.id).await?;
+                    // Its own row is older than its last steps, where the hub was killed.
+                    task.labels = task.labels.join(&self.labels_kept(&task.id).await?);
                     if let Some(intent) = unfinished.filter(|_| !task.state.is_final()) {
                         task.outcome.question = Some(ask_about(&intent));
                         task.state = TaskState::InputRequired;

@@ -168,6 +168,30 @@ async fn a_hub_that_stops_takes_along_what_was_being_said() {
 }
 
 #[tokio::test]
+async fn a_task_holds_after_a_kill_what_its_steps_held() {
+    let place = Place::new();
+    let stored = Arc::new(tokio::sync::Notify::new());
+    let told = Arc::clone(&stored);
+    let reading = move |seat: Seat, task: TaskId| {
+        let told = Arc::clone(&told);
+        async move {
+            let record = turn(1, "It says so");
+            let kept = seat.book.turn(&task, &record, &of("meadow"), None);
+            kept.await.expect("kept");
+            told.notify_one();
+            work_on(seat, task).await
+        }
+    };
+    let hub = place.start(reading).await;
+    let task = hub.submit(&agent("claude"), "read it").await;
+    stored.notified().await;
+    hub.crash().await;
+    let hub = place.start(work_on).await;
+    let left = hub.until(&task.task_id, TaskState::InProgress).await;
+    assert_eq!(left.entities, ["meadow"]);
+}
+
+#[tokio::test]
 async fn nothing_that_was_said_lies_on_the_disk_as_it_is_and_a_lost_key_takes_it() {
     let place = Place::new();
     let hub = place.start(echo).await;
