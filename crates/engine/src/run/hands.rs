@@ -127,6 +127,13 @@ impl Hands {
 
     /// Forgets whose data the task held; it is over.
     pub(crate) fn let_go(&self) {
+        // Forgetting waits for the disk, and most tasks hold nobody's data.
+        if self
+            .carry(&EntityLabels::none())
+            .is_ok_and(|held| held.is_empty())
+        {
+            return;
+        }
         let holder = legation_gate::conversation::holder(&self.caller);
         if let Err(error) = self.gate.asking().conversations.reset(holder) {
             let error = chain(&error);
