@@ -153,10 +153,57 @@ impl Delegate {
             return Outcome::Task(tasks::created(&task));
         }
         let task = match waits {
-            true => wait(&self, &engine, &context, task, &peer).await,
+            true => self.wait(&engine, &context, task, &peer).await,
             false => task,
         };
         self.shown(caller, &task)
+    }
+
+    /// Waits for the end of a task, and says how far it is to a client that wants to know.
+    async fn wait(
+        &self,
+        engine: &Engine,
+        context: &OpContext,
+        mut task: TaskView,
+        peer: &Arc<dyn Peer>,
+    ) -> TaskView {
+        let asker = asker(&context.caller);
+        let start = tokio::time::Instant::now();
+        loop {
+            let left = WAIT_MAX.saturating_sub(start.elapsed());
+            if left.is_zero() || stands(&task) {
+                return task;
+            }
+            let step = match peer.wants_progress() {
+                true => left.min(PROGRESS),
+                false => left,
+            };
+            let waited = engine.wait(&asker, &task.task_id, step);
+            tokio::select! {
+                waited = waited => match waited {
+                    Ok(now) => task = now,
+                    Err(_) => return task,
+                },
+                reason = context.cancel.cancelled() => {
+                    // Nobody was told the task's id, so nobody else can end it.
+                    if reason == CancelReason::ClientCancelled {
+                        let why = "the call that handed it in was called off";
+                        let ended = engine.cancel(&asker, &task.task_id, Some(why)).await;
+                        return ended.unwrap_or(task);
+                    }
+                    return task;
+                }
+            }
+            if peer.wants_progress() && !stands(&task) {
+                // What it does may name data that it has read since the call was decided.
+                let may = self.holds(&context.caller, &task.entities);
+                let doing = task.progress.as_deref().filter(|_| may);
+                let doing = doing.unwrap_or(task.status.as_str());
+                let passed = start.elapsed().as_secs_f64();
+                let progress = Object::new().with("progress", Raw::from_serialize(&passed));
+                peer.progress(progress.with("message", Raw::str(doing)));
+            }
+        }
     }
 
     /// A task as its client may see it. What its conversation holds is what the call was
@@ -282,53 +329,6 @@ impl Native for Delegate {
     fn read(&self, _context: OpContext, uri: &'static str) -> BoxFuture<'static, Outcome> {
         let error = ErrorObject::new(codes::INVALID_PARAMS, &no_resource(uri).to_string());
         Box::pin(std::future::ready(Outcome::Error(error)))
-    }
-}
-
-/// Waits for the end of a task, and says how far it is to a client that wants to know.
-async fn wait(
-    server: &Delegate,
-    engine: &Engine,
-    context: &OpContext,
-    mut task: TaskView,
-    peer: &Arc<dyn Peer>,
-) -> TaskView {
-    let asker = asker(&context.caller);
-    let start = tokio::time::Instant::now();
-    loop {
-        let left = WAIT_MAX.saturating_sub(start.elapsed());
-        if left.is_zero() || stands(&task) {
-            return task;
-        }
-        let step = match peer.wants_progress() {
-            true => left.min(PROGRESS),
-            false => left,
-        };
-        let waited = engine.wait(&asker, &task.task_id, step);
-        tokio::select! {
-            waited = waited => match waited {
-                Ok(now) => task = now,
-                Err(_) => return task,
-            },
-            reason = context.cancel.cancelled() => {
-                // Nobody was told the task's id, so nobody else can end it.
-                if reason == CancelReason::ClientCancelled {
-                    let why = "the call that handed it in was called off";
-                    let ended = engine.cancel(&asker, &task.task_id, Some(why)).await;
-                    return ended.unwrap_or(task);
-                }
-                return task;
-            }
-        }
-        if peer.wants_progress() && !stands(&task) {
-            // What it does may tell of data that its conversation must not hold.
-            let may_hear = server.holds(&context.caller, &task.entities);
-            let doing = task.progress.as_deref().filter(|_| may_hear);
-            let doing = doing.unwrap_or(task.status.as_str());
-            let passed = start.elapsed().as_secs_f64();
-            let progress = Object::new().with("progress", Raw::from_serialize(&passed));
-            peer.progress(progress.with("message", Raw::str(doing)));
-        }
     }
 }
 

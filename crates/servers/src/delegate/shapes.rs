@@ -9,7 +9,7 @@ use legation_api::tasks::{
 use serde::Serialize;
 
 /// What is said of a task whose data its reader may not have.
-const WITHHELD: &str =
+pub(super) const WITHHELD: &str =
     "it holds data that you are not cleared for or that your conversation must not hold";
 const PREEMPTED: &str =
     "a person is being answered; the task goes on by itself: poll it again, or cancel it";

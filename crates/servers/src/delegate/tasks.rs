@@ -11,7 +11,7 @@ use legation_wire::json::{Object, Raw};
 use legation_wire::message::ErrorObject;
 use legation_wire::translate::{InputRequest, Task, TaskOutcome, TaskStatus};
 
-use super::shapes::Task as Shown;
+use super::shapes::{Task as Shown, WITHHELD};
 use super::{Delegate, asker, gone};
 use crate::native::no_task;
 use crate::{failed, json_result};
@@ -36,6 +36,11 @@ impl Delegate {
                 let result = match self.shown(&caller, &task) {
                     Outcome::Complete(result) => result,
                     _ => Raw::empty_object(),
+                };
+                // What the result leaves out must not stand beside it either.
+                let task = match self.holds(&caller, &task.entities) {
+                    true => task,
+                    false => withheld(task),
                 };
                 Outcome::Complete(detailed(&task, result))
             }),
@@ -76,7 +81,7 @@ pub(super) fn created(view: &TaskView) -> Object {
 }
 
 /// A task with its question, or with its end; `result` is what its call answers.
-fn detailed(view: &TaskView, result: Raw) -> Raw {
+pub(super) fn detailed(view: &TaskView, result: Raw) -> Raw {
     to_task(view).to_modern_detailed(&outcome(view, result))
 }
 
@@ -98,6 +103,16 @@ pub(super) fn moved(view: &TaskView) -> Object {
         }
     }
     task
+}
+
+/// A task without what it says of its data: what it does, asks or failed of.
+pub(super) fn withheld(view: TaskView) -> TaskView {
+    TaskView {
+        progress: None,
+        question: view.question.map(|_| WITHHELD.to_owned()),
+        error: view.error.map(|_| WITHHELD.to_owned()),
+        ..view
+    }
 }
 
 fn to_task(view: &TaskView) -> Task {

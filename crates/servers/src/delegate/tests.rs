@@ -152,6 +152,21 @@ fn what_may_not_be_read_is_not_said() {
 }
 
 #[test]
+fn what_may_not_be_read_is_not_beside_the_result_either() {
+    for status in [
+        TaskState::InProgress,
+        TaskState::InputRequired,
+        TaskState::Failed,
+    ] {
+        let view = tasks::withheld(TaskView { status, ..full() });
+        let said = tasks::detailed(&view, Raw::empty_object());
+        for secret in ["writing", "Which one", "it broke"] {
+            assert!(!said.as_text().contains(secret), "{said}");
+        }
+    }
+}
+
+#[test]
 fn entries_say_who_and_what() {
     let entry = |source, body| MessageView {
         seq: 7,

@@ -202,7 +202,8 @@ async fn an_answer_brings_what_its_conversation_holds() {
     let asks = hub.until(&id, TaskState::InputRequired).await;
     assert_eq!(asks.entities, Vec::<String>::new());
     let who = client("claude");
-    let said = hub.engine.answer_with(&who, &id, "her", &of("clinic"));
+    let clinic = of("clinic");
+    let said = hub.engine.answer_with(&who, &id, "her", &clinic);
     said.await.expect("answered");
     let done = hub.until(&id, TaskState::Completed).await;
     assert_eq!(done.entities, ["clinic"]);

@@ -175,8 +175,8 @@ async fn a_task_holds_after_a_kill_what_its_steps_held() {
     let reading = move |seat: Seat, task: TaskId| {
         let told = Arc::clone(&told);
         async move {
-            let record = turn(1, "It says so");
-            let kept = seat.book.turn(&task, &record, &of("meadow"), None);
+            let (record, meadow) = (turn(1, "It says so"), of("meadow"));
+            let kept = seat.book.turn(&task, &record, &meadow, None);
             kept.await.expect("kept");
             told.notify_one();
             work_on(seat, task).await
