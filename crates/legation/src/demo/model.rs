@@ -14,8 +14,9 @@ use self::stand_in::StandIn;
 use super::client::DemoClient;
 use super::tour::hub_error;
 
-/// How often the demo looks after its task; each look waits for its end.
+/// How often the demo looks after its task, and the pause before each look.
 const LOOKS: usize = 40;
+const LOOK_EVERY: std::time::Duration = std::time::Duration::from_millis(250);
 
 /// Where tasks go.
 pub(super) struct DemoModel {
@@ -139,7 +140,7 @@ pub(super) fn delegate(
         if !matches!(status, "queued" | "in_progress" | "preempted") {
             break;
         }
-        std::thread::sleep(std::time::Duration::from_millis(250));
+        std::thread::sleep(LOOK_EVERY);
         last = call(client, "delegate-poll_task", json!({"task_id": id}))?;
     }
     for made in last["tool_calls"].as_array().into_iter().flatten() {

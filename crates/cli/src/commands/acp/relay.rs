@@ -154,7 +154,9 @@ impl Relay {
             }
             ("session/prompt", Some(session)) => Some(Asked::Prompt(session)),
             ("session/close" | "session/delete", Some(session)) => {
-                if self.sessions.remove(&session).is_some() {
+                if let Some(closed) = self.sessions.remove(&session) {
+                    // What the agent still says of the own turn is nothing that the editor asked.
+                    self.forgotten.extend(closed.own.map(|own| own.id));
                     out.push(Out::Ended(session));
                 }
                 None

@@ -264,3 +264,15 @@ fn sessions_are_opened_again_and_closed() {
     );
     assert_eq!(talk.relay.wake("s1", "Read it."), [settled(false)]);
 }
+
+#[test]
+fn the_editor_is_not_told_how_the_own_turn_of_a_closed_session_ended() {
+    let mut talk = Talk::new();
+    let id = talk.wake();
+    let close = json!({"jsonrpc": "2.0", "id": 8, "method": "session/close", "params": {"sessionId": "s1"}});
+    assert_eq!(
+        talk.editor(&close),
+        [Out::Ended("s1".to_owned()), agent(&close)]
+    );
+    assert_eq!(talk.agent(&done(&id, "cancelled")), []);
+}
