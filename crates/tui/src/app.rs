@@ -202,6 +202,8 @@ pub(crate) struct App {
     due: update::Due,
     /// Own tasks that were handed in and are not over; counted where lines are read.
     pub(crate) outstanding: usize,
+    /// Those of them that the hub has not answered yet.
+    submitting: usize,
     lines_over: bool,
     /// The task whose answer was shown last, where nothing else came after it.
     speaker: Option<String>,
@@ -239,6 +241,7 @@ impl App {
             last_typing_ms: None,
             due: update::Due::default(),
             outstanding: 0,
+            submitting: 0,
             lines_over: false,
             speaker: None,
             prints: Vec::new(),

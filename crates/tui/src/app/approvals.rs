@@ -51,7 +51,9 @@ impl App {
         waiting.retain(|one| one.state == "pending");
         let is_there = |id: &str| waiting.iter().any(|one| one.id == id);
         self.put_off.retain(|id| is_there(id));
+        // The rest of a PIN that is being typed must not become words of a message.
         if let Mode::Approval(card) = &self.mode
+            && card.pin.is_none()
             && !is_there(&card.waiting.id)
         {
             let id = card.waiting.id.clone();

@@ -53,6 +53,20 @@ impl Composer {
         self.past.drain(..more);
     }
 
+    /// The newest message that was kept and has this title, which ends with an ellipsis where it
+    /// is only the beginning of the first line.
+    pub(crate) fn kept(&self, title: &str) -> Option<&str> {
+        let is_titled = |text: &str| {
+            let line = text.trim().lines().next().unwrap_or_default().trim();
+            match title.strip_suffix('…') {
+                Some(beginning) => line.starts_with(beginning),
+                None => line == title,
+            }
+        };
+        let mut newest = self.past.iter().rev().map(|text| text.trim());
+        newest.find(|text| is_titled(text))
+    }
+
     pub(crate) fn insert(&mut self, text: &str) {
         self.text.insert_str(self.at, text);
         self.at += text.len();

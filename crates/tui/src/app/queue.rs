@@ -103,6 +103,12 @@ impl Queue {
             .find(|task| task.status == TaskState::InProgress && task.class == Class::Human)
     }
 
+    /// How many of one's own are not over.
+    pub(crate) fn own(&self) -> usize {
+        let own = self.tasks.iter();
+        own.filter(|task| task.class == Class::Human).count()
+    }
+
     /// The first that asks something.
     pub(crate) fn asking(&self) -> Option<&TaskView> {
         self.tasks
@@ -148,6 +154,11 @@ impl Queue {
     pub(crate) fn rewrite(&mut self, number: u64, text: &str) -> bool {
         let held = self.held.iter_mut().find(|held| held.number == number);
         held.map(|held| text.clone_into(&mut held.text)).is_some()
+    }
+
+    /// Takes all messages that wait here.
+    pub(crate) fn take_held(&mut self) -> Vec<String> {
+        self.held.drain(..).map(|held| held.text).collect()
     }
 
     pub(crate) fn unhold(&mut self, number: u64) {

@@ -55,6 +55,13 @@ impl App {
             self.transcript.clear();
             self.streams.clear();
             self.show(Cell::note(&format!("conversation {}", session.id)));
+            // What was meant for one conversation is not said in another.
+            for text in self.queue.take_held() {
+                self.show(Cell::note(&format!(
+                    "it waited in the other conversation and was not sent: {text}"
+                )));
+                self.composer.keep(&text);
+            }
         }
         let was_gone = matches!(self.link, Link::Gone(_));
         // What is worked on is told again.
@@ -195,6 +202,7 @@ impl App {
             None => (None, None),
         };
         self.outstanding += 1;
+        self.submitting += 1;
         self.ask(Ask::Submit(tasks::Submit {
             task: NewTask {
                 message: text.to_owned(),
@@ -268,6 +276,9 @@ impl App {
     }
 
     pub(crate) fn answered(&mut self, ask: Ask, answer: Result<Answer, Refusal>) {
+        if matches!(ask, Ask::Submit(_)) {
+            self.submitting = self.submitting.saturating_sub(1);
+        }
         match answer {
             Ok(answer) => self.succeeded(&ask, answer),
             Err(_) if ask.is_quiet() => {}
@@ -278,7 +289,14 @@ impl App {
     fn succeeded(&mut self, ask: &Ask, answer: Answer) {
         let lines = match (ask, answer) {
             (Ask::Tasks(list), Answer::Tasks(answer)) if list.open => {
-                self.queue.replace(answer.tasks);
+                let session = self.session.as_ref().map(|session| &session.id);
+                // What was asked in another conversation says nothing of this one.
+                if list.session.as_ref() == session {
+                    self.queue.replace(answer.tasks);
+                    // Of those that are not named the end was told while nobody listened.
+                    let open = self.queue.own() + self.submitting;
+                    self.outstanding = self.outstanding.min(open);
+                }
                 return;
             }
             (_, Answer::Tasks(answer)) => listing::tasks(&answer.tasks),
@@ -375,7 +393,19 @@ impl App {
     pub(crate) fn edit_item(&mut self, selected: usize) {
         let (text, target) = match self.item(selected) {
             Some(Item::Task(task)) if task.status == TaskState::Queued => {
-                (task.title.clone(), Target::Edit(task.task_id.clone()))
+                let target = Target::Edit(task.task_id.clone());
+                let own = self.composer.kept(&task.title);
+                match own.filter(|_| task.class == tasks::Class::Human) {
+                    Some(text) => (text.to_owned(), target),
+                    // The hub tells no more of a task that has not begun.
+                    None => {
+                        let title = task.title.clone();
+                        self.say(
+                            "this is how it begins; what you send takes the place of all of it",
+                        );
+                        (title, target)
+                    }
+                }
             }
             Some(Item::Task(_)) => {
                 self.say("it has begun: s says something to it, x calls it off");

@@ -184,6 +184,10 @@ impl Follower {
             client = AdminClient::connect(&self.place.home, self.place.version).map_err(failed)?;
         }
         let mut client = client.ok_or("no hub runs")?;
+        // What was wished for while there was no connection.
+        while let Ok(open) = self.sessions.try_recv() {
+            self.turn_to(open);
+        }
         let session: SessionView = client.call(&self.open).map_err(failed)?;
         // A hub that comes back opens the same one, and begins no new one again.
         self.open = Open {
@@ -199,6 +203,12 @@ impl Follower {
         self.tell(Input::Opened(Box::new(session))).map_err(gone)?;
         let closer = client.closer().map_err(|error| error.to_string())?;
         self.hold(Some(closer));
+        // A wish that came before there was anything to close has closed nothing.
+        if let Ok(open) = self.sessions.try_recv() {
+            self.hold(None);
+            self.turn_to(open);
+            return Ok(());
+        }
         let happened = self.happened.clone();
         let after = &mut self.after;
         let end = client.follow(&follow, |event| {

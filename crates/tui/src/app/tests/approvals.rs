@@ -153,3 +153,19 @@ fn lines_answer_by_number() {
         "with no question it is a message: {effects:?}"
     );
 }
+
+#[test]
+fn a_pin_that_is_being_typed_never_becomes_words() {
+    let mut app = app();
+    app.now_ms = 10_000;
+    come_up(&mut app, vec![waiting("ap1", "proposal")]);
+    app.now_ms += 1_000;
+    press(&mut app, key(Code::Char('y')));
+    write(&mut app, "12");
+    come_up(&mut app, Vec::new());
+    write(&mut app, "34");
+    assert!(app.composer.is_empty());
+    press(&mut app, key(Code::Esc));
+    come_up(&mut app, Vec::new());
+    assert_eq!(app.mode, Mode::Compose);
+}

@@ -494,3 +494,44 @@ fn a_task_that_asks_is_answered() {
     );
     assert_eq!(app.target, Target::Conversation);
 }
+
+#[test]
+fn what_is_held_is_not_said_in_another_conversation() {
+    let mut app = app();
+    works(&mut app, "task_a", Class::Agent);
+    write(&mut app, "held");
+    press(&mut app, key(Code::Tab));
+    assert_eq!(app.queue.held(), 1);
+    prints(&mut app);
+    told(&mut app, Input::Opened(Box::new(session("ses_2"))));
+    let effects = news(&mut app, Event::Live {});
+    assert!(submitted(&effects).is_empty(), "{effects:?}");
+    assert_eq!(app.queue.held(), 0);
+    let said = prints(&mut app);
+    assert!(said.contains("was not sent: held"), "{said}");
+    press(&mut app, key(Code::Up));
+    assert_eq!(app.composer.text(), "held");
+}
+
+#[test]
+fn all_lines_of_an_own_queued_message_are_edited() {
+    let mut app = app();
+    works(&mut app, "task_a", Class::Agent);
+    write(&mut app, "first");
+    press(&mut app, ctrl('j'));
+    let effects = enter(&mut app, "second");
+    assert_eq!(submitted(&effects), ["first\nsecond"]);
+    let mut queued = task("task_b", Class::Human, TaskState::Queued);
+    queued.title = "first".to_owned();
+    news(
+        &mut app,
+        Event::Task {
+            task: Box::new(queued),
+        },
+    );
+    press(&mut app, ctrl('t'));
+    press(&mut app, key(Code::Down));
+    press(&mut app, key(Code::Char('e')));
+    assert_eq!(app.target, Target::Edit("task_b".to_owned()));
+    assert_eq!(app.composer.text(), "first\nsecond");
+}

@@ -193,3 +193,32 @@ fn lines_end_once_everything_is_answered() {
     );
     assert_eq!(effects, [Effect::Quit]);
 }
+
+#[test]
+fn lines_end_though_the_end_of_a_task_was_missed() {
+    let choices = Choices {
+        is_plain: true,
+        ..Choices::default()
+    };
+    let mut app = App::new(choices, 80, 24);
+    told(&mut app, Input::Opened(Box::new(session("ses_1"))));
+    news(&mut app, Event::Live {});
+    let effects = told(&mut app, Input::Line("do it".to_owned()));
+    let [Effect::Ask(submit)] = &effects[..] else {
+        panic!("{effects:?}");
+    };
+    let worked = task("h", Class::Human, TaskState::InProgress);
+    let answer = Box::new(Ok(Answer::Task(Box::new(worked))));
+    told(&mut app, Input::Answered(submit.clone(), answer));
+    told(&mut app, Input::LinesOver);
+    // It was over before the hub was followed again.
+    news(&mut app, Event::Lagged {});
+    told(&mut app, Input::Opened(Box::new(session("ses_1"))));
+    let effects = news(&mut app, Event::Live {});
+    let [Effect::Ask(tasks)] = &effects[..] else {
+        panic!("{effects:?}");
+    };
+    let none = Answer::Tasks(legation_api::tasks::ListAnswer { tasks: Vec::new() });
+    let answered = Input::Answered(tasks.clone(), Box::new(Ok(none)));
+    assert_eq!(told(&mut app, answered), [Effect::Quit]);
+}
