@@ -7,9 +7,9 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::Args;
+use legation_api::AdminClient;
 use legation_api::conversation::{Event, Follow, Open};
 use legation_api::tasks::{Answer, Check, ContextFile, NewTask, Show, Submit, TaskState, TaskView};
-use legation_api::{AdminClient, AdminError};
 
 use self::told::Told;
 use crate::commands::{running_hub, task, workspace};
@@ -141,7 +141,10 @@ impl Run<'_> {
                         return Ok(view);
                     }
                 }
-                (Ok(_), None) => return Err(AdminError::Gone.into()),
+                (Ok(_), None) => {
+                    let why = "the hub could not tell the conversation; nothing was handed in";
+                    return Err(CliError::new(Exit::NotReachable, why));
+                }
                 (Err(error), None) => return Err(error.into()),
                 (Err(error), Some(id)) => {
                     let hint = format!("it goes on with the hub: legation task wait {id}");
@@ -187,16 +190,21 @@ impl Run<'_> {
             return ControlFlow::Break(());
         }
         let question = task.question.as_deref().unwrap_or("It waits for you.");
+        let question = format!("{} >", printable(question));
         self.told.break_line();
-        let answered = terminal::ask(&format!("{} >", printable(question)))
-            .map_err(|error| CliError::failed(&error))
-            .and_then(|text| {
-                let task_id = task.task_id.clone();
-                Ok(self.hub.call(&Answer { task_id, text })?)
-            });
-        match answered {
+        let text = match terminal::ask(&question) {
+            // An end of input is no answer, so the task goes on waiting.
+            Ok(text) if text.is_empty() => {
+                *end = Some(task);
+                return ControlFlow::Break(());
+            }
+            Ok(text) => text,
+            Err(error) => return self.fail(CliError::failed(&error)),
+        };
+        let task_id = task.task_id;
+        match self.hub.call(&Answer { task_id, text }) {
             Ok(_) => ControlFlow::Continue(()),
-            Err(error) => self.fail(error),
+            Err(error) => self.fail(error.into()),
         }
     }
 

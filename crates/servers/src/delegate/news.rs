@@ -64,7 +64,13 @@ pub async fn tell(engine: Engine, notes: Arc<dyn Notes>, news: Arc<dyn TaskNews>
                     is_live = true;
                     continue;
                 }
-                Some(Event::Lagged {}) => break,
+                Some(Event::Lagged {}) => {
+                    // One that could not even begin would begin again at once, and for ever.
+                    if !is_live {
+                        tokio::time::sleep(PROGRESS).await;
+                    }
+                    break;
+                }
                 Some(_) => continue,
                 None => return,
             };

@@ -211,11 +211,14 @@ impl Follower {
         }
         let happened = self.happened.clone();
         let after = &mut self.after;
+        let (mut is_live, mut is_unread) = (false, false);
         let end = client.follow(&follow, |event| {
             if let Event::Message { message } = &event {
                 *after = (*after).max(Some(message.seq));
             }
+            is_live |= matches!(event, Event::Live {});
             let is_lagged = matches!(event, Event::Lagged {});
+            is_unread |= is_lagged && !is_live;
             let told = happened.send(Happened::Input(Input::Told(Box::new(event))));
             match told.is_err() || is_lagged {
                 true => ControlFlow::Break(()),
@@ -224,6 +227,10 @@ impl Follower {
         });
         self.hold(None);
         self.ends.fetch_add(1, Ordering::SeqCst);
+        if is_unread {
+            // Tried again after a pause, and not at once and for ever.
+            return Err("it cannot read the conversation".to_owned());
+        }
         end.map(drop).map_err(failed)
     }
 
