@@ -16,12 +16,28 @@ const OPEN_MAX: u64 = 4096;
 /// How often processes are counted where the kernel does not bound them.
 const COUNTED_EVERY: Duration = Duration::from_millis(20);
 
+/// The first kernel whose namespaces have bounds of their own.
+const BOUNDED_SINCE: (u32, u32) = (6, 14);
+
 /// Bounds the ids of this process's namespace, which kernels from 6.14 on can;
 /// says whether it did.
 pub(super) fn bound_ids(processes: u32) -> bool {
+    // On an older one root would bound the whole machine.
+    let release = rustix::system::uname();
+    if version(&release.release().to_string_lossy()) < BOUNDED_SINCE {
+        return false;
+    }
     let ids = processes.max(IDS_MIN).to_string();
     fs::write("/proc/sys/kernel/pid_max", &ids).is_ok()
         && fs::read_to_string("/proc/sys/kernel/pid_max").is_ok_and(|is| is.trim() == ids)
+}
+
+/// The first two numbers of a kernel's release.
+fn version(release: &str) -> (u32, u32) {
+    let mut numbers = release
+        .split(|letter: char| !letter.is_ascii_digit())
+        .map(|number| number.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
 /// Bounds of each process; that on processes counts for all of the user's in
@@ -80,5 +96,24 @@ fn kill_all() {
     if let Some(first) = rustix::process::Pid::from_raw(1) {
         // `kill(-1)` is the group of process 1 as this interface has it.
         let _none = kill_process_group(first, Signal::KILL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_kernels_are_told_from_new_ones() {
+        for (release, can) in [
+            ("6.14.0-rc1", true),
+            ("6.18.44-fc", true),
+            ("7.0", true),
+            ("6.13.12-arch1", false),
+            ("5.15.0-100-generic", false),
+            ("", false),
+        ] {
+            assert_eq!(version(release) >= BOUNDED_SINCE, can, "{release}");
+        }
     }
 }
