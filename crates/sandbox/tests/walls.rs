@@ -227,6 +227,8 @@ async fn other_processes_are_out_of_reach() {
     let commands = [
         format!("kill -0 {own}"),
         "cat /proc/1/mem".to_owned(),
+        "chmod u+x /proc/1/exe".to_owned(),
+        "echo x > /proc/1/fd/2".to_owned(),
         trace.to_owned(),
     ];
     stand.none_succeeds(&commands).await;

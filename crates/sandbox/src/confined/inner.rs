@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions};
+use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
 
 use super::outer::unbuffered_stdin;
 use super::{NoWall, capabilities, code, files, loopback, processes, rules, syscalls};
@@ -39,6 +39,10 @@ pub(super) fn run() -> Result<u8, NoWall> {
     capabilities::give_up().map_err(NoWall::new("giving up capabilities"))?;
     rules::enforce(&places)?;
     syscalls::forbid()?;
+    // `/proc/1/exe` would be the program outside of the walls, whose mode its
+    // owner could change: Landlock says nothing of modes.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .map_err(NoWall::new("closing itself"))?;
     let child = match start_command(&task) {
         Ok(child) => child,
         Err(error) => {
