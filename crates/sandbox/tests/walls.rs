@@ -175,6 +175,9 @@ async fn nothing_but_the_folder_can_be_read_or_changed() {
         "touch /etc/x".to_owned(),
         "cat /etc/shadow | grep .".to_owned(),
         "echo 1 > /proc/sys/kernel/hostname".to_owned(),
+        // The modes that they have.
+        "chmod 666 /dev/null".to_owned(),
+        "chmod 444 /proc/version".to_owned(),
         "ls -A /root /home /var/lib /run 2>/dev/null | grep -v '^/\\|^$'".to_owned(),
         "ls /sys | grep .".to_owned(),
         "cat /dev/mem".to_owned(),

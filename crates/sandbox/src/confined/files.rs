@@ -152,16 +152,23 @@ fn bind(path: &Path, writable: bool) -> Result<(), NoWall> {
     let target = inside(path);
     make_folder(&target)?;
     mount_bind_recursive(outside(path), &target).map_err(NoWall::new(what("binding")))?;
-    close(&target, writable).map_err(NoWall::new(what("closing")))
+    let mut taken = MountFlags::NOSUID | MountFlags::NODEV;
+    if !writable {
+        taken |= MountFlags::RDONLY;
+    }
+    close(&target, taken).map_err(NoWall::new(what("closing")))
+}
+
+/// Takes the right to change modes in `/proc`: some count outside as well.
+pub(super) fn close_proc() -> Result<(), NoWall> {
+    let taken = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    close(Path::new("/proc"), taken).map_err(NoWall::new("closing /proc"))
 }
 
 /// Takes from a mount what it need not have. What it has not got already must
 /// stay so, or the kernel refuses.
-fn close(target: &Path, writable: bool) -> rustix::io::Result<()> {
-    let mut flags = MountFlags::BIND | MountFlags::NOSUID | MountFlags::NODEV;
-    if !writable {
-        flags |= MountFlags::RDONLY;
-    }
+fn close(target: &Path, taken: MountFlags) -> rustix::io::Result<()> {
+    let mut flags = MountFlags::BIND | taken;
     let has = statvfs(target)?.f_flag;
     for (is, flag) in [
         (StatVfsMountFlags::RDONLY, MountFlags::RDONLY),
@@ -187,8 +194,10 @@ fn mask() -> Result<(), NoWall> {
         if found.is_dir() {
             tmpfs(&target, "size=4k,nr_inodes=2,mode=0555", MountFlags::RDONLY)?;
         } else if found.is_file() {
+            let what = || format!("masking {}", path.display());
             mount_bind_recursive(outside(Path::new("/dev/null")), &target)
-                .map_err(NoWall::new(format!("masking {}", path.display())))?;
+                .map_err(NoWall::new(what()))?;
+            close(&target, MountFlags::RDONLY | MountFlags::NOSUID).map_err(NoWall::new(what()))?;
         }
     }
     Ok(())
@@ -202,6 +211,9 @@ fn devices(places: &mut Places) -> Result<(), NoWall> {
         let what = || format!("binding {}", path.display());
         fs::write(inside(&path), "").map_err(NoWall::new(what()))?;
         mount_bind_recursive(outside(&path), inside(&path)).map_err(NoWall::new(what()))?;
+        // A device can be written to all the same; its mode cannot be changed.
+        close(&inside(&path), MountFlags::RDONLY | MountFlags::NOSUID)
+            .map_err(NoWall::new(what()))?;
         places.devices.push(path);
     }
     for (name, target) in [

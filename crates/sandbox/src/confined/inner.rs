@@ -28,6 +28,7 @@ pub(super) fn run() -> Result<u8, NoWall> {
         loopback::up().map_err(NoWall::new("starting the loopback interface"))?;
     }
     let counted = processes::bound_ids(confinement.processes);
+    files::close_proc()?;
     let start = if task.cwd.as_os_str().is_empty() {
         &confinement.folder
     } else {
