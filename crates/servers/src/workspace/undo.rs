@@ -378,10 +378,11 @@ impl<'u> Keeping<'u> {
                 .map(|path| path.display().to_string())
                 .collect();
         }
+        let doubtful = before.doubtful(&now);
         let mut entries = Vec::with_capacity(changes.len() * 2);
         for path in &changes {
             if !before.has(path) {
-                entries.push(Entry::new(path, State::Absent));
+                entries.push(Entry::new(path, tree::state_of_new(path, &doubtful)));
             }
             entries.push(Entry::new(path, State::Now(restore::now_of(root, path))));
         }

@@ -1,6 +1,7 @@
 //! Going through the folder, by descriptors: nobody who swaps a folder for a
 //! link while it is gone through leads out of it.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt as _;
@@ -12,7 +13,7 @@ use rustix::fs::{AtFlags, Dir, FileType};
 
 use super::error::WorkspaceError;
 use super::ignored::{IGNORE_MAX, Rules, is_ignored};
-use super::root::Root;
+use super::root::{Root, Seen};
 use super::text;
 
 /// Most entries that one call looks at.
@@ -31,6 +32,8 @@ pub(super) struct Walk<'r> {
     left: usize,
     /// What was not looked at, because there is too much.
     pub(super) cut: bool,
+    /// The ignore files that were read.
+    pub(super) rules: BTreeMap<PathBuf, Seen>,
 }
 
 /// What a visitor wants next.
@@ -57,6 +60,7 @@ impl<'r> Walk<'r> {
             ignored,
             left: ENTRIES_MAX,
             cut: false,
+            rules: BTreeMap::new(),
         }
     }
 
@@ -169,7 +173,7 @@ impl<'r> Walk<'r> {
         found
     }
 
-    fn add_rules(&self, folder: &Path, rules: &mut Vec<Arc<Rules>>) {
+    fn add_rules(&mut self, folder: &Path, rules: &mut Vec<Arc<Rules>>) {
         if self.ignored {
             return;
         }
@@ -182,6 +186,7 @@ impl<'r> Walk<'r> {
             let Ok((_, seen)) = self.root.file(&file) else {
                 continue;
             };
+            self.rules.insert(file.clone(), seen);
             if seen.bytes > IGNORE_MAX {
                 continue;
             }

@@ -135,6 +135,21 @@ async fn what_commands_change_for_a_task_is_taken_back() {
 }
 
 #[tokio::test]
+async fn what_an_ignore_file_hid_is_not_taken_away() {
+    let stand = confined();
+    stand.put("a.txt", "one\n");
+    stand.put(".gitignore", "secret\n");
+    stand.put("secret", "there before");
+    let command = json!({"command": "echo other > .gitignore; echo x > new.txt"});
+    stand.call_for("task_1", "bash", command).await.unwrap();
+    let done = stand.undo.apply(&TaskId::new("task_1")).unwrap();
+    assert_eq!(done.restored, [".gitignore"]);
+    let kept: Vec<_> = done.kept.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!((done.removed.len(), kept), (0, vec!["new.txt", "secret"]));
+    assert_eq!(stand.text("secret"), "there before");
+}
+
+#[tokio::test]
 async fn unconfined_ones_run_where_the_owner_says_so() {
     let settings = BashSettings {
         mode: ShellMode::Unconfined,

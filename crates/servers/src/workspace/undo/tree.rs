@@ -31,6 +31,8 @@ pub(in super::super) const NOT_SEEN: &str =
 #[derive(Debug)]
 pub(in super::super) struct Tree {
     files: BTreeMap<PathBuf, Seen>,
+    /// The ignore files that say what is left out.
+    rules: BTreeMap<PathBuf, Seen>,
     whole: bool,
 }
 
@@ -58,6 +60,7 @@ impl Tree {
         })?;
         Ok(Self {
             whole: whole && !walk.cut,
+            rules: walk.rules,
             files,
         })
     }
@@ -73,6 +76,24 @@ impl Tree {
 
     pub(super) fn has(&self, path: &Path) -> bool {
         self.files.contains_key(path)
+    }
+
+    /// The folders in which a file that only the later look shows may have been
+    /// there before: an ignore file that changed may have hidden it.
+    pub(super) fn doubtful(&self, now: &Self) -> Vec<PathBuf> {
+        let changed = self
+            .rules
+            .iter()
+            .filter(|(rules, seen)| now.rules.get(*rules) != Some(*seen))
+            .map(|(rules, _)| ruled(rules));
+        // A new one may show again what one above it hides, but not in a folder that is new itself.
+        let added = now
+            .rules
+            .keys()
+            .filter(|rules| !self.rules.contains_key(*rules))
+            .map(|rules| ruled(rules))
+            .filter(|folder| self.files.keys().any(|file| file.starts_with(folder)));
+        changed.chain(added).map(Path::to_owned).collect()
     }
 
     /// What is not as it was. Where not every file is known, only what is known
@@ -98,6 +119,25 @@ impl Tree {
         changed.sort_unstable();
         changed
     }
+}
+
+/// What was there of a file that is new at the later look.
+pub(super) fn state_of_new(path: &Path, doubtful: &[PathBuf]) -> State {
+    if doubtful.iter().any(|folder| path.starts_with(folder)) {
+        return State::Unkept {
+            why: "a command changed an ignore file, so nobody knows whether it was there before"
+                .to_owned(),
+        };
+    }
+    State::Absent
+}
+
+/// The folder that an ignore file is about.
+fn ruled(rules: &Path) -> &Path {
+    if rules.starts_with(".git") {
+        return Path::new("");
+    }
+    rules.parent().unwrap_or(Path::new(""))
 }
 
 /// What a file holds, as far as a copy of it is kept.
