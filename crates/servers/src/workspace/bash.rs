@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use legation_core::error::chain;
 use legation_core::process::GuardPath;
 use legation_core::{Cancel, CancelReason, OpContext};
@@ -296,7 +297,8 @@ impl Shared {
             .await?;
         let limit = arguments.timeout_ms.map_or(TIMEOUT, Duration::from_millis);
         let limit = limit.min(self.shell.0.settings.timeout_max);
-        let ran = run(job, limit, context, peer).await?;
+        // What it changed is noted whatever it came to.
+        let ran = run(job, limit, context, peer).await;
         let changed = match tree {
             None => None,
             Some(tree) => {
@@ -313,6 +315,7 @@ impl Shared {
                 )
             }
         };
+        let ran = ran?;
         if ran.stopped == Some(Stopped::Cancelled) {
             return Err(WorkspaceError::Cancelled);
         }
@@ -351,7 +354,6 @@ async fn run(
     };
     let mut output = Output::default();
     let mut complaint = Vec::new();
-    let mut stopped = None;
     let complaining = async {
         let mut first = (&mut stderr).take(4096);
         drop(first.read_to_end(&mut complaint).await);
@@ -359,14 +361,20 @@ async fn run(
         drop(tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await);
     };
     let reading = read_on(&mut stdout, &mut output, peer);
-    let mut both = Box::pin(async {
+    let both = async {
         tokio::join!(complaining, reading);
-    });
-    tokio::select! {
-        () = &mut both => {}
-        () = tokio::time::sleep(limit) => stopped = Some(Stopped::Timeout(limit)),
-        _reason = called_off(context) => stopped = Some(Stopped::Cancelled),
-    }
+    };
+    let mut both = Box::pin(both.fuse());
+    let ended = async {
+        (&mut both).await;
+        // One that closes its outputs may go on for long.
+        job.wait().await
+    };
+    let stopped = tokio::select! {
+        _exit = ended => None,
+        () = tokio::time::sleep(limit) => Some(Stopped::Timeout(limit)),
+        _reason = called_off(context) => Some(Stopped::Cancelled),
+    };
     if stopped.is_some() {
         job.kill();
         drop(tokio::time::timeout(LAST_WORDS, &mut both).await);

@@ -159,4 +159,8 @@ async fn unconfined_ones_run_where_the_owner_says_so() {
     let stand = Stand::with(settings, Vec::new());
     let facts = bash(&stand, "echo out; echo err >&2; cat; echo $HOME").await;
     assert_eq!(facts["text"], "out\nerr\n/\n");
+    // One that says nothing more is stopped like any.
+    let quiet = json!({"command": "exec >&- 2>&-; sleep 100", "timeout_ms": 1500});
+    let facts = stand.call("bash", quiet).await.unwrap();
+    assert_eq!(facts["timed_out"], json!(true));
 }
