@@ -91,8 +91,9 @@ pub struct Shell(Arc<ShellParts>);
 struct ShellParts {
     settings: BashSettings,
     sandbox: Sandbox,
-    /// Found out once: what a machine can do does not change while it runs.
-    available: OnceCell<Availability>,
+    /// Set once a trial succeeded: what a machine can do it still can later. One
+    /// that failed may have failed for its folder's sake, or for the moment's.
+    available: OnceCell<()>,
 }
 
 /// What a command came to.
@@ -135,8 +136,8 @@ impl Shell {
         }))
     }
 
-    /// Whether commands are run, or why not. Tries it the first time, in an
-    /// empty folder or any other.
+    /// Whether commands are run, or why not. Tries it until it succeeds once, in
+    /// an empty folder or any other.
     ///
     /// # Errors
     /// Why not.
@@ -151,14 +152,17 @@ impl Shell {
             }
             ShellMode::Confined => {}
         }
-        let try_out = || self.0.sandbox.try_out(folder, self.environment(&[]));
-        match self.0.available.get_or_init(try_out).await {
-            Availability::Yes => Ok(()),
-            Availability::No { why } => Err(WorkspaceError::Bash {
-                why: format!("this machine cannot confine them ({why})"),
-                hint: "The owner can allow commands that nothing confines: bash = \"unconfined\" under [workspace] in legation.toml.",
-            }),
-        }
+        let try_out = || async {
+            let tried = self.0.sandbox.try_out(folder, self.environment(&[]));
+            match tried.await {
+                Availability::Yes => Ok(()),
+                Availability::No { why } => Err(WorkspaceError::Bash {
+                    why: format!("this machine cannot confine them ({why})"),
+                    hint: "The owner can allow commands that nothing confines: bash = \"unconfined\" under [workspace] in legation.toml.",
+                }),
+            }
+        };
+        self.0.available.get_or_try_init(try_out).await.copied()
     }
 
     /// Starts a program, confined as commands are.
