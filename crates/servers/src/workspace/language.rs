@@ -15,6 +15,7 @@ use legation_sandbox::{Job, Task};
 use legation_wire::json::{Object, Raw};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::process::ChildStderr;
 
 use super::answer::Answer;
 use super::arguments::{self, DiagnosticsArguments};
@@ -105,7 +106,13 @@ impl Shared {
         let (Some(input), Some(output)) = (job.take_input(), job.take_output()) else {
             return Err(WorkspaceError::Cancelled);
         };
-        let asked = ask(input, output, (&root, &path, &text));
+        let complaints = job.take_errors();
+        let asked = async {
+            tokio::select! {
+                found = ask(input, output, (&root, &path, &text)) => found,
+                () = unheard(complaints) => Err("ended".to_owned()),
+            }
+        };
         let found = tokio::select! {
             found = tokio::time::timeout(TIMEOUT, asked) => found,
             _reason = context.cancel.cancelled() => return Err(WorkspaceError::Cancelled),
@@ -136,6 +143,15 @@ impl Shared {
         };
         self.shell.start(root, task, false).await
     }
+}
+
+/// Reads what a server complains about, for ever: a pipe that is full would hold
+/// it up.
+async fn unheard(complaints: Option<ChildStderr>) {
+    if let Some(mut complaints) = complaints {
+        drop(tokio::io::copy(&mut complaints, &mut tokio::io::sink()).await);
+    }
+    std::future::pending::<()>().await;
 }
 
 /// Shows the file to a server and waits for what it finds.
@@ -195,7 +211,12 @@ fn shown(path: &str, found: &[Value]) -> Answer {
             _ => "error",
         };
         errors += u64::from(kind == "error");
-        let place = |what: &str| one["range"]["start"][what].as_u64().unwrap_or(0) + 1;
+        let place = |what: &str| {
+            one["range"]["start"][what]
+                .as_u64()
+                .unwrap_or(0)
+                .saturating_add(1)
+        };
         let message = one["message"].as_str().unwrap_or("without a word");
         let code = match &one["code"] {
             Value::String(code) => format!(" [{code}]"),
