@@ -209,12 +209,17 @@ impl Undo {
             return Err(UndoError::Nothing { task: task.clone() });
         }
         let mut answer = UndoAnswer::default();
+        let mut folders = Vec::new();
         for (folder, changes) in history::by_folder(&batches) {
             let root =
                 Root::open(&folder, self.home.root()).map_err(|source| UndoError::Folder {
                     task: task.clone(),
                     source,
                 })?;
+            folders.push((root, changes));
+        }
+        // Nothing is taken back before it is known that all of it can be tried.
+        for (root, changes) in folders {
             restore::run(&root, changes, only_plan, &mut answer);
         }
         answer.kept.extend(history::notes(&batches));
@@ -338,13 +343,13 @@ impl<'u> Keeping<'u> {
             entries.push(Entry::new(&path, tree::state_of(root, &path, seen)));
             kept.push((path, seen));
         }
-        if !entries.is_empty() {
-            let batch = Batch::new(Kind::Snapshot, root.path(), entries);
-            let mut log = lock(&log);
-            log.add(&undo.keystore, &task.labels, &batch)
-                .map_err(|error| failed(&error))?;
-            log.kept(root.path(), kept);
-        }
+        // Also where nothing is fresh: it says that a command begins.
+        let batch = Batch::new(Kind::Snapshot, root.path(), entries);
+        let mut log = lock(&log);
+        log.add(&undo.keystore, &task.labels, &batch)
+            .map_err(|error| failed(&error))?;
+        log.kept(root.path(), kept);
+        drop(log);
         Ok(Some(tree))
     }
 
@@ -372,7 +377,7 @@ impl<'u> Keeping<'u> {
         if before.is_whole() && !now.is_whole() {
             note(tree::TOO_MUCH);
         }
-        if !before.is_whole() || changes.is_empty() {
+        if !before.is_whole() {
             return changes
                 .iter()
                 .map(|path| path.display().to_string())
@@ -386,7 +391,7 @@ impl<'u> Keeping<'u> {
             }
             entries.push(Entry::new(path, State::Now(restore::now_of(root, path))));
         }
-        let batch = Batch::new(Kind::After, root.path(), entries);
+        let batch = Batch::new(Kind::Ended, root.path(), entries);
         if let Err(error) = undo.add(task, &batch) {
             tracing::error!(error = %chain(&error), "changes of a command cannot be taken back");
         }

@@ -18,6 +18,8 @@ pub(super) enum Kind {
     Snapshot,
     /// What files hold after a change.
     After,
+    /// What files hold that a command changed, once it ended.
+    Ended,
     /// What cannot be taken back.
     Note,
 }

@@ -34,7 +34,41 @@ pub(super) fn by_folder(batches: &[Batch]) -> BTreeMap<PathBuf, Changes> {
             change.add(batch.kind, &entry.state);
         }
     }
+    // Of what a command may have changed whose end nobody saw, nothing is sure.
+    for folder in unseen(batches).running {
+        let changes = folders.entry(folder).or_default();
+        for change in changes.values_mut() {
+            change.unfinished |= matches!(change.pending, Some(State::File { .. }));
+        }
+    }
     folders
+}
+
+/// Folders in which commands began whose end nobody saw.
+#[derive(Default)]
+struct Unseen {
+    /// The last of a folder.
+    running: BTreeSet<PathBuf>,
+    /// Any but the last.
+    before: BTreeSet<PathBuf>,
+}
+
+fn unseen(batches: &[Batch]) -> Unseen {
+    let mut unseen = Unseen::default();
+    for batch in batches {
+        match batch.kind {
+            Kind::Snapshot => {
+                if !unseen.running.insert(batch.folder.clone()) {
+                    unseen.before.insert(batch.folder.clone());
+                }
+            }
+            Kind::Ended => {
+                unseen.running.remove(&batch.folder);
+            }
+            Kind::Before | Kind::After | Kind::Note => {}
+        }
+    }
+    unseen
 }
 
 /// The files that were changed.
@@ -56,7 +90,15 @@ pub(super) fn notes(batches: &[Batch]) -> Vec<(String, String)> {
     let notes = batches
         .iter()
         .filter_map(|batch| Some((batch.folder.display().to_string(), batch.note.clone()?)));
-    let notes: BTreeSet<_> = notes.collect();
+    let unseen = unseen(batches);
+    let folders = unseen.running.into_iter().chain(unseen.before);
+    let ended = folders.map(|folder| {
+        (
+            folder.display().to_string(),
+            super::tree::NOT_SEEN.to_owned(),
+        )
+    });
+    let notes: BTreeSet<_> = notes.chain(ended).collect();
     notes.into_iter().collect()
 }
 
@@ -83,5 +125,31 @@ impl Change {
                 self.unfinished = kind == Kind::Before;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::batch::{Digest, Entry};
+    use super::*;
+
+    #[test]
+    fn a_command_whose_end_nobody_saw_is_named() {
+        let folder = Path::new("/w");
+        let file = |bytes: &[u8]| State::File {
+            mode: 0o644,
+            bytes: bytes.to_vec(),
+        };
+        let entries = vec![Entry::new(Path::new("a"), file(b"one"))];
+        let mut batches = vec![Batch::new(Kind::Snapshot, folder, entries)];
+        assert!(by_folder(&batches)[folder][Path::new("a")].unfinished);
+        assert_eq!(notes(&batches).len(), 1);
+        let now = State::Now(Now::Holds(Digest::of(b"two")));
+        let entries = vec![Entry::new(Path::new("a"), now)];
+        batches.push(Batch::new(Kind::Ended, folder, entries));
+        assert!(!by_folder(&batches)[folder][Path::new("a")].unfinished);
+        assert_eq!(notes(&batches), []);
     }
 }

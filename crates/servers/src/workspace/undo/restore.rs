@@ -71,7 +71,9 @@ fn way<'c>(root: &Root, path: &Path, change: &'c Change) -> Way<'c> {
     if first.as_now() == Some(now) {
         return Way::Nothing;
     }
-    if change.unfinished {
+    // What was begun may have done nothing.
+    let found = change.pending.as_ref().and_then(State::as_now);
+    if change.unfinished && found != Some(now) {
         return keep("the hub ended while it was changed, so nobody knows who changed it");
     }
     if now == Now::Unknown || change.last == Some(Now::Unknown) {
