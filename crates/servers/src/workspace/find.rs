@@ -24,6 +24,8 @@ const CONTEXT_MAX: usize = 20;
 const LINE_MAX: usize = 500;
 /// Longest file that is searched.
 const SEARCHED_MAX: u64 = 8 << 20;
+/// Longest pattern of names, in bytes: compiling one that is far too long panics.
+const GLOB_MAX: usize = 1_000;
 /// Most memory of a compiled pattern.
 const PATTERN_MAX: usize = 1 << 20;
 
@@ -240,6 +242,11 @@ fn pattern(arguments: &GrepArguments) -> Result<Regex, WorkspaceError> {
 
 /// A pattern without a slash means files of that name wherever they are.
 fn matcher(root: &Root, pattern: &str) -> Result<GlobMatcher, WorkspaceError> {
+    if pattern.len() > GLOB_MAX {
+        return Err(WorkspaceError::arguments(format!(
+            "the pattern is longer than {GLOB_MAX} bytes"
+        )));
+    }
     let prefix = format!("{}/", root.path().display());
     let pattern = pattern.strip_prefix(&prefix).unwrap_or(pattern);
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
