@@ -116,6 +116,11 @@ const OTHER_NUMBERS: Option<i64> = Some(0x4000_0000);
 #[cfg(not(target_arch = "x86_64"))]
 const OTHER_NUMBERS: Option<i64> = None;
 
+/// What has a number of its own there: ptrace, kexec_load, vmsplice,
+/// process_vm_readv and process_vm_writev; then ioctl.
+const OTHER_FORBIDDEN: [i64; 5] = [521, 528, 532, 539, 540];
+const OTHER_IOCTL: i64 = 514;
+
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Forbids them to this process and all that it starts.
@@ -153,6 +158,10 @@ fn denied_calls() -> Result<Rules, NoWall> {
             .map(|(call, rules)| (call + offset, rules.clone()))
             .collect();
         rules.extend(again);
+        if let Some(typing) = rules.get(&c::SYS_ioctl).cloned() {
+            rules.insert(OTHER_IOCTL + offset, typing);
+        }
+        rules.extend(OTHER_FORBIDDEN.map(|call| (call + offset, Vec::new())));
         rules.insert(c::SYS_clone3 + offset, Vec::new());
     }
     Ok(rules)
