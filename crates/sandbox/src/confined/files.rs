@@ -37,12 +37,23 @@ const SYSTEM: [&str; 14] = [
     "/gnu/store",
 ];
 /// What a hub that runs as root could read there, and a command must not.
-const MASKED: [&str; 8] = [
+const MASKED: [&str; 19] = [
     "/etc/shadow",
     "/etc/shadow-",
     "/etc/gshadow",
     "/etc/gshadow-",
+    "/etc/security/opasswd",
     "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/NetworkManager/system-connections",
+    "/etc/wireguard",
+    "/etc/openvpn",
+    "/etc/ppp",
+    "/etc/ipsec.secrets",
+    "/etc/letsencrypt",
+    "/etc/kubernetes",
+    "/etc/rancher",
+    "/etc/credstore",
     "/etc/krb5.keytab",
     "/etc/ssl/private",
     "/etc/ssh",
