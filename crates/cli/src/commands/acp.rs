@@ -81,7 +81,9 @@ pub(super) fn cmd_acp(context: &Context, args: AcpArgs) -> Result<(), CliError> 
         CliError::new(Exit::Usage, why).with_hint("say which client it is with --client")
     })?;
     let secret = BootId::random().map_err(|error| CliError::failed(&error))?;
-    let variables = context.environment.iter();
+    // The secrets of accounts are the hub's, and none of an agent's.
+    let (environment, _hubs) = context.environment.split_secrets();
+    let variables = environment.iter();
     let mut agent = Piped::start(&PipedSpec {
         program,
         args: command.collect(),
