@@ -323,6 +323,8 @@ async fn a_link_that_flips_while_it_is_followed_never_leads_out() {
     fs::write(stand.folder.path().join("secret/f"), "outside").unwrap();
     stand.put("real/f", "inside");
     let (link, work) = (stand.work().join("d"), stand.work());
+    // There from the beginning: a call that finds nothing makes a folder of that name.
+    symlink("real", &link).unwrap();
     let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let flip = {
         let stop = Arc::clone(&stop);
