@@ -87,6 +87,7 @@ async fn answer(request: Request<Incoming>, counts: &Counts) -> Response<Full<By
             let id = asked["params"]["arguments"]["id"].as_str().unwrap_or("?");
             *counts.lock().unwrap().entry(id.to_owned()).or_default() += 1;
             // The hub is killed between this and the answer as well.
+            // tidy: a call takes time, so that a kill can come in the middle of it
             tokio::time::sleep(Duration::from_millis(40)).await;
             json!({"content": [{"type": "text", "text": "counted"}]})
         }
@@ -185,6 +186,7 @@ async fn no_call_is_made_twice_whenever_the_hub_is_killed() -> anyhow::Result<()
         moment = moment
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1);
+        // tidy: the moment of the kill is drawn, and decides nothing
         tokio::time::sleep(Duration::from_millis((moment >> 33) % 600)).await;
         hub.kill().await?;
         hub = hub.restart().await?;
@@ -225,7 +227,7 @@ async fn what_was_being_said_is_there_when_the_hub_comes_back() -> anyhow::Resul
     let task = structured(&one, "delegate-chat", message).await?;
     let id = task["task_id"].as_str().unwrap_or_default().to_owned();
     until("it is said", PATIENCE, async || worker.held() == 1).await?;
-    // What is older than a quarter of a second is kept.
+    // tidy: what is older than a quarter of a second is kept.
     tokio::time::sleep(Duration::from_millis(400)).await;
     hub.kill().await?;
     hub = hub.restart().await?;
