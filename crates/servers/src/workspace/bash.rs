@@ -136,6 +136,11 @@ impl Shell {
         }))
     }
 
+    /// Whether commands have walls, where they are run at all.
+    pub(super) fn is_confined(&self) -> bool {
+        self.0.settings.mode != ShellMode::Unconfined
+    }
+
     /// Whether commands are run, or why not. Tries it until it succeeds once, in
     /// an empty folder or any other.
     ///

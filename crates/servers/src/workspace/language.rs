@@ -133,6 +133,14 @@ impl Shared {
         root: &Root,
         server: &LanguageServer,
     ) -> Result<Job, WorkspaceError> {
+        // It runs what the folder says, such as build scripts and plugins, and nobody is asked.
+        if !self.shell.is_confined() {
+            return Err(WorkspaceError::Language {
+                why: "language servers run within walls only, and commands have none here"
+                    .to_owned(),
+                hint: "Use bash to check the file.",
+            });
+        }
         let task = Task {
             // It is looked up where it will run.
             program: "/usr/bin/env".into(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use legation_core::TaskId;
 use serde_json::{Value, json};
 
-use super::super::{BashSettings, ShellMode};
+use super::super::{BashSettings, LanguageServer, ShellMode};
 use super::files::{Stand, off};
 
 fn confined() -> Stand {
@@ -156,11 +156,18 @@ async fn unconfined_ones_run_where_the_owner_says_so() {
         home: Some("/".into()),
         ..off()
     };
-    let stand = Stand::with(settings, Vec::new());
+    let server = LanguageServer::parse("*.txt: true").unwrap();
+    let stand = Stand::with(settings, vec![server]);
     let facts = bash(&stand, "echo out; echo err >&2; cat; echo $HOME").await;
     assert_eq!(facts["text"], "out\nerr\n/\n");
     // One that says nothing more is stopped like any.
     let quiet = json!({"command": "exec >&- 2>&-; sleep 100", "timeout_ms": 1500});
     let facts = stand.call("bash", quiet).await.unwrap();
     assert_eq!(facts["timed_out"], json!(true));
+    // Nobody is asked before a language server runs what the folder says.
+    stand.put("a.txt", "");
+    let said = stand
+        .call("lsp_diagnostics", json!({"path": "a.txt"}))
+        .await;
+    assert!(said.unwrap_err().contains("within walls only"));
 }
