@@ -135,9 +135,12 @@ async fn everybody_gets_every_message_whatever_breaks() -> anyhow::Result<()> {
         let letters = count / LETTER_EVERY * (restart + 1) / 3 - human.letters.len();
         human.write(part / 2).await;
         human.send(letters).await;
-        let fault =
-            json!({ "fault": "throttle", "retry_after": 1, "left": 2, "matching": "/messages" });
-        stand.order("fault", fault).await;
+        // Two services: what one wants left alone is no matter of the other's.
+        for service in ["/chats/", "/mailFolders/"] {
+            let fault =
+                json!({ "fault": "throttle", "retry_after": 1, "left": 2, "matching": service });
+            stand.order("fault", fault).await;
+        }
         human.write(part - part / 2).await;
         if restart < 2 {
             hub = away(hub, restart == 0, &consumers, &proxy).await?;

@@ -215,7 +215,16 @@ async fn what_the_human_writes_is_kept_once_and_in_order() -> anyhow::Result<()>
             == 2
     })
     .await?;
-    are_told(&edits(&listener, &place).await?, &first, &second);
+    // What is in the file is told once it is recorded too.
+    let mut told = Value::Null;
+    until("the edits are told", PATIENCE, async || {
+        told = edits(&listener, &place).await.unwrap_or_default();
+        told["events"]
+            .as_array()
+            .is_some_and(|events| events.len() == 2)
+    })
+    .await?;
+    are_told(&told, &first, &second);
     let hub = hub.restart().await?;
     stand.say(&chat, "after the restart.").await;
     has(&hub, "after the restart.").await?;
