@@ -22,7 +22,7 @@ use crate::harness::peer::{Answerer, Peer, PeerEra, everything, friendly};
 use crate::harness::process::{now, program};
 
 /// How the hub's own tools begin.
-const NATIVE: [&str; 3] = ["hub-", "audit-", "inbox-"];
+const NATIVE: [&str; 4] = ["hub-", "audit-", "inbox-", "delegate-"];
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a server may take to appear; one without tools never does.
 const APPEARS: Duration = Duration::from_secs(5);
