@@ -1,22 +1,23 @@
 //! What waits for a person, and their answers.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Done, request};
 
 /// Everything that waits, and every grant that lasts.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 pub struct List {}
 
 /// One call that waits, by its id or the code that its person was given elsewhere.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Find {
     /// Which.
     pub id: String,
 }
 
 /// Everything that waits, and every grant that lasts.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListAnswer {
     /// Oldest first. Texts are as models and servers wrote them: escape them.
     pub waiting: Vec<Waiting>,
@@ -27,7 +28,7 @@ pub struct ListAnswer {
 }
 
 /// One call that waits.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Waiting {
     /// What people call it by.
     pub id: String,
@@ -71,7 +72,7 @@ pub struct Waiting {
 }
 
 /// Where else a person is asked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Posted {
     /// `teams`.
     pub to: String,
@@ -89,7 +90,7 @@ pub struct Posted {
 }
 
 /// One grant that lasts beyond its call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Grant {
     /// Its id.
     pub id: String,
@@ -114,7 +115,7 @@ pub struct Grant {
 }
 
 /// An answer to an approval, or a rejection of a proposal.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
     /// To which.
     pub id: String,
@@ -123,7 +124,7 @@ pub struct Answer {
 }
 
 /// What an answer came to.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Answered {
     /// The answer that counts: `once` where the client has no session or folder
     /// that the one that was given would be bound to.
@@ -131,7 +132,7 @@ pub struct Answered {
 }
 
 /// A person certifies a proposal.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Certify {
     /// Which.
     pub id: String,
@@ -143,14 +144,14 @@ pub struct Certify {
 }
 
 /// Take a grant back.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Revoke {
     /// Which.
     pub id: String,
 }
 
 /// Forget whose data a conversation holds.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ResetLabels {
     /// The client's name, or the seat of a bridge.
     pub holder: String,

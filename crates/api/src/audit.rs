@@ -1,11 +1,12 @@
 //! The ledger of the running hub.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::request;
 
 /// Which records are wanted. What is absent does not matter.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Filter {
     /// Recorded at this time or later, in milliseconds since 1970.
@@ -56,21 +57,21 @@ pub struct Filter {
 }
 
 /// The newest records.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Tail {
     /// At most so many.
     pub count: usize,
 }
 
 /// The newest records.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TailAnswer {
     /// Oldest first; each as it is stored, with its sequence number and hash.
     pub records: Vec<Record>,
 }
 
 /// Records that match.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Query {
     /// Which.
     #[serde(flatten)]
@@ -80,10 +81,13 @@ pub struct Query {
     /// Only records before this position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<i64>,
+    /// Look at no more records than this; 200,000 when not given, or where it is more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scan: Option<usize>,
 }
 
 /// Records that match.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct QueryAnswer {
     /// Newest first.
     pub records: Vec<Record>,
@@ -93,14 +97,14 @@ pub struct QueryAnswer {
 }
 
 /// Everything about one call.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Show {
     /// The call's id, as it stands in records.
     pub call: String,
 }
 
 /// One record.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     /// Its place among all records.
     pub position: i64,
@@ -113,11 +117,12 @@ pub struct Record {
     /// SHA-256 over the record and its predecessor's hash, hexadecimal.
     pub hash: String,
     /// The stored text.
+    #[schemars(with = "serde_json::Value")]
     pub record: Box<serde_json::value::RawValue>,
 }
 
 /// Records in another form, oldest first.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Export {
     /// Which.
     #[serde(flatten)]
@@ -129,7 +134,7 @@ pub struct Export {
 }
 
 /// Records in another form.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ExportAnswer {
     /// A line a record.
     pub lines: Vec<String>,
@@ -139,7 +144,7 @@ pub struct ExportAnswer {
 }
 
 /// Check every chain.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Verify {
     /// A folder of exported checkpoints to compare with, as an absolute path.
@@ -150,7 +155,7 @@ pub struct Verify {
 }
 
 /// What the check found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VerifyAnswer {
     /// Whether nothing is wrong.
     pub intact: bool,
@@ -181,7 +186,7 @@ pub struct VerifyAnswer {
 }
 
 /// Where one chain ends.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Chain {
     /// Whose.
     pub entity: String,
@@ -192,7 +197,7 @@ pub struct Chain {
 }
 
 /// Something that is wrong.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Fault {
     /// In one word.
     pub kind: String,
@@ -207,12 +212,52 @@ pub struct Fault {
     pub what: String,
 }
 
+/// What was recorded, counted by spans of time.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Counts {
+    /// How many days back, today included; 7 when not given, 90 at most. Up to three
+    /// days are told by hours, more by days.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub days: Option<u32>,
+}
+
+/// What was recorded, counted by spans of time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CountsAnswer {
+    /// When the first span begins, in milliseconds since 1970.
+    pub from_ms: i64,
+    /// How long each is, in milliseconds.
+    pub span_ms: i64,
+    /// Oldest first, those without records included.
+    pub spans: Vec<CountsSpan>,
+    /// Records that were not counted yet when this was counted: counting goes on.
+    pub missing: u64,
+}
+
+/// What was recorded in one span of time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CountsSpan {
+    /// Calls that were made.
+    pub calls: u64,
+    /// Calls that were refused.
+    pub refused: u64,
+    /// Calls among those made that did not end well.
+    pub failed: u64,
+    /// Half of the calls took no longer, in milliseconds; absent where none ended. As exact as a
+    /// quarter of itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ms: Option<f64>,
+    /// Of twenty calls nineteen took no longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p95_ms: Option<f64>,
+}
+
 /// Make a checkpoint, and export it.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Checkpoint {}
 
 /// The checkpoint that covers everything.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckpointAnswer {
     /// The signed text; absent where nothing is new since the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -222,18 +267,18 @@ pub struct CheckpointAnswer {
 }
 
 /// Change the key that signs checkpoints.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RotateKey {}
 
 /// The new key.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RotateKeyAnswer {
     /// As a verifier key.
     pub public_key: String,
 }
 
 /// Destroy the keys of an entity's commitments.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Shred {
     /// Whose.
     pub entity: String,
@@ -244,7 +289,7 @@ pub struct Shred {
 }
 
 /// Which keys were, or would be, destroyed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShredAnswer {
     /// Their months.
     pub months: Vec<String>,
@@ -257,6 +302,7 @@ request!(Query, "audit.query", QueryAnswer);
 request!(Show, "audit.show", TailAnswer);
 request!(Export, "audit.export", ExportAnswer);
 request!(Verify, "audit.verify", VerifyAnswer);
+request!(Counts, "audit.counts", CountsAnswer);
 request!(Checkpoint, "audit.checkpoint", CheckpointAnswer);
 request!(RotateKey, "audit.rotate-key", RotateKeyAnswer);
 request!(Shred, "audit.shred", ShredAnswer);

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use legation_core::Home;
 use legation_core::hello::{
-    HELLO_VERSION, Hello, HelloAnswer, HelloLine, Mode, Rejection, Welcome,
+    COMMAND_SEAT, HELLO_VERSION, Hello, HelloAnswer, HelloLine, Mode, Rejection, TERMINAL_SEAT,
+    Welcome,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -137,6 +138,18 @@ impl AdminClient {
     /// # Errors
     /// When the socket is there and cannot be used, or the hub refuses.
     pub fn connect(home: &Home, version: &str) -> Result<Option<Self>, AdminError> {
+        Self::seated(home, version, COMMAND_SEAT)
+    }
+
+    /// The same for the terminal UI: what is answered over it is recorded as answered there.
+    ///
+    /// # Errors
+    /// As [`AdminClient::connect`].
+    pub fn at_terminal(home: &Home, version: &str) -> Result<Option<Self>, AdminError> {
+        Self::seated(home, version, TERMINAL_SEAT)
+    }
+
+    fn seated(home: &Home, version: &str, seat: &str) -> Result<Option<Self>, AdminError> {
         let path = home.socket();
         let fail = |source| AdminError::Socket {
             path: path.clone(),
@@ -153,7 +166,7 @@ impl AdminClient {
             cwd: None,
             client: None,
             token: None,
-            seat: "admin".to_owned(),
+            seat: seat.to_owned(),
             version: version.to_owned(),
             channel: false,
             again: false,

@@ -1,5 +1,6 @@
 //! The conversation that people, agents and the local model share.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -7,7 +8,7 @@ use crate::tasks::{TaskView, ToolCallView};
 use crate::{Done, request};
 
 /// Who said something.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "by", content = "name", rename_all = "snake_case")]
 pub enum Source {
     /// The person at the terminal, shown as `[you]`.
@@ -21,7 +22,7 @@ pub enum Source {
 }
 
 /// What an entry is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Body {
     /// Words, in Markdown where a model wrote them.
@@ -58,7 +59,7 @@ pub enum Body {
 }
 
 /// One entry of a conversation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageView {
     /// Its number; greater than that of every earlier entry of the hub.
     pub seq: u64,
@@ -79,7 +80,7 @@ pub struct MessageView {
 }
 
 /// What somebody who looks on is told.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// A new entry, or an entry with this number changed.
@@ -113,7 +114,7 @@ pub enum Event {
 }
 
 /// Follow a session: notifications `conversation.event` with an [`Event`] each, until the caller goes.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Follow {
     /// The session; every one when not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -127,7 +128,7 @@ pub struct Follow {
 pub const EVENT: &str = "conversation.event";
 
 /// Entries of a session, oldest first.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct History {
     /// The session.
     pub session: String,
@@ -139,14 +140,14 @@ pub struct History {
 }
 
 /// Entries.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HistoryAnswer {
     /// Oldest first.
     pub messages: Vec<MessageView>,
 }
 
 /// A session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionView {
     /// Its id.
     pub id: String,
@@ -169,18 +170,18 @@ pub struct SessionView {
 }
 
 /// List sessions, the most recently used first.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Sessions {}
 
 /// Sessions.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionsAnswer {
     /// The most recently used first.
     pub sessions: Vec<SessionView>,
 }
 
 /// The current session of a folder, which is begun if there is none.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Open {
     /// The folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -194,14 +195,14 @@ pub struct Open {
 }
 
 /// Delete a session with everything in it. Refused while a task of it is open.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Delete {
     /// Its id.
     pub session: String,
 }
 
 /// A session with everything in it, as JSON, and nothing of any other.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Export {
     /// Its id.
     pub session: String,

@@ -1,11 +1,12 @@
 //! The event subscriptions of the running hub.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Done, request};
 
 /// A webhook's subscription.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Subscription {
     /// Its id.
     pub id: String,
@@ -34,25 +35,25 @@ pub struct Subscription {
 }
 
 /// List the subscriptions.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct List {}
 
 /// The subscriptions.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListAnswer {
     /// By id.
     pub subscriptions: Vec<Subscription>,
 }
 
 /// Ask a subscription's receiver for a sign of life.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Test {
     /// Which one.
     pub id: String,
 }
 
 /// End a subscription.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Remove {
     /// Which one.
     pub id: String,

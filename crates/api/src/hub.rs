@@ -1,15 +1,16 @@
 //! The hub itself.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Done, request};
 
 /// How the hub is.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Status {}
 
 /// How the hub is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StatusAnswer {
     /// The hub's version.
     pub version: String,
@@ -36,13 +37,26 @@ pub struct StatusAnswer {
 }
 
 /// Stop, after calls in flight have ended or five seconds; then they are called off and told so.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Stop {}
 
 /// Read every file again.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Reload {}
 
+/// Hear what happens in the hub: notifications [`EVENT`] until the caller goes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Follow {
+    /// The id of the event after which to begin; what happens from now on when not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+}
+
+/// The method of the notifications that [`Follow`] brings: `type`, `data`, and an `id` to come
+/// back with.
+pub const EVENT: &str = "session.event";
+
+request!(Follow, "session.events", Done);
 request!(Status, "hub.status", StatusAnswer);
 request!(Stop, "hub.stop", Done);
 request!(Reload, "hub.reload", Done);

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::request;
 
 /// A message as it is kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
     /// Its place in the inbox.
     pub seq: u64,
@@ -37,7 +38,7 @@ pub struct Message {
 }
 
 /// Keep a message of a local producer.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Post {
     /// The channel: `local`, or a name of the producer's.
     pub channel: String,
@@ -61,7 +62,7 @@ pub struct Post {
 }
 
 /// What became of it; on disk by then.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PostAnswer {
     /// Its place.
     pub seq: u64,
@@ -72,7 +73,7 @@ pub struct PostAnswer {
 }
 
 /// The newest messages.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct List {
     /// Only those before this place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,21 +83,21 @@ pub struct List {
 }
 
 /// Messages, newest first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListAnswer {
     /// Newest first.
     pub messages: Vec<Message>,
 }
 
 /// One message, in its newest version.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Show {
     /// Its id.
     pub id: String,
 }
 
 /// What a consumer has not read.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pull {
     /// Whose place it is.
     pub consumer: String,
@@ -116,7 +117,7 @@ pub struct Pull {
 }
 
 /// What a consumer has not read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PullAnswer {
     /// How many more there are.
     pub unread_remaining: u64,
@@ -125,7 +126,7 @@ pub struct PullAnswer {
 }
 
 /// Everything, oldest first.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Export {
     /// Only what came after this place.
     pub after: u64,
@@ -134,14 +135,14 @@ pub struct Export {
 }
 
 /// Messages, oldest first; none when there are no more.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExportAnswer {
     /// Oldest first.
     pub messages: Vec<Message>,
 }
 
 /// Take out old days.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Prune {
     /// Whole days before this time, in milliseconds since 1970.
     pub before_ms: i64,
@@ -150,7 +151,7 @@ pub struct Prune {
 }
 
 /// What was taken out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PruneAnswer {
     /// The days.
     pub days: Vec<String>,

@@ -8,8 +8,11 @@
 pub mod approvals;
 pub mod audit;
 pub mod client;
+pub mod console;
 pub mod conversation;
+pub mod desk;
 pub mod events;
+pub mod governance;
 pub mod hub;
 pub mod inbox;
 pub mod mcp;
@@ -30,7 +33,17 @@ pub trait Request: Serialize + DeserializeOwned {
 }
 
 /// An answer with nothing in it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
 pub struct Done {}
 
 macro_rules! request {

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::request;
 
 /// Ask what models cost and what local ones saved.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Savings {
     /// How many days back, today included; 30 when not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -15,7 +16,7 @@ pub struct Savings {
 }
 
 /// What models cost, and what local ones saved.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SavingsAnswer {
     /// The first day that is counted, as `2026-11-21` (UTC).
     pub from: String,
@@ -26,6 +27,9 @@ pub struct SavingsAnswer {
     pub against: Option<String>,
     /// By provider, model and job.
     pub rows: Vec<SavingsRow>,
+    /// Day by day, for days on which a model was asked.
+    #[serde(default)]
+    pub days: Vec<SavingsDay>,
     /// What all of it cost, in millionths of a US dollar.
     pub cost_micro_usd: u64,
     /// What it would have cost more elsewhere.
@@ -33,7 +37,7 @@ pub struct SavingsAnswer {
 }
 
 /// What one model did for one job.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SavingsRow {
     /// Who was asked.
     pub provider: String,
@@ -56,20 +60,31 @@ pub struct SavingsRow {
     pub saved_micro_usd: u64,
 }
 
+/// What one day cost and saved.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SavingsDay {
+    /// Which, as `2026-11-21` (UTC).
+    pub day: String,
+    /// In millionths of a US dollar.
+    pub cost_micro_usd: u64,
+    /// In millionths of a US dollar.
+    pub saved_micro_usd: u64,
+}
+
 /// Ask what is known of the providers that are on. Local servers are asked what
 /// they are.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Capabilities {}
 
 /// The providers that are on.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CapabilitiesAnswer {
     /// By name.
     pub providers: Vec<CapabilityView>,
 }
 
 /// What is known of a provider's model.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CapabilityView {
     /// The provider.
     pub provider: String,
@@ -97,11 +112,11 @@ pub struct CapabilityView {
 }
 
 /// Ask which models are preferred, without anything secret.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Preferences {}
 
 /// Which models are preferred.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PreferencesAnswer {
     /// The provider where nothing else is preferred, or `disabled`.
     pub default_provider: String,
@@ -119,7 +134,7 @@ pub struct PreferencesAnswer {
 }
 
 /// A provider, without anything secret.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProviderView {
     /// How it is spoken to; `null` where nobody says.
     pub kind: Option<String>,
@@ -142,7 +157,7 @@ pub struct ProviderView {
 }
 
 /// What an entity prefers and needs.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EntityView {
     /// The provider; `null` for the default one.
     pub provider: Option<String>,
@@ -154,7 +169,7 @@ pub struct EntityView {
 }
 
 /// What a job prefers.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobView {
     /// The provider.
@@ -169,7 +184,7 @@ pub struct JobView {
 
 /// Change which models are preferred. What is not named stays; nothing can make
 /// a provider cleared or switch one on.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetPreferences {
     /// The provider where nothing else is preferred, or `disabled`.
@@ -184,7 +199,7 @@ pub struct SetPreferences {
 }
 
 /// What a change comes to.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SetPreferencesAnswer {
     /// Whether the file says something else now; never in a dry run.
     pub updated: bool,

@@ -2,13 +2,16 @@
 //!
 //! The engine and its native server speak in these types too.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{Done, request};
 
 /// Who comes before whom.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
     /// A person wrote it. First of all.
@@ -20,7 +23,7 @@ pub enum Class {
 }
 
 /// Where a task stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskState {
     /// It waits for its turn.
@@ -40,7 +43,7 @@ pub enum TaskState {
 }
 
 /// Why a task failed, for programs and exit codes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Failure {
     /// A rule refused it.
@@ -56,7 +59,7 @@ pub enum Failure {
 }
 
 /// A file that the caller hands over, so that it need not be read again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextFile {
     /// Its path as the caller knows it.
     pub path: String,
@@ -65,7 +68,7 @@ pub struct ContextFile {
 }
 
 /// What must be so before a task counts as completed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Check {
     /// A shell command in the task's folder that must exit with 0.
@@ -81,7 +84,7 @@ pub enum Check {
 }
 
 /// What is to be done.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NewTask {
     /// The message.
     pub message: String,
@@ -113,7 +116,7 @@ pub struct NewTask {
 }
 
 /// A tool call that a task made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCallView {
     /// The tool.
     pub tool: String,
@@ -137,7 +140,7 @@ pub struct ToolCallView {
 }
 
 /// Tokens as the provider counted them; `None` where it did not say.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenUsage {
     /// Read.
     pub input: Option<u64>,
@@ -146,7 +149,7 @@ pub struct TokenUsage {
 }
 
 /// What became of a task's check.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckView {
     /// Whether it passed.
     pub passed: bool,
@@ -160,7 +163,7 @@ pub struct CheckView {
 }
 
 /// A task as its owner sees it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskView {
     /// Its id.
     pub task_id: String,
@@ -225,7 +228,7 @@ pub struct TaskView {
 }
 
 /// Hand in a task as the owner.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Submit {
     /// What is to be done.
     pub task: NewTask,
@@ -235,7 +238,7 @@ pub struct Submit {
 }
 
 /// List tasks, newest first.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct List {
     /// Only those that are not over.
     #[serde(default)]
@@ -249,21 +252,21 @@ pub struct List {
 }
 
 /// Tasks.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListAnswer {
     /// Newest first; those in the queue in their order.
     pub tasks: Vec<TaskView>,
 }
 
 /// One task.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Show {
     /// Its id, or a beginning of it that no other has.
     pub task_id: String,
 }
 
 /// Wait until a task is over, asks something, or the time is up.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Wait {
     /// Its id.
     pub task_id: String,
@@ -272,7 +275,7 @@ pub struct Wait {
 }
 
 /// Call a task off.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Cancel {
     /// Its id.
     pub task_id: String,
@@ -282,7 +285,7 @@ pub struct Cancel {
 }
 
 /// Answer what a task asks.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
     /// Its id.
     pub task_id: String,
@@ -291,7 +294,7 @@ pub struct Answer {
 }
 
 /// Say something to a task between its steps.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Steer {
     /// Its id.
     pub task_id: String,
@@ -300,7 +303,7 @@ pub struct Steer {
 }
 
 /// Change a task that has not begun.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Edit {
     /// Its id.
     pub task_id: String,
@@ -313,7 +316,7 @@ pub struct Edit {
 }
 
 /// Take back what a task did to files.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Undo {
     /// Its id.
     pub task_id: String,
@@ -323,7 +326,7 @@ pub struct Undo {
 }
 
 /// What taking back comes to.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UndoAnswer {
     /// Files put back.
     pub restored: Vec<String>,
@@ -334,7 +337,7 @@ pub struct UndoAnswer {
 }
 
 /// A report of a poor result.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReportView {
     /// Its id.
     pub id: String,
@@ -355,29 +358,29 @@ pub struct ReportView {
 }
 
 /// List reports, newest first.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Reports {}
 
 /// Reports.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReportsAnswer {
     /// Newest first.
     pub reports: Vec<ReportView>,
 }
 
 /// A report with the transcript of its task, as JSON.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ReportExport {
     /// Its id.
     pub id: String,
 }
 
 /// How the engine is.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 pub struct EngineStatus {}
 
 /// How the engine is.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineStatusAnswer {
     /// `idle`, `busy`, `paused` or `off`.
     pub state: String,
@@ -410,13 +413,47 @@ request!(ReportExport, "tasks.report", Value);
 request!(EngineStatus, "tasks.engine", EngineStatusAnswer);
 
 /// Keystrokes of a person: agents' steps that have not begun wait for a moment.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Typing {
     /// The session.
     pub session: String,
 }
 
 request!(Typing, "tasks.typing", Done);
+
+// === impl TaskView ===
+
+impl TaskView {
+    /// A task of which no more is known.
+    #[must_use]
+    pub fn new(task_id: String, session: String, class: Class, status: TaskState) -> Self {
+        Self {
+            task_id,
+            session,
+            class,
+            source: String::new(),
+            title: String::new(),
+            status,
+            queue_position: None,
+            progress: None,
+            elapsed_seconds: 0,
+            created: String::new(),
+            changed: String::new(),
+            response: None,
+            partial_response: None,
+            tool_calls: Vec::new(),
+            token_usage: None,
+            check: None,
+            question: None,
+            error: None,
+            failure: None,
+            hint: None,
+            model: None,
+            entities: Vec::new(),
+            changed_files: Vec::new(),
+        }
+    }
+}
 
 // === impl TaskState ===
 

@@ -3,7 +3,11 @@
 //! A command and a running hub make them of the same settings and keep their
 //! sign-ins in the same place, so that what one signs in the other can use.
 
+mod keyring;
 pub(crate) mod state;
+
+pub use keyring::HomeKeyring;
+pub(crate) use keyring::KEPT;
 
 use std::sync::Arc;
 
@@ -44,7 +48,7 @@ pub fn accounts(
 }
 
 /// Where the settings want secrets kept.
-pub(crate) fn keep_in(settings: &Settings) -> KeepIn {
+pub fn keep_in(settings: &Settings) -> KeepIn {
     match settings.secrets_keep_in {
         SecretsPlace::Auto => KeepIn::Auto,
         SecretsPlace::System => KeepIn::System,
@@ -53,7 +57,10 @@ pub(crate) fn keep_in(settings: &Settings) -> KeepIn {
 }
 
 /// The one place where secrets are kept.
-pub(crate) fn secrets(home: &Home, keep: KeepIn) -> Result<SecretStore, SecretsError> {
+///
+/// # Errors
+/// See [`SecretsError`].
+pub fn secrets(home: &Home, keep: KeepIn) -> Result<SecretStore, SecretsError> {
     let keys = Keystore::open(&home.keys()).map_err(|source| SecretsError::Key { source })?;
     SecretStore::open(&keys, &home.secrets(), keep)
 }

@@ -60,6 +60,15 @@ pub enum Command {
     Mcp(commands::mcp::McpCommand),
     /// Give an agent a credential and write its configuration.
     Connect(commands::connect::ConnectArgs),
+    /// Take over the MCP servers of another program.
+    Import(commands::import::ImportArgs),
+    /// Write your MCP servers into another program's own file.
+    Export(commands::export::ExportArgs),
+    /// Secrets that entries of servers refer to as ${keyring:NAME}.
+    #[command(subcommand)]
+    Secret(commands::secret::SecretCommand),
+    /// Open the hub's pages in a browser.
+    Console(commands::console::ConsoleArgs),
     /// Trust the MCP servers a folder brings along.
     Trust(commands::trust::TrustArgs),
     /// Show the calls that wait for you, and what you have granted.
@@ -73,6 +82,9 @@ pub enum Command {
     /// What people wrote to agents.
     #[command(subcommand)]
     Inbox(commands::inbox::InboxCommand),
+    /// Deals, letters and what waits to be sorted, of each company.
+    #[command(subcommand)]
+    Desk(commands::desk::DeskCommand),
     /// Where clients have events sent to.
     #[command(subcommand)]
     Events(commands::events::EventsCommand),
@@ -138,6 +150,14 @@ pub struct ServeArgs {
     #[arg(long, value_name = "JSON|@FILE")]
     pub additional_mcp_config: Vec<String>,
 
+    /// Leave this server out of this run; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub disable_mcp_server: Vec<String>,
+
+    /// Leave the hub's own servers out of this run, but for those that show what it is and did.
+    #[arg(long)]
+    pub disable_builtin_mcps: bool,
+
     /// Detach from the terminal; for the bridge, which starts a hub this way.
     #[arg(long, hide = true)]
     pub detached: bool,
@@ -193,6 +213,11 @@ pub struct DemoArgs {
     /// Where the demo's hub answers HTTP [default: a free port on loopback].
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<String>,
+
+    /// A model server to hand work to, instead of one that is found where such servers usually
+    /// listen on this machine.
+    #[arg(long, value_name = "URL")]
+    pub model_server: Option<String>,
 
     /// End after the last step instead of leaving the hub running.
     #[arg(long)]

@@ -3,14 +3,19 @@
 pub(crate) mod acp;
 pub(crate) mod approvals;
 pub(crate) mod audit;
+pub(crate) mod browser;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod connect;
+pub(crate) mod console;
+pub(crate) mod desk;
 pub(crate) mod doctor;
 pub(crate) mod events;
+pub(crate) mod export;
 pub(crate) mod governance;
 pub(crate) mod hub;
 pub(crate) mod identity;
+pub(crate) mod import;
 pub(crate) mod inbox;
 pub(crate) mod man;
 pub(crate) mod mcp;
@@ -20,6 +25,7 @@ pub(crate) mod pin;
 pub(crate) mod redact;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod secret;
 pub(crate) mod service;
 pub(crate) mod session;
 pub(crate) mod task;
@@ -50,13 +56,18 @@ pub(crate) fn run(
         Command::Stop(args) => hub::cmd_stop(context, &args),
         Command::Service(command) => service::cmd_service(context, &command),
         Command::Mcp(command) => mcp::cmd_mcp(context, command),
+        Command::Console(args) => console::cmd_console(context, &args),
         Command::Connect(args) => connect::cmd_connect(context, &args),
+        Command::Import(args) => import::cmd_import(context, &args),
+        Command::Export(args) => export::cmd_export(context, &args),
+        Command::Secret(command) => secret::cmd_secret(context, &command),
         Command::Trust(args) => trust::cmd_trust(context, &args),
         Command::Approvals(args) => approvals::cmd_approvals(context, &args),
         Command::Approve(args) => approvals::cmd_approve(context, &args),
         Command::Deny(args) => approvals::cmd_deny(context, &args),
         Command::Pin(args) => pin::cmd_pin(context, &args),
         Command::Inbox(command) => inbox::cmd_inbox(context, command),
+        Command::Desk(command) => desk::cmd_desk(context, command),
         Command::Events(command) => events::cmd_events(context, command),
         Command::Watch(args) => watch::cmd_watch(context, &args),
         Command::Run(args) => run::cmd_run(program, context, *args),

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use legation_config::environment::Environment;
 use legation_config::first_run;
 use legation_config::governance::{self, Files, Found};
+use legation_config::servers::{ServerSpec, Transport};
 use legation_core::Home;
-use legation_policy::governance::{FileText, Sources, Template};
+use legation_policy::Policy;
+use legation_policy::governance::{FileText, Fingerprint, Sources, Template};
 
 /// Everything that governs, for clients that work in `folders`.
 pub fn sources(home: &Home, environment: &Environment, folders: &[PathBuf]) -> Sources {
@@ -42,6 +44,28 @@ pub fn template(template: Template) -> first_run::Template<'static> {
     first_run::Template {
         name: template.as_str(),
         files: template.everything(),
+    }
+}
+
+/// Marks the servers that the organisation does not let start, with its reason. What cannot be read
+/// lets none start.
+pub fn withhold(policy: &Policy, servers: &mut [ServerSpec]) {
+    for server in servers {
+        let print = fingerprint(&server.transport);
+        server.filtered = policy.forbids_server(&server.name, print);
+    }
+}
+
+/// What an organisation's allow-list knows a server by: the command or the
+/// address as written.
+pub(crate) fn fingerprint(transport: &Transport) -> Fingerprint {
+    match transport {
+        Transport::Stdio { command, args, .. } => {
+            let words = std::iter::once(command).chain(args);
+            let words: Vec<&str> = words.map(|word| word.as_str()).collect();
+            Fingerprint::of_command(&words)
+        }
+        Transport::Http { url, .. } => Fingerprint::of_url(url.as_str()),
     }
 }
 

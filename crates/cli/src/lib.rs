@@ -14,6 +14,7 @@ mod private;
 mod seen;
 mod table;
 mod terminal;
+mod walls;
 
 pub use args::{BridgeArgs, ChatArgs, Cli, Command, DemoArgs, DevTenantArgs, ServeArgs};
 pub use commands::audit::{export_answer, of_ledger, query_answer, records, verify_answer};
@@ -29,15 +30,26 @@ pub mod models {
     };
 }
 
+/// What a hub answers about the rules.
+pub mod rules {
+    pub use crate::commands::governance::explain::provider::answered as provider;
+    pub use crate::commands::governance::explain::states as files;
+    pub use crate::commands::governance::explain::subject::{client, tool};
+    pub use crate::commands::permissions::explain::decided;
+    pub use crate::commands::permissions::replay::replayed;
+}
+
 pub use error::{CliError, Exit};
-pub use governance::{sources, template};
+pub use governance::{sources, template, withhold};
 pub use output::Output;
 pub use private::private_environment;
+pub use walls::walls;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Parser as _;
 use legation_config::environment::Environment;
@@ -177,9 +189,10 @@ pub fn run(
     let output = Output::new(cli.json);
     let end = match home(cli.home, &environment) {
         Ok(home) => {
+            let keyring = accounts::HomeKeyring::of(&home);
             let context = Context {
                 home,
-                environment,
+                environment: environment.with_keyring(Arc::new(keyring)),
                 clock,
                 version,
                 output,

@@ -101,7 +101,11 @@ impl Seen {
     pub(crate) fn tool(&self, spec: &ServerSpec, item: &str) -> Option<&SeenTool> {
         let folder = match &spec.source {
             Source::Workspace { folder, .. } => Some(folder.display().to_string()),
-            Source::User { .. } | Source::Additional { .. } => None,
+            Source::Default { .. }
+            | Source::User { .. }
+            | Source::Plugin { .. }
+            | Source::Additional { .. }
+            | Source::Agent { .. } => None,
         };
         self.tools
             .iter()

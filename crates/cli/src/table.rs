@@ -1,5 +1,7 @@
 //! Columns for people.
 
+use legation_core::unseen::{ends_line, is_unseen};
+
 /// Rows under headings, padded to the widest cell of each column.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
@@ -69,18 +71,11 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{end}")
 }
 
-/// Zero-width characters, direction marks, overrides and isolates, and tags.
+/// Whether a character shows nothing, or turns or ends a line, but for those that choose between a sign
+/// and a picture of it, which stand in every second mail.
 pub(crate) fn is_deceptive(character: char) -> bool {
-    matches!(
-        character,
-        '\u{ad}'
-            | '\u{61c}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{e0000}'..='\u{e007f}'
-    )
+    let chooses = matches!(character, '\u{fe0e}' | '\u{fe0f}');
+    (is_unseen(character) && !chooses) || ends_line(character)
 }
 
 #[cfg(test)]

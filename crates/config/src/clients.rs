@@ -30,6 +30,12 @@ pub const OWNER: &str = "owner";
 /// of it.
 pub const DELEGATE: &str = "delegate";
 
+/// The client that a program of the same user is when it shows no credential on the socket.
+pub const LOCAL: &str = "local";
+
+/// Names that nobody gets a credential under, and that none is believed under.
+const RESERVED: [&str; 3] = [OWNER, DELEGATE, LOCAL];
+
 /// One client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
@@ -236,14 +242,18 @@ fn hash(token: &str) -> [u8; 32] {
     Sha256::digest(token.as_bytes()).into()
 }
 
-/// Ids stand in rules, records and commands.
-fn check_id(id: &str) -> Result<(), ClientsError> {
-    let well_formed = (1..=64).contains(&id.len())
-        && ![OWNER, DELEGATE].contains(&id)
+/// Whether this can be the id of a client of the owner's. Ids stand in rules, records and
+/// commands.
+pub(crate) fn is_id(id: &str) -> bool {
+    (1..=64).contains(&id.len())
+        && !RESERVED.contains(&id)
         && id
             .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
-    if well_formed {
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}
+
+fn check_id(id: &str) -> Result<(), ClientsError> {
+    if is_id(id) {
         Ok(())
     } else {
         Err(ClientsError::BadId {
@@ -338,6 +348,14 @@ impl Credentials {
         let owner = owner_token(home)?;
         let mut known = vec![(ClientId::new(OWNER), hash(owner.reveal()))];
         for client in read(home)?.clients {
+            if RESERVED.contains(&client.id.as_str()) {
+                // Minted by an earlier version, or written by hand.
+                tracing::warn!(
+                    client = client.id,
+                    "a credential under a name of the hub's own is not accepted"
+                );
+                continue;
+            }
             if let (None, Some(hash)) = (&client.revoked, client.hash()) {
                 known.push((ClientId::new(client.id), hash));
             }
@@ -397,7 +415,7 @@ impl ClientsError {
             Self::Write(error) => format!("Check that you may write {}.", error.path.display()),
             Self::Random(_) => "Try again.".to_owned(),
             Self::BadId { .. } => format!(
-                "Use 1 to 64 letters, digits, dots, dashes and underscores; `{OWNER}` and `{DELEGATE}` are taken."
+                "Use 1 to 64 letters, digits, dots, dashes and underscores; `{OWNER}`, `{DELEGATE}` and `{LOCAL}` are taken."
             ),
             Self::Unknown { .. } => "`legation connect` names the clients.".to_owned(),
         }

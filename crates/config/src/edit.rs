@@ -16,7 +16,7 @@ use thiserror::Error;
 
 use crate::file::{self, ReadError, Turn};
 use crate::json;
-use crate::servers::{Problem, ProblemKind, Source, read_entry};
+use crate::servers::{Problem, Source, read_entry};
 
 pub use new_server::{NewServer, NewTransport};
 
@@ -121,6 +121,34 @@ pub enum EditError {
 ///
 /// [`EditError`], as [`apply`] would.
 pub fn preview(home: &Home, change: &Change) -> Result<Edited, EditError> {
+    preview_all(home, std::slice::from_ref(change))
+}
+
+/// The owner's entries as written, in their order.
+///
+/// # Errors
+///
+/// [`EditError`] when the file cannot be read as one of entries.
+pub fn written(home: &Home) -> Result<Vec<(String, Value)>, EditError> {
+    let file = home.servers();
+    let text = file::read(&file).map_err(EditError::Read)?;
+    let text = text.unwrap_or_default();
+    if text.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    let source = Source::User { file: file.clone() };
+    crate::servers::entries(&text, &source).map_err(|problem| EditError::Malformed {
+        file,
+        message: problem.message,
+    })
+}
+
+/// What several changes would do, one after the other.
+///
+/// # Errors
+///
+/// [`EditError`] of the first that cannot be made.
+pub fn preview_all(home: &Home, changes: &[Change]) -> Result<Edited, EditError> {
     let file = home.servers();
     let before = file::read(&file)
         .map_err(EditError::Read)?
@@ -131,6 +159,23 @@ pub fn preview(home: &Home, change: &Change) -> Result<Edited, EditError> {
     })?;
     let source = Source::User { file: file.clone() };
     let mut warnings = Vec::new();
+    for change in changes {
+        warnings.extend(make(&mut document, change, &source, &file)?);
+    }
+    Ok(Edited {
+        file,
+        after: document.to_text(),
+        before,
+        warnings,
+    })
+}
+
+fn make(
+    document: &mut Document,
+    change: &Change,
+    source: &Source,
+    file: &Path,
+) -> Result<Vec<Problem>, EditError> {
     match change {
         Change::Add {
             name,
@@ -138,7 +183,7 @@ pub fn preview(home: &Home, change: &Change) -> Result<Edited, EditError> {
             replace,
         } => {
             let entry = entry.to_wire();
-            warnings = insert(&mut document, name, &entry, *replace, &source)?;
+            return insert(document, name, &entry, *replace, source);
         }
         Change::AddJson {
             name,
@@ -149,7 +194,7 @@ pub fn preview(home: &Home, change: &Change) -> Result<Edited, EditError> {
                 message: error.to_string(),
                 advice: error.hint().to_owned(),
             })?;
-            warnings = insert(&mut document, name, &entry, *replace, &source)?;
+            return insert(document, name, &entry, *replace, source);
         }
         Change::Remove { name } => {
             if !document.remove(name.as_str()) {
@@ -160,17 +205,17 @@ pub fn preview(home: &Home, change: &Change) -> Result<Edited, EditError> {
             let done = document.set_disabled(name.as_str(), *disabled);
             match done {
                 None => return Err(EditError::Unknown { name: name.clone() }),
-                Some(Err(message)) => return Err(EditError::Malformed { file, message }),
+                Some(Err(message)) => {
+                    return Err(EditError::Malformed {
+                        file: file.to_owned(),
+                        message,
+                    });
+                }
                 Some(Ok(())) => {}
             }
         }
     }
-    Ok(Edited {
-        file,
-        after: document.to_text(),
-        before,
-        warnings,
-    })
+    Ok(Vec::new())
 }
 
 /// Makes `change` and keeps the text before it for [`undo`]. A change that
@@ -180,8 +225,17 @@ pub fn preview(home: &Home, change: &Change) -> Result<Edited, EditError> {
 ///
 /// [`EditError`]; then the file is as it was.
 pub fn apply(home: &Home, change: &Change) -> Result<Edited, EditError> {
+    apply_all(home, std::slice::from_ref(change))
+}
+
+/// Makes several changes at once: all of them or none.
+///
+/// # Errors
+///
+/// [`EditError`]; then the file is as it was.
+pub fn apply_all(home: &Home, changes: &[Change]) -> Result<Edited, EditError> {
     let _turn = Turn::take(home).map_err(EditError::Read)?;
-    let edited = preview(home, change)?;
+    let edited = preview_all(home, changes)?;
     if edited.is_change() {
         write_private(&undo_path(home), edited.before.as_bytes()).map_err(EditError::Write)?;
         write_private(&followed(&edited.file), edited.after.as_bytes())
@@ -237,9 +291,7 @@ fn insert(
         return Err(EditError::Exists { name: name.clone() });
     }
     let (spec, problems) = read_entry(name.as_str(), entry, source, true);
-    // The server may be reached by a later version; that is its owner's choice.
-    let later = |problem: &Problem| problem.kind == ProblemKind::SseComesLater;
-    if spec.is_none() && !problems.iter().any(later) {
+    if spec.is_none() {
         let first = problems.into_iter().next();
         let (message, advice) =
             first.map_or_else(Default::default, |problem| (problem.message, problem.hint));

@@ -4,24 +4,36 @@
 //! it runs in and `clippy.toml` can ban `std::env` everywhere else.
 
 mod child;
+mod dotenv;
 mod expand;
+mod keyring;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use legation_core::Home;
 use thiserror::Error;
 
 pub use expand::{SecretTemplate, Template, TemplateError};
-pub(crate) use expand::{expand, first_problem};
+pub use keyring::{Keyring, is_secret_name};
+
+pub(crate) use dotenv::dotenv;
+pub(crate) use expand::{escaped, expand, first_problem, keyring_names, respelled};
+pub(crate) use keyring::KEYRING;
+
+use keyring::Kept;
 
 /// Names and values as they were when the process started. `Debug` prints the
 /// names only: values are where people keep their tokens.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     vars: BTreeMap<OsString, OsString>,
+    /// Where `${keyring:NAME}` leads.
+    keyring: Kept,
 }
 
 /// There is no place for the data directory.
@@ -36,6 +48,7 @@ impl Environment {
     pub fn from_process() -> Self {
         Self {
             vars: std::env::vars_os().collect(),
+            keyring: Kept::default(),
         }
     }
 
@@ -48,6 +61,22 @@ impl Environment {
                 .into_iter()
                 .map(|(name, value)| (name.into(), value.into()))
                 .collect(),
+            keyring: Kept::default(),
+        }
+    }
+
+    /// The same, with a place where `${keyring:NAME}` leads.
+    #[must_use]
+    pub fn with_keyring(mut self, keyring: Arc<dyn Keyring>) -> Self {
+        self.keyring = Kept::of(keyring);
+        self
+    }
+
+    /// What a reference stands for: a variable, or for `keyring:NAME` a secret.
+    pub(crate) fn lookup(&self, name: &str) -> Option<Cow<'_, str>> {
+        match name.strip_prefix(KEYRING) {
+            Some(secret) => self.keyring.get(secret).map(Cow::Owned),
+            None => self.get(name).map(Cow::Borrowed),
         }
     }
 
@@ -61,13 +90,16 @@ impl Environment {
         self.vars.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
-    /// The rest, and the variables that hold an account's secret.
+    /// The rest, and the variables that hold an account's secret or are `others`.
     #[must_use]
-    pub fn split_secrets(&self) -> (Self, Vec<(OsString, OsString)>) {
+    pub fn split_secrets(
+        &self,
+        others: impl Fn(&str) -> bool,
+    ) -> (Self, Vec<(OsString, OsString)>) {
         let mut rest = self.clone();
         let secrets = rest.vars.extract_if(.., |name, _| {
             let name = name.to_str();
-            name.is_some_and(crate::settings::is_secret_variable)
+            name.is_some_and(|name| crate::settings::is_secret_variable(name) || others(name))
         });
         let secrets = secrets.collect();
         (rest, secrets)

@@ -175,6 +175,25 @@ pub fn init(
     Ok(written)
 }
 
+/// Writes those of the files that are not there, and nothing over those that are. Returns the
+/// files that were written.
+///
+/// # Errors
+///
+/// [`FirstRunError`] when something cannot be made.
+pub fn add(
+    home: &Home,
+    files: &[(Cow<'_, str>, Cow<'_, str>)],
+) -> Result<Vec<PathBuf>, FirstRunError> {
+    home.create().map_err(FirstRunError::Write)?;
+    let _turn = Turn::take(home).map_err(FirstRunError::Read)?;
+    let mut made = FirstRun::default();
+    for (name, text) in files {
+        made.write_if_absent(governance_file(home, name)?, text)?;
+    }
+    Ok(made.created)
+}
+
 /// What [`init`] would do, file by file. Writes nothing.
 ///
 /// # Errors

@@ -17,13 +17,17 @@ use legation_core::Home;
 use crate::environment::Environment;
 
 /// The files of the governance folder.
-pub const NAMES: [&str; 8] = [
+pub const NAMES: [&str; 12] = [
     "operator_profile.json",
     "role_cards.json",
     "hard_bans.json",
     "autonomy_ladder.json",
     "llm_provider.json",
     "output_contracts.json",
+    "brief_config.json",
+    "urgency_rules.json",
+    "draft_style.json",
+    "para_rules.json",
     "policy.cedar",
     "permissions.toml",
 ];

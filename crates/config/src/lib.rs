@@ -8,15 +8,18 @@
 //! nothing a folder brings along becomes a server before the owner agreed to
 //! exactly that entry. This crate knows neither the rules nor the protocol.
 
+pub mod agents;
 pub mod clients;
 pub mod edit;
 pub mod environment;
 mod file;
 pub mod first_run;
+pub mod foreign;
 pub mod governance;
 mod json;
 pub mod servers;
 pub mod settings;
+pub mod switches;
 pub mod trust;
 pub mod watch;
 
@@ -24,12 +27,14 @@ pub use environment::Environment;
 pub use file::ReadError;
 pub use json::JsonError;
 pub use servers::{
-    EnvMode, EraChoice, Instance, Loaded, Problem, ProblemKind, ResolveError, Resolved,
-    ResolvedHttp, ResolvedStdio, ServerSpec, Severity, Source, Transport,
+    EnvMode, EraChoice, GrantType, Instance, Loaded, OAuthEntry, Problem, ProblemKind, Reach,
+    ResolveError, Resolved, ResolvedHttp, ResolvedOAuth, ResolvedProxy, ResolvedReach,
+    ResolvedSandbox, ResolvedStdio, SandboxChoice, SandboxEntry, SandboxNetwork, SandboxPolicy,
+    ServerSpec, Severity, Source, Transport,
 };
 pub use settings::{
-    AccountSettings, BashMode, BrokerChoice, DelegateSettings, ExternalSettings, HintChoice,
-    InboxSettings, LedgerSettings, Limits, SecretsPlace, Settings, StoreUrl, View,
-    WorkspaceSettings,
+    AccountSettings, BashMode, BrokerChoice, DelegateSettings, DeskSettings, ExternalSettings,
+    HintChoice, InboxSettings, LedgerSettings, Limits, LogKeeping, SecretsPlace, Settings,
+    StoreUrl, TraceSettings, View, WebhookSettings, WorkspaceSettings,
 };
 pub use watch::Watch;

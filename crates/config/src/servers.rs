@@ -5,11 +5,17 @@
 //! be used becomes a [`Problem`] and never stands in the way of the others.
 
 mod entry;
+mod env_file;
 mod load;
+mod oauth;
+mod plugin;
 mod problem;
+mod reach;
 mod resolve;
+mod sandbox;
 mod secrets;
 mod source;
+mod vscode;
 
 use std::time::Duration;
 
@@ -18,13 +24,25 @@ use serde_json::{Map, Value};
 
 use crate::environment::{SecretTemplate, Template};
 
-pub use load::{Loaded, additional, user, workspace};
+pub use env_file::EnvFile;
+pub use load::{Hidden, Loaded, additional, defaults, user, workspace};
+pub use oauth::{GrantType, IdpEntry, OAuthEntry, ResolvedIdp, ResolvedOAuth};
+pub use plugin::plugins;
 pub use problem::{Problem, ProblemKind, Severity};
+pub use reach::{ProxyChoice, Reach, ResolvedProxy, ResolvedReach};
 pub use resolve::{ResolveError, Resolved, ResolvedHttp, ResolvedStdio};
+pub use sandbox::{ResolvedSandbox, SandboxChoice, SandboxEntry, SandboxNetwork, SandboxPolicy};
 pub use source::Source;
+pub use vscode::Input;
+
+pub(crate) use vscode::{plain, read as vscode_file, translated};
 
 pub(crate) use entry::read_entry;
-pub(crate) use load::entries;
+pub(crate) use env_file::digest as env_file_digest;
+pub(crate) use load::{defaults_file, entries, read_workspace_file};
+pub(crate) use plugin::{plugin_at, plugin_files};
+pub(crate) use reach::is_socket;
+pub(crate) use secrets::{is_named, is_random};
 pub(crate) use source::{workspace_files, workspace_levels};
 
 /// One server that can be used. Two equal specs need no restart in between.
@@ -40,6 +58,11 @@ pub struct ServerSpec {
     pub trusted: bool,
     /// How it is reached.
     pub transport: Transport,
+    /// `sandbox`: the walls around a program of this machine, as far as the entry
+    /// says; see [`ServerSpec::sandbox`].
+    pub sandbox: SandboxChoice,
+    /// `oauth…`: how the hub signs in at a URL.
+    pub oauth: OAuthEntry,
     /// `tools`: names of the tools that are offered, with `*` for all of them.
     pub tools: Vec<Box<str>>,
     /// `timeout`: how long a call may take, where the entry says so.
@@ -57,8 +80,13 @@ pub struct ServerSpec {
     pub prefix: Option<Box<str>>,
     /// `disabled`: configured, and not started.
     pub disabled: bool,
+    /// Why the organisation's policy does not let it start, if so. No entry says it: whoever knows
+    /// the policy does.
+    pub filtered: Option<Box<str>>,
     /// `envMode`: how `env` is read, where the entry says so.
     pub env_mode: Option<EnvMode>,
+    /// `envFile`: a file of variables beneath `env`.
+    pub env_file: Option<EnvFile>,
     /// `entity`: whose data it holds, where the owner says so. An entry that a
     /// folder brought along cannot say it: it would get that entity's data.
     pub entity: Option<EntityId>,
@@ -85,12 +113,14 @@ pub enum Transport {
         /// What it finds in its environment beside what every child inherits.
         env: Vec<(Box<str>, SecretTemplate)>,
     },
-    /// Streamable HTTP.
+    /// Streamable HTTP, or the older HTTP with SSE.
     Http {
         /// The endpoint.
         url: Template,
         /// Sent with every request.
         headers: Vec<(Box<str>, SecretTemplate)>,
+        /// How it is reached.
+        reach: Box<Reach>,
     },
 }
 
@@ -140,14 +170,18 @@ impl ServerSpec {
         self.display_name.as_deref().unwrap_or(self.name.as_str())
     }
 
-    /// What tells it from every other: its name, and the folder that a workspace server belongs to,
-    /// because two folders may each have one of a name.
+    /// What tells it from every other: its name, and the folder that a workspace server belongs to
+    /// or the file of its agent, because two of them may each have one of a name.
     pub fn label(&self) -> Box<str> {
         match &self.source {
+            Source::Agent { file, .. } => format!("{}@{}", self.name, file.display()).into(),
             Source::Workspace { folder, .. } => {
                 format!("{}@{}", self.name, folder.display()).into()
             }
-            Source::User { .. } | Source::Additional { .. } => self.name.as_str().into(),
+            Source::Default { .. }
+            | Source::User { .. }
+            | Source::Plugin { .. }
+            | Source::Additional { .. } => self.name.as_str().into(),
         }
     }
 
@@ -166,8 +200,23 @@ impl Transport {
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Stdio { .. } => "stdio",
+            Self::Http { reach, .. } if reach.sse => "sse",
             Self::Http { .. } => "http",
         }
+    }
+
+    /// Whether messages come on one stream that does not say which call they are
+    /// about.
+    pub fn is_one_stream(&self) -> bool {
+        match self {
+            Self::Stdio { .. } => true,
+            Self::Http { reach, .. } => reach.sse,
+        }
+    }
+
+    /// Whether it is a URL that names a Unix socket.
+    pub fn is_socket(&self) -> bool {
+        matches!(self, Self::Http { url, .. } if is_socket(url.as_str()))
     }
 
     /// The command line or the address on one line, as written.

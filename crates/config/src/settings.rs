@@ -6,11 +6,15 @@
 //! settings in force is one nobody asked for.
 
 mod accounts;
+mod copilot;
 mod delegate;
+mod desk;
 mod error;
 mod external;
 mod keys;
 mod layers;
+mod oauth;
+mod observed;
 mod place;
 mod store_url;
 mod workspace;
@@ -24,13 +28,17 @@ use legation_core::Home;
 
 use crate::environment::Environment;
 use crate::file;
-use crate::servers::EnvMode;
+use crate::servers::{EnvMode, SandboxPolicy};
 
 pub(crate) use accounts::is_secret_variable;
 pub use accounts::{AccountSettings, BrokerChoice, Hidden, InboxSources};
+pub use copilot::WebhookSettings;
 pub use delegate::{DelegateSettings, HintChoice};
+pub use desk::DeskSettings;
 pub use error::SettingsError;
 pub use external::ExternalSettings;
+pub use oauth::FrontOAuth;
+pub use observed::{LogKeeping, NoHeaderValue, TraceHeader, TraceSettings};
 pub use place::{Layer, Place};
 pub use store_url::StoreUrl;
 pub use workspace::{BashMode, WorkspaceSettings};
@@ -52,6 +60,8 @@ pub struct Settings {
     pub log_level: &'static str,
     /// `env_value_mode`.
     pub env_value_mode: EnvMode,
+    /// `server_sandbox`.
+    pub server_sandbox: SandboxPolicy,
     /// `load_parallelism`: how many servers start at once, at least one.
     pub load_parallelism: usize,
     /// `slow_start_ms`: when a connecting server is warned about.
@@ -61,6 +71,8 @@ pub struct Settings {
     /// `store.url`: the database server that holds the store; `None` for the
     /// file in the data directory.
     pub store_url: Option<StoreUrl>,
+    /// `tls.ca_files`.
+    pub ca_files: Vec<PathBuf>,
     /// `secrets.keep_in`.
     pub secrets_keep_in: SecretsPlace,
     /// `[ledger]`.
@@ -75,10 +87,20 @@ pub struct Settings {
     pub events: EventSettings,
     /// `[delegate]`.
     pub delegate: DelegateSettings,
+    /// `[desk]`.
+    pub desk: DeskSettings,
     /// `[external]`.
     pub external: ExternalSettings,
     /// `[workspace]`.
     pub workspace: WorkspaceSettings,
+    /// `[copilot]`; `None` where it listens nowhere.
+    pub copilot: Option<WebhookSettings>,
+    /// `[oauth]`; `None` where no token but the hub's own opens it.
+    pub oauth: Option<FrontOAuth>,
+    /// `[log]`.
+    pub log: LogKeeping,
+    /// `[traces]`; `None` where none are followed.
+    pub traces: Option<TraceSettings>,
     /// `[accounts.NAME]`, by name.
     pub accounts: BTreeMap<Box<str>, AccountSettings>,
     /// `[views.NAME]`, by name.
@@ -283,6 +305,11 @@ impl Settings {
                 "indirect" => EnvMode::Indirect,
                 _ => EnvMode::Direct,
             },
+            server_sandbox: match text("server_sandbox") {
+                "workspace" => SandboxPolicy::Workspace,
+                "all" => SandboxPolicy::All,
+                _ => SandboxPolicy::Asked,
+            },
             load_parallelism: count(&values, "load_parallelism"),
             slow_start: millis(&values, "slow_start_ms"),
             call_timeout: millis(&values, "call_timeout_ms"),
@@ -290,26 +317,16 @@ impl Settings {
                 Value::Database(url) if !url.is_empty() => Some(url.clone()),
                 _ => None,
             },
+            ca_files: match &values["tls.ca_files"].value {
+                Value::Texts(paths) => paths.iter().map(PathBuf::from).collect(),
+                _ => Vec::new(),
+            },
             secrets_keep_in: match text("secrets.keep_in") {
                 "system" => SecretsPlace::System,
                 "file" => SecretsPlace::File,
                 _ => SecretsPlace::Auto,
             },
-            ledger: LedgerSettings {
-                checkpoint_records: u32::try_from(number(&values, "ledger.checkpoint_records"))
-                    .unwrap_or(u32::MAX),
-                checkpoint: millis(&values, "ledger.checkpoint_ms"),
-                export_folder: Some(text("ledger.export_folder"))
-                    .filter(|path| !path.is_empty())
-                    .map(PathBuf::from),
-                export_git: Some(text("ledger.export_git"))
-                    .filter(|remote| !remote.is_empty())
-                    .map(Into::into),
-                export_command: match &values["ledger.export_command"].value {
-                    Value::Texts(words) => words.clone(),
-                    _ => Vec::new(),
-                },
-            },
+            ledger: ledger(&values),
             limits: Limits {
                 client_message_bytes: count(&values, "limits.client_message_bytes"),
                 upstream_message_bytes: count(&values, "limits.upstream_message_bytes"),
@@ -317,18 +334,17 @@ impl Settings {
                 request_read: millis(&values, "limits.request_read_ms"),
                 tools_per_server: count(&values, "limits.tools_per_server"),
             },
-            rate: Rate {
-                client_per_minute: small(&values, "rate.client_per_minute"),
-                server_per_minute: small(&values, "rate.server_per_minute"),
-                tool_per_minute: small(&values, "rate.tool_per_minute"),
-                poll_per_minute: small(&values, "rate.poll_per_minute"),
-                burst_s: small(&values, "rate.burst_s"),
-            },
+            rate: rate(&values),
             inbox: inbox(&values),
             events: events(&values),
             delegate: delegate::read(&values),
+            desk: desk::read(&values),
             external: external::read(&values),
             workspace: workspace::read(&values),
+            copilot: copilot::read(&values),
+            oauth: oauth::read(&values),
+            log: observed::read_log(&values),
+            traces: observed::read_traces(&values),
             accounts: accounts::read(&values)?,
             views: views(&values),
             values,
@@ -366,6 +382,38 @@ impl Settings {
                 None => known.map(keys::Key::variable),
             },
         })
+    }
+}
+
+fn ledger(values: &Values) -> LedgerSettings {
+    let text = |key: &str| match &values[key].value {
+        Value::Text(text) => text.as_str(),
+        _ => "",
+    };
+    LedgerSettings {
+        checkpoint_records: u32::try_from(number(values, "ledger.checkpoint_records"))
+            .unwrap_or(u32::MAX),
+        checkpoint: millis(values, "ledger.checkpoint_ms"),
+        export_folder: Some(text("ledger.export_folder"))
+            .filter(|path| !path.is_empty())
+            .map(PathBuf::from),
+        export_git: Some(text("ledger.export_git"))
+            .filter(|remote| !remote.is_empty())
+            .map(Into::into),
+        export_command: match &values["ledger.export_command"].value {
+            Value::Texts(words) => words.clone(),
+            _ => Vec::new(),
+        },
+    }
+}
+
+fn rate(values: &Values) -> Rate {
+    Rate {
+        client_per_minute: small(values, "rate.client_per_minute"),
+        server_per_minute: small(values, "rate.server_per_minute"),
+        tool_per_minute: small(values, "rate.tool_per_minute"),
+        poll_per_minute: small(values, "rate.poll_per_minute"),
+        burst_s: small(values, "rate.burst_s"),
     }
 }
 

@@ -17,7 +17,10 @@ use thiserror::Error;
 
 use crate::file::{self, ReadError, Turn};
 use crate::json::{self, JsonError};
-use crate::servers::{Problem, ProblemKind, Source, entries, read_entry, workspace_files};
+use crate::servers::{
+    Input, Problem, ProblemKind, Source, plugin_at, read_entry, read_workspace_file,
+    workspace_files,
+};
 
 use facts::{hash, shown};
 
@@ -48,6 +51,8 @@ pub struct FolderStatus {
     pub servers: Vec<TrustEntry>,
     /// Files and entries that cannot be read, and therefore not be trusted.
     pub problems: Vec<Problem>,
+    /// What its entries want to be asked for.
+    pub inputs: Vec<Input>,
 }
 
 /// One server of a folder.
@@ -124,54 +129,68 @@ pub fn status(home: &Home, folder: &Path) -> Result<FolderStatus, TrustError> {
         folder: folder.clone(),
         servers: Vec::new(),
         problems: Vec::new(),
+        inputs: Vec::new(),
     };
+    if let Some(plugin) = plugin_at(home, &folder) {
+        status.problems.extend(plugin.problems);
+        for (source, name, entry) in plugin.entries {
+            status.add(&trust, &source, name, &entry);
+        }
+        return Ok(status);
+    }
     for source in workspace_files(&folder) {
-        let Source::Workspace { folder, file } = &source else {
-            continue;
+        match read_workspace_file(&source) {
+            Err(problem) => status.problems.push(*problem),
+            Ok(found) => {
+                for (name, entry) in found.entries {
+                    status.add(&trust, &source, name, &entry);
+                }
+                status.inputs.extend(found.inputs);
+            }
+        }
+    }
+    add_agents(&trust, &mut status);
+    Ok(status)
+}
+
+/// Adds what the folder's agents would run.
+fn add_agents(trust: &Trust, status: &mut FolderStatus) {
+    for found in crate::agents::of_folder(&status.folder) {
+        let source = Source::Agent {
+            file: found.file.clone(),
+            of_folder: true,
         };
-        let found = match file::read(file) {
-            Ok(Some(text)) => entries(&text, &source),
-            Ok(None) => continue,
+        let agent = match found.agent {
+            Ok(agent) => agent,
             Err(error) => {
                 status.problems.push(Problem {
-                    source: source.clone(),
+                    source,
                     server: None,
                     kind: ProblemKind::File,
-                    message: format!("it could not be read: {}", error.source),
-                    hint: "Check that it is a file and that you may read it.".to_owned(),
+                    message: format!("it cannot be understood: {error}"),
+                    hint: "Write its head as `key: value` lines between two lines of `---`."
+                        .to_owned(),
                 });
                 continue;
             }
         };
-        match found {
-            Err(problem) => status.problems.push(problem),
-            Ok(found) => {
-                for (name, entry) in found {
-                    // The weaker file of one folder never runs a name that
-                    // the stronger one has, so there is nothing to agree to.
-                    let taken =
-                        |known: &TrustEntry| known.server == name && known.folder == *folder;
-                    if status.servers.iter().any(taken) {
-                        continue;
-                    }
-                    let (spec, problems) = read_entry(&name, &entry, &source, false);
-                    status.problems.extend(problems);
-                    if spec.is_none() {
-                        continue;
-                    }
-                    status.servers.push(TrustEntry {
-                        state: trust.state(folder, &name, &entry),
-                        folder: folder.clone(),
-                        file: file.clone(),
-                        shown: shown(&entry),
-                        hash: hash(&entry),
-                        server: name,
-                    });
-                }
+        for (name, entry) in &agent.servers {
+            let (spec, problems) = read_entry(name, entry, &source, false);
+            status.problems.extend(problems);
+            if spec.is_none() {
+                continue;
             }
+            let server = crate::agents::entry_name(&found.file, name);
+            status.servers.push(TrustEntry {
+                state: trust.state(&status.folder, &server, entry),
+                folder: status.folder.clone(),
+                file: found.file.clone(),
+                shown: shown(entry),
+                hash: hash(&status.folder, entry),
+                server,
+            });
         }
     }
-    Ok(status)
 }
 
 /// Records that the owner agreed to what `shown` holds, and to nothing that
@@ -265,7 +284,7 @@ fn read(home: &Home) -> Result<WireTrust, TrustError> {
 
 /// What the owner is told about an entry that does not run.
 pub(crate) fn problem(source: &Source, server: &str, state: State, broken: bool) -> Problem {
-    let folder = source.folder().unwrap_or(Path::new("."));
+    let folder = source.trusted_folder().unwrap_or(Path::new("."));
     let folder = crate::servers::quoted(&folder.to_string_lossy());
     let (kind, message) = match state {
         _ if broken => (
@@ -332,7 +351,7 @@ impl Trust {
             .and_then(|servers| servers.get(server));
         match agreed {
             None => State::New,
-            Some(agreed) if *agreed == hash(entry) => State::Trusted,
+            Some(agreed) if *agreed == hash(folder, entry) => State::Trusted,
             Some(_) => State::Changed,
         }
     }
@@ -354,6 +373,31 @@ impl State {
 // === impl FolderStatus ===
 
 impl FolderStatus {
+    /// Adds an entry that can be used, unless a stronger file of its folder has one of the name:
+    /// the weaker one never runs, so there is nothing to agree to.
+    fn add(&mut self, trust: &Trust, source: &Source, name: String, entry: &Value) {
+        let (Some(folder), Some(file)) = (source.trusted_folder(), source.file()) else {
+            return;
+        };
+        let taken = |known: &TrustEntry| known.server == name && known.folder == *folder;
+        if self.servers.iter().any(taken) {
+            return;
+        }
+        let (spec, problems) = read_entry(&name, entry, source, false);
+        self.problems.extend(problems);
+        if spec.is_none() {
+            return;
+        }
+        self.servers.push(TrustEntry {
+            state: trust.state(folder, &name, entry),
+            folder: folder.to_owned(),
+            file: file.to_owned(),
+            shown: shown(entry),
+            hash: hash(folder, entry),
+            server: name,
+        });
+    }
+
     /// Whether there is nothing left to ask.
     pub fn all_trusted(&self) -> bool {
         self.servers

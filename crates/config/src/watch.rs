@@ -20,6 +20,7 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
+use crate::Environment;
 use crate::governance;
 
 /// How long a file must be quiet before it is read: an editor writes in
@@ -102,7 +103,14 @@ pub fn home_files(home: &Home) -> Vec<PathBuf> {
         home.token(),
     ];
     files.extend(governance::home_files(home));
+    files.extend(crate::servers::plugin_files(home));
+    files.push(crate::switches::path(home));
     files
+}
+
+/// The file of the servers that everybody on this machine is given.
+pub fn defaults_file(environment: &Environment) -> PathBuf {
+    crate::servers::defaults_file(environment)
 }
 
 /// The files that may configure servers for `folder`, which need not exist.

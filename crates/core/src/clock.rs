@@ -132,6 +132,19 @@ impl Clock for ManualClock {
     }
 }
 
+/// Nanoseconds since 1970, for spans, whose readers expect them.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the one place that asks the system"
+)]
+pub(crate) fn unix_nanos() -> u64 {
+    let now = std::time::SystemTime::now();
+    let since = now.duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,6 +18,10 @@ pub enum Via {
     Socket,
     /// A command of the owner's, on the admin socket.
     Admin,
+    /// The owner in person, in the console or with the owner's token at the admin API.
+    Web,
+    /// The Copilot webhook; GitHub signed the request and knows whose it is.
+    Copilot,
     /// HTTP on loopback under `--no-auth`: nobody was authenticated.
     NoAuth,
 }
@@ -30,6 +34,10 @@ pub struct Principal {
     /// How it was shown.
     pub via: Via,
 }
+
+/// The client that whoever writes in GitHub Copilot's chat is: `copilot/LOGIN`, and `copilot` in the
+/// owner's files.
+pub const COPILOT: &str = "copilot";
 
 /// A principal, the seat it sits in, and the folder it works in.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -73,6 +81,9 @@ pub struct OpContext {
     pub began: Moment,
     /// The delegated work it is done for; only the engine sets it.
     pub task: Option<ForTask>,
+    /// For whom the caller does it, where it said so; only the gate sets it, for the server that
+    /// it calls, so that what that asks of the rules is asked for both.
+    pub on_behalf_of: Option<Principal>,
 }
 
 // === impl Moment ===
@@ -105,6 +116,8 @@ impl Via {
             Self::Sse => "sse",
             Self::Socket => "socket",
             Self::Admin => "admin",
+            Self::Web => "web",
+            Self::Copilot => "copilot",
             Self::NoAuth => "no-auth",
         }
     }
@@ -122,7 +135,15 @@ impl OpContext {
             deadline: None,
             began: Moment::now(),
             task: None,
+            on_behalf_of: None,
         }
+    }
+
+    /// The same on behalf of somebody.
+    #[must_use]
+    pub fn on_behalf_of(mut self, delegator: Option<Principal>) -> Self {
+        self.on_behalf_of = delegator;
+        self
     }
 
     /// The same for a piece of delegated work.

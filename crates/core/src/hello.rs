@@ -10,6 +10,11 @@ use serde::{Deserialize, Serialize};
 /// The version of this exchange.
 pub const HELLO_VERSION: u32 = 1;
 
+/// The seat of a command of the owner's.
+pub const COMMAND_SEAT: &str = "admin";
+/// The seat of the owner in the terminal UI.
+pub const TERMINAL_SEAT: &str = "terminal";
+
 /// What a peer wants of the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

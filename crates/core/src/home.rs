@@ -58,6 +58,12 @@ impl Home {
         self.root.join("mcp.json")
     }
 
+    /// Folders of plugins, whose servers the owner may trust.
+    #[must_use]
+    pub fn plugins(&self) -> PathBuf {
+        self.root.join("plugins")
+    }
+
     /// The rules.
     #[must_use]
     pub fn governance(&self) -> PathBuf {

@@ -111,6 +111,29 @@ free_id!(
     /// An agent with a credential of its own (`claude`, `codex`, …).
     ClientId
 );
+
+impl ClientId {
+    /// Somebody whom a client of several people acts for. A credential's name has no slash, so
+    /// nobody can be called so otherwise.
+    #[must_use]
+    pub fn member(family: &str, name: &str) -> Self {
+        Self::new(format!("{family}/{name}"))
+    }
+
+    /// The name that rules speak of: of a client of several people the one they have in common.
+    #[must_use]
+    pub fn family(&self) -> &str {
+        let text = self.as_str();
+        text.split_once('/').map_or(text, |(family, _)| family)
+    }
+
+    /// For which of its people a client acts, where it is of several.
+    #[must_use]
+    pub fn acts_for(&self) -> Option<&str> {
+        self.as_str().split_once('/').map(|(_, name)| name)
+    }
+}
+
 free_id!(
     /// One running instance of a client: a bridge, a legacy HTTP session, or a
     /// credential with a set of capabilities. `instance: client` keys on it.

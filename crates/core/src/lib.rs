@@ -14,13 +14,16 @@ pub mod identity;
 pub mod json;
 pub mod labels;
 pub mod map;
+pub mod net;
+pub mod observe;
 pub mod process;
 pub mod secret;
 pub mod task;
+pub mod unseen;
 
 pub use cancel::{Cancel, CancelReason};
 pub use clock::{Clock, SharedClock, SystemClock, Wall};
-pub use context::{Caller, ForTask, Moment, OpContext, Principal, Via};
+pub use context::{COPILOT, Caller, ForTask, Moment, OpContext, Principal, Via};
 pub use home::Home;
 pub use id::{
     ApprovalId, BootId, ClientId, EntityId, ProposalId, SeatId, ServerName, SessionId, TaskHandle,

@@ -29,6 +29,9 @@ struct Args {
     /// Write what clients need to know, one file a tenant: FILE, FILE.second
     #[arg(long, value_name = "FILE")]
     env_file: Option<PathBuf>,
+    /// What a new state is filled with
+    #[arg(long, value_name = "WHAT")]
+    seed: Option<ctl::Seed>,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -111,6 +114,7 @@ async fn serve(args: &Args, within: &[&str], clock: SharedClock) -> Result<()> {
             dir,
             env_file: env_file.transpose()?,
             control_command,
+            with_desk: args.seed.is_some(),
         },
         clock,
     )

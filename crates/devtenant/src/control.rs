@@ -84,6 +84,7 @@ impl Command<'_> {
             "calendar" => self.calendar(),
             "presence" => self.presence(),
             "meeting" => self.meeting(),
+            "seed" => self.seed(),
             "expire-delta" => {
                 self.world.delta_epoch += 1;
                 Ok(Value::Null)
@@ -156,6 +157,15 @@ impl Command<'_> {
         let id = made.id.clone();
         self.world.tenants.push(made);
         Ok(json!({"id": id}))
+    }
+
+    /// Puts what people would have written and set into the tenants; each time anew.
+    fn seed(self) -> Done {
+        match self.text("what")? {
+            "desk" => seed::desk::fill(self.world, self.shared.now(), self.body["mark"].as_str())
+                .map_err(|error| format!("{error:#}")),
+            other => Err(format!("there is no seed {other}; there is desk")),
+        }
     }
 
     fn decide(self) -> Done {

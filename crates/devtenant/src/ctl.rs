@@ -54,6 +54,13 @@ enum What {
     Early,
 }
 
+/// What a tenant can be filled with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Seed {
+    /// A month of letters and meetings, and the weeks that come
+    Desk,
+}
+
 #[derive(Debug, Clone, Subcommand)]
 enum Command {
     /// Approve or decline a device code
@@ -128,6 +135,25 @@ enum Command {
         /// RFC 3339
         #[arg(long)]
         end: String,
+        /// Whole days: the times are dates, the end is the day after the last
+        #[arg(long)]
+        all_day: bool,
+        /// Name or address of somebody who is asked to come
+        #[arg(long = "attendee")]
+        attendees: Vec<String>,
+        /// How it repeats, as Graph writes it, in JSON
+        #[arg(long)]
+        recurrence: Option<String>,
+        /// The zone by whose clocks it repeats
+        #[arg(long)]
+        zone: Option<String>,
+    },
+    /// Fill the mailboxes and calendars of the tenants' first people
+    Seed {
+        what: Seed,
+        /// A word that, with the tenant's name behind it, every letter, sender and meeting bears
+        #[arg(long)]
+        mark: Option<String>,
     },
     /// Every meeting of somebody's calendar
     Calendar {
@@ -249,11 +275,24 @@ impl Command {
                 subject,
                 start,
                 end,
-            } => (
-                "meeting",
-                json!({"user": user, "subject": subject, "start": start, "end": end}),
-            ),
-            Self::Tenants => ("tenants", json!({})),
+                all_day,
+                attendees,
+                recurrence,
+                zone,
+            } => {
+                let recurrence = recurrence.as_deref().map(serde_json::from_str::<Value>);
+                let recurrence = recurrence
+                    .transpose()
+                    .context("the recurrence is not JSON")?;
+                (
+                    "meeting",
+                    json!({
+                        "user": user, "subject": subject, "start": start, "end": end,
+                        "all_day": all_day, "attendees": attendees, "recurrence": recurrence,
+                        "zone": zone,
+                    }),
+                )
+            }
             other => return other.order(),
         })
     }
@@ -267,6 +306,11 @@ impl Command {
                 serde_json::from_str(fault).context("the fault is not JSON")?,
             ),
             Self::Faults => ("faults", json!({})),
+            Self::Seed {
+                what: Seed::Desk,
+                mark,
+            } => ("seed", json!({"what": "desk", "mark": mark})),
+            Self::Tenants => ("tenants", json!({})),
             Self::Clear { id } => ("clear", json!({"id": id})),
             Self::Skew { seconds } => ("skew", json!({"seconds": seconds})),
             Self::Propagation { seconds } => ("propagation", json!({"seconds": seconds})),

@@ -37,6 +37,8 @@ pub struct Options {
     pub env_file: Option<PathBuf>,
     /// The command that acts as the human, for the templates of the environment file.
     pub control_command: Vec<String>,
+    /// Whether a new state has a month of letters and meetings in it.
+    pub with_desk: bool,
 }
 
 /// A running tenant. Dropping it ends it; [`Server::stop`] also writes its last changes.
@@ -83,10 +85,7 @@ impl Server {
         let signer = certs.signer(&clock)?;
         let (cert, key, pem) = certs.credential("blueprint", &clock)?;
         let state_file = options.dir.join("state.json");
-        let world = match World::load(&state_file)? {
-            Some(world) => world,
-            None => seed::world(clock.wall().0, &pem),
-        };
+        let world = world(&state_file, &options, &clock, &pem)?;
         let listener = bind(options.listen).await?;
         let proxy_listener = bind(options.proxy).await?;
         let (address, proxy) = (listener.local_addr()?, proxy_listener.local_addr()?);
@@ -234,6 +233,18 @@ impl std::fmt::Debug for Shared {
             .field("state_file", &self.state_file)
             .finish_non_exhaustive()
     }
+}
+
+/// What was kept, or a new state.
+fn world(file: &Path, options: &Options, clock: &SharedClock, pem: &str) -> Result<World> {
+    if let Some(world) = World::load(file)? {
+        return Ok(world);
+    }
+    let mut world = seed::world(clock.wall().0, pem);
+    if options.with_desk {
+        seed::desk::fill(&mut world, clock.wall(), None)?;
+    }
+    Ok(world)
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener> {

@@ -10,12 +10,13 @@ mod conversation;
 mod journal;
 mod known;
 mod open;
+mod owners;
 mod reports;
 mod rows;
 mod tasks;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use legation_core::id::hex;
 use legation_core::{SessionId, SharedClock, TaskId};
@@ -25,8 +26,9 @@ use legation_store::{Store, StoreError};
 pub(crate) use self::conversation::SessionState;
 pub use self::known::Known;
 pub(crate) use self::open::{OpenTask, title};
+use self::owners::Office;
 pub(crate) use self::reports::Report;
-pub(crate) use self::tasks::{Verdict, Which};
+pub(crate) use self::tasks::{Verdict, Which, size};
 use crate::BookError;
 use crate::live::Live;
 use crate::seal::Seals;
@@ -43,6 +45,8 @@ pub(crate) struct Book {
     live: Live,
     /// Whose rows these are: a hub can open only its own.
     hub: String,
+    /// As whom this hub works on tasks, among several that have its keys.
+    office: RwLock<Option<Office>>,
     /// Every task that is not over. As many as the queue has room for.
     open: Mutex<HashMap<TaskId, OpenTask>>,
     /// Every session there is. As many as the owner has not deleted.
@@ -69,6 +73,7 @@ impl Book {
             clock,
             live,
             hub,
+            office: RwLock::default(),
             open: Mutex::default(),
             sessions: Mutex::default(),
         };

@@ -1,14 +1,19 @@
 //! The engine and its handle.
 
+mod answers;
 mod dispatch;
 mod follow;
 mod known;
+mod office;
+mod order;
+mod reports;
 mod sessions;
 mod tasks;
 mod worker;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
@@ -24,22 +29,24 @@ use legation_store::Store;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, broadcast};
 
-use crate::agents::AgentFiles;
 use crate::book::Book;
 use crate::control::Control;
 use crate::live::Live;
 use crate::queue::Queue;
 use crate::record::RunEnd;
 use crate::run::{self, RunParts};
-use crate::{EngineError, EngineSettings};
+use crate::{AgentServers, EngineError, EngineSettings, Turns};
+use legation_config::agents::AgentFiles;
 
 pub use self::follow::Follow;
-pub use self::tasks::NewReport;
+pub use self::reports::NewReport;
 
 /// The longest that [`Engine::wait`] waits.
 pub const WAIT_MAX: Duration = Duration::from_secs(60 * 60);
 /// So long runs may take to put down what they have when the hub stops.
 const STOP_MAX: Duration = Duration::from_secs(2);
+/// The most that all open tasks may have been handed together, in bytes: it is held in memory.
+const OPEN_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// How far those may be behind who want to know of tasks that are over.
 const FINISHED_KEPT: usize = 1_024;
 
@@ -58,6 +65,10 @@ pub struct EngineParts {
     pub models: Arc<Models>,
     /// Custom agents, and what folders want of whoever works in them.
     pub agents: AgentFiles,
+    /// What starts the servers that those bring along.
+    pub servers: Arc<dyn AgentServers>,
+    /// Who wants to know of turns.
+    pub turns: Vec<Arc<dyn Turns>>,
     /// How it is set.
     pub settings: EngineSettings,
     /// Whose its tasks are.
@@ -144,6 +155,8 @@ pub(crate) struct Seat {
 
 /// Works on a task until it is over.
 type Drive = Box<dyn Fn(Seat, TaskId) -> BoxFuture<'static, RunEnd> + Send + Sync>;
+/// Forgets whose data a task held that is over.
+type LetGo = Box<dyn Fn(&TaskId) + Send + Sync>;
 
 struct Core {
     book: Arc<Book>,
@@ -151,16 +164,21 @@ struct Core {
     settings: RwLock<Arc<EngineSettings>>,
     desk: Mutex<Desk>,
     drive: Drive,
+    let_go: LetGo,
+    lease: Duration,
+    open_bytes_max: usize,
     tasks: TaskSet,
     runtime: Handle,
     /// Wakes the timer: the next tick may be another.
-    retimed: Notify,
+    retimed: Arc<Notify>,
     /// Tells those who wait that a task changed.
     changed: Notify,
     /// Tasks whose rows are behind; each is there once.
     stale: Mutex<std::collections::BTreeSet<TaskId>>,
-    stale_any: Notify,
+    stale_any: Arc<Notify>,
     finished: broadcast::Sender<Finished>,
+    /// Bytes of tasks that are being stored.
+    arriving: AtomicUsize,
     /// Two who begin a folder's session at once must get the same one.
     beginning: tokio::sync::Mutex<()>,
     /// Two who answer a question at once must not both have the task go on.
@@ -173,6 +191,8 @@ struct Desk {
     queue: Queue,
     runs: HashMap<TaskId, Control>,
     is_stopping: bool,
+    /// It stops for good.
+    is_closed: bool,
 }
 
 // === impl Engine ===
@@ -190,17 +210,24 @@ impl Engine {
             gate,
             models,
             agents,
+            servers,
+            turns,
             settings,
             tasks,
             runtime,
         } = parts;
         let agents = Arc::new(agents);
+        let turns: Arc<[Arc<dyn Turns>]> = turns.into();
         let time = clock.clone();
+        let holds = Arc::clone(&gate);
+        let let_go: LetGo = Box::new(move |task| run::let_go(&holds, task));
         let drive: Drive = Box::new(move |seat, task| {
             let parts = RunParts {
                 gate: Arc::clone(&gate),
                 models: Arc::clone(&models),
                 agents: Arc::clone(&agents),
+                servers: Arc::clone(&servers),
+                turns: Arc::clone(&turns),
                 clock: time.clone(),
                 book: seat.book,
                 control: seat.control,
@@ -215,6 +242,9 @@ impl Engine {
             settings,
             tasks,
             runtime,
+            let_go,
+            lease: office::LEASE,
+            open_bytes_max: OPEN_BYTES_MAX,
         };
         Self::open_with(base, drive).await
     }
@@ -227,6 +257,9 @@ impl Engine {
             settings,
             tasks,
             runtime,
+            let_go,
+            lease,
+            open_bytes_max,
         } = base;
         let book = Book::open(store, keystore, clock.clone(), Live::new()).await?;
         let queue = Queue::new(settings.queue());
@@ -238,19 +271,25 @@ impl Engine {
                 queue,
                 runs: HashMap::new(),
                 is_stopping: false,
+                is_closed: false,
             }),
             drive,
+            let_go,
+            lease,
+            open_bytes_max,
             tasks,
             runtime,
-            retimed: Notify::new(),
+            retimed: Arc::default(),
             changed: Notify::new(),
             stale: Mutex::default(),
-            stale_any: Notify::new(),
+            stale_any: Arc::default(),
             finished: broadcast::Sender::new(FINISHED_KEPT),
+            arriving: AtomicUsize::new(0),
             beginning: tokio::sync::Mutex::default(),
             answering: tokio::sync::Mutex::default(),
         });
-        core.take_up_left().await?;
+        core.enter_office().await?;
+        core.run_office();
         core.run_timer();
         core.run_keeper();
         Ok(Self { core })
@@ -296,30 +335,9 @@ impl Engine {
     /// Has every run put down what it has, and waits for it, for two seconds at most; the next hub
     /// goes on with them. Nothing is taken or begun from here on.
     pub async fn stop(&self) {
-        let runs: Vec<Control> = {
-            let mut desk = self.core.desk();
-            desk.is_stopping = true;
-            desk.runs.values().cloned().collect()
-        };
-        for control in runs {
-            control.set_stopping();
-        }
-        let over = async {
-            loop {
-                let changed = self.core.changed.notified();
-                if self.core.desk().runs.is_empty() {
-                    return;
-                }
-                changed.await;
-            }
-        };
-        if tokio::time::timeout(STOP_MAX, over).await.is_err() {
-            let left = self.core.desk().runs.len();
-            tracing::warn!(
-                left,
-                "tasks that did not stop in time go on from their last step"
-            );
-        }
+        self.core.desk().is_closed = true;
+        self.core.put_down().await;
+        self.core.book.leave_office().await;
     }
 }
 
@@ -341,6 +359,11 @@ struct Base {
     settings: EngineSettings,
     tasks: TaskSet,
     runtime: Handle,
+    let_go: LetGo,
+    /// So long its tasks stay its own when it is not heard of.
+    lease: Duration,
+    /// How much all open tasks may have been handed together.
+    open_bytes_max: usize,
 }
 
 // === impl Core ===
@@ -353,6 +376,14 @@ impl Core {
     fn settings(&self) -> Arc<EngineSettings> {
         let held = self.settings.read();
         Arc::clone(&held.unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        // Timer and keeper see that it is gone.
+        self.retimed.notify_one();
+        self.stale_any.notify_one();
     }
 }
 

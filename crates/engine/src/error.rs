@@ -3,7 +3,7 @@
 use legation_api::tasks::{Class, TaskState};
 use legation_core::TaskId;
 use legation_keystore::KeystoreError;
-use legation_store::StoreError;
+use legation_store::{DatabaseError, StoreError};
 
 /// The book could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +37,9 @@ pub enum BookError {
     /// The system has no randomness to name something by.
     #[error("no name could be made; nothing was stored")]
     NoName,
+    /// Runs of an earlier lease have not ended.
+    #[error("tasks that another hub may have are still being put down; none was begun")]
+    AtWork,
     /// The work was cut short.
     #[error("the hub is stopping; whether it was stored is not known")]
     Stopping,
@@ -80,6 +83,14 @@ pub enum SubmitError {
         /// Which queue.
         class: Class,
         /// How many there may be.
+        most: usize,
+    },
+    /// All open tasks together have too much to hold.
+    #[error(
+        "the open tasks together were handed {most} bytes, which is as much as there may be; this one was not taken"
+    )]
+    TooMuch {
+        /// How much there may be.
         most: usize,
     },
     /// The session is not there, or not the caller's.
@@ -174,6 +185,19 @@ const FREE_SPACE: &str = "free some disk space; nothing that was acknowledged is
 // === impl BookError ===
 
 impl BookError {
+    /// Whether another hub has taken over what was to be stored.
+    pub(crate) fn is_taken_over(&self) -> bool {
+        matches!(
+            self,
+            Self::Store {
+                source: StoreError::Failed {
+                    source: DatabaseError::Fenced,
+                    ..
+                }
+            }
+        )
+    }
+
     /// What to do next.
     #[must_use]
     pub fn hint(&self) -> String {
@@ -187,7 +211,7 @@ impl BookError {
                 "put the keys back from a backup, or delete the session".to_owned()
             }
             Self::Gone { .. } => "see `legation task list` and `legation session list`".to_owned(),
-            Self::NoName | Self::Stopping => "try again".to_owned(),
+            Self::NoName | Self::AtWork | Self::Stopping => "try again".to_owned(),
         }
     }
 }
@@ -215,7 +239,7 @@ impl SubmitError {
             Self::TooLong { .. } => {
                 "hand over fewer files: the task can read those of its folder itself".to_owned()
             }
-            Self::Full { .. } => {
+            Self::Full { .. } | Self::TooMuch { .. } => {
                 "wait until some are over, or call some off with `legation task cancel`".to_owned()
             }
             Self::NoSession { .. } => {

@@ -9,7 +9,7 @@
 //! Architecture invariant: the engine sees neither servers nor host. It reaches tools through the
 //! gate and models through `models`, as a client with no authority but its delegator's.
 
-pub mod agents;
+mod beside;
 mod book;
 mod control;
 mod engine;
@@ -22,6 +22,7 @@ mod seal;
 mod settings;
 pub mod stage;
 
+pub use beside::{AgentServers, Started, Turn, TurnHandle, Turns};
 pub use book::Known;
 pub use engine::{
     Asker, Engine, EngineParts, Filter, Finished, Follow, NewReport, Submitter, WAIT_MAX,

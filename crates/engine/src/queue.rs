@@ -6,7 +6,9 @@
 //! itself. Its run is not waited for longer than [`YIELD_MAX`]: one that cannot stop, because it is
 //! inside something, stands no person's answer in the way.
 
+mod event;
 mod schedule;
+mod task;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +17,10 @@ use std::time::{Duration, Instant};
 
 use legation_api::tasks::Class;
 use legation_core::{SessionId, TaskId};
+
+pub(crate) use self::event::{Effect, Event, Hold};
+pub(crate) use self::task::{Full, Ticket};
+use self::task::{Key, Rank, Stage, Task};
 
 /// So long after a key was pressed nobody but people begins something.
 pub(crate) const TYPING: Duration = Duration::from_secs(2);
@@ -36,64 +42,6 @@ pub(crate) struct QueueSettings {
     pub(crate) age_turns: u32,
 }
 
-/// How a run is to stand still.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Hold {
-    /// Before the next step.
-    Soft,
-    /// At once.
-    Hard,
-}
-
-/// What happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// A task that was accepted is stored.
-    Submitted(Ticket, TaskId),
-    /// A run stands still, as it was told to.
-    Yielded(TaskId),
-    /// A run is over, or a task that has none was called off.
-    Ended(TaskId),
-    /// Somebody presses keys.
-    Typing(SessionId),
-    /// Somebody calls off everything of a session that was accepted so far.
-    CancelAll(SessionId),
-    /// Time has passed.
-    Tick,
-}
-
-/// What is to be done.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Effect {
-    /// A run begins.
-    Start(TaskId),
-    /// A run stands still.
-    Hold(TaskId, Hold),
-    /// A run goes on.
-    Resume(TaskId),
-    /// A run is called off; it ends by itself.
-    Cancel(TaskId),
-    /// A task that had not begun is over.
-    Drop(TaskId),
-}
-
-/// A task that was accepted and has to be stored before it counts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ticket {
-    session: SessionId,
-    class: Class,
-    /// In which order tasks were accepted.
-    number: u64,
-    place: i64,
-}
-
-/// The queue of a class is full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Full {
-    /// How many there may be.
-    pub(crate) most: usize,
-}
-
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Queue {
@@ -113,119 +61,6 @@ pub(crate) struct Queue {
     counts: [usize; 3],
     numbers: u64,
     place: i64,
-}
-
-/// What comes first is smaller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    rank: Rank,
-    /// What was begun goes before what was not.
-    is_new: bool,
-    place: i64,
-    number: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
-    /// It has waited too long.
-    Aged,
-    Human,
-    System,
-    Agent,
-}
-
-#[derive(Debug)]
-struct Task {
-    session: SessionId,
-    class: Class,
-    number: u64,
-    place: i64,
-    stage: Stage,
-    /// Since when it has not had the floor.
-    waits_since: Instant,
-    /// How many turns of people it has let pass meanwhile.
-    turns: u32,
-    is_aged: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// It was not begun, or not by this process.
-    New,
-    /// It has the floor.
-    Active {
-        since: Instant,
-        hold: Option<(Hold, Instant)>,
-        /// Until when it cannot be interrupted.
-        safe_until: Option<Instant>,
-    },
-    /// It was begun and stands still.
-    Standing,
-}
-
-// === impl Effect ===
-
-impl Effect {
-    /// The task it is about.
-    pub(crate) fn task(&self) -> &TaskId {
-        match self {
-            Self::Start(id)
-            | Self::Hold(id, _)
-            | Self::Resume(id)
-            | Self::Cancel(id)
-            | Self::Drop(id) => id,
-        }
-    }
-}
-
-// === impl Ticket ===
-
-impl Ticket {
-    /// The task's place among those of its class.
-    pub(crate) fn place(&self) -> i64 {
-        self.place
-    }
-}
-
-// === impl Full ===
-
-impl std::fmt::Display for Full {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} tasks wait already", self.most)
-    }
-}
-
-// === impl Rank ===
-
-impl Rank {
-    fn of(class: Class) -> Self {
-        match class {
-            Class::Human => Self::Human,
-            Class::System => Self::System,
-            Class::Agent => Self::Agent,
-        }
-    }
-}
-
-// === impl Task ===
-
-impl Task {
-    fn key(&self) -> Key {
-        Key {
-            rank: if self.is_aged {
-                Rank::Aged
-            } else {
-                Rank::of(self.class)
-            },
-            is_new: self.stage == Stage::New,
-            place: self.place,
-            number: self.number,
-        }
-    }
-
-    fn is_human(&self) -> bool {
-        self.class == Class::Human
-    }
 }
 
 // === impl Queue ===

@@ -1,6 +1,8 @@
 //! What the book holds of tasks and conversations.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
 use legation_api::conversation::{Body, MessageView, Source};
 use legation_api::tasks::{CheckView, Failure, NewTask, TokenUsage, ToolCallView};
@@ -21,7 +23,9 @@ pub(crate) struct Loaded {
     /// The folder it is done in.
     pub(crate) workspace: Option<PathBuf>,
     /// What is to be done.
-    pub(crate) new: NewTask,
+    pub(crate) new: Arc<NewTask>,
+    /// How long it was worked on before.
+    pub(crate) worked: Duration,
     /// Whose data it holds so far.
     pub(crate) labels: EntityLabels,
     /// The end of its session's conversation as it is now, oldest first; the task's own message is

@@ -11,11 +11,13 @@ mod hands;
 mod journal;
 mod lenient;
 mod machine;
+mod plain_calls;
 mod prompt;
 mod repair;
 mod seam;
 mod think;
 mod toolset;
+mod veil;
 
 use std::sync::Arc;
 
@@ -23,13 +25,14 @@ use legation_core::SharedClock;
 use legation_gate::Gate;
 use legation_models::Models;
 
-use crate::EngineSettings;
-use crate::agents::AgentFiles;
 use crate::book::Book;
 use crate::control::Control;
+use crate::{AgentServers, EngineSettings, Turns};
+use legation_config::agents::AgentFiles;
 
 pub(crate) use drive::drive;
 pub use hands::CLIENT;
+pub(crate) use hands::let_go;
 
 /// What a run works with.
 pub(crate) struct RunParts {
@@ -39,6 +42,10 @@ pub(crate) struct RunParts {
     pub(crate) models: Arc<Models>,
     /// Custom agents, and what folders want.
     pub(crate) agents: Arc<AgentFiles>,
+    /// What starts the servers that those bring along.
+    pub(crate) servers: Arc<dyn AgentServers>,
+    /// Who wants to know of turns.
+    pub(crate) turns: Arc<[Arc<dyn Turns>]>,
     /// Where everything is written down and told.
     pub(crate) book: Arc<Book>,
     /// What it is told.
@@ -47,11 +54,4 @@ pub(crate) struct RunParts {
     pub(crate) settings: Arc<EngineSettings>,
     /// The time.
     pub(crate) clock: SharedClock,
-}
-
-/// JSON as people and models write it, and how many bytes it took; `None` where it was cut.
-pub(crate) fn read_json(text: &str) -> Option<(serde_json::Value, usize)> {
-    let read = lenient::read(text)?;
-    let is_closed = text[..read.length].trim_end().ends_with([']', '}']);
-    (!read.is_cut && is_closed).then_some((read.value, read.length))
 }

@@ -46,6 +46,7 @@ async fn tokens(rounds: u32, clock: &SharedClock) {
         dir: folder.path().join("tenant"),
         env_file: Some(env_file.clone()),
         control_command: vec!["unused".to_owned()],
+        with_desk: false,
     };
     let server = Server::start(options, Arc::clone(clock));
     let _server = server.await.expect("a tenant");

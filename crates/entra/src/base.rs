@@ -100,6 +100,16 @@ pub(crate) fn plain(text: &str, most: usize) -> String {
     printable.take(most).collect::<String>().trim().to_owned()
 }
 
+/// An address that a person can open; empty where it is none.
+pub(crate) fn link(text: Option<String>) -> String {
+    const LINK_MAX: usize = 2000;
+    let is_link = |text: &String| {
+        let is_odd = |c: char| c.is_whitespace() || c.is_control() || "<>\"'`".contains(c);
+        text.len() <= LINK_MAX && text.starts_with("https://") && !text.contains(is_odd)
+    };
+    text.filter(is_link).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

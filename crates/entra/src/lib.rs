@@ -1,5 +1,5 @@
 //! Client of Microsoft Entra ID and Microsoft Graph: sign-in, tokens, agent
-//! identities, chats, mail, presence.
+//! identities, chats, mail, calendars, presence.
 //!
 //! Requests are written by hand over one small HTTP client. The client
 //! libraries there are were rejected: none knows the agents' grants, and what
@@ -14,6 +14,7 @@ pub mod account;
 pub mod accounts;
 pub mod agent;
 pub mod broker;
+pub mod calendar;
 pub mod chat;
 pub mod error;
 pub mod graph;

@@ -1,9 +1,15 @@
-//! The mailbox of whoever acts: what comes into its inbox.
+//! The mailbox of whoever acts: what comes into its inbox, what its folders
+//! hold, filing, and drafts. There is no sending.
 //!
 //! What comes by mail is data. Anybody can write to an address, under any
 //! name; it is given as text with the address it claims to come from.
 
+mod drafts;
+mod error;
+mod filing;
+mod folder;
 mod letter;
+mod listing;
 mod noise;
 mod wire;
 
@@ -17,7 +23,12 @@ use crate::base::{query_value, segment};
 use crate::error::{GraphError, GraphMeaning};
 use crate::graph::{DeltaFrom, Graph, GraphCall};
 
+pub use drafts::{DRAFT_MAX, Draft, DraftBody, Drafts, NewDraft, RECIPIENTS_MAX, is_address};
+pub use error::MailError;
+pub use filing::{FILING_SCOPES, Filing, Moved};
+pub use folder::{Folder, FoundFolder};
 pub use letter::{Address, Letter};
+pub use listing::{LIST_MAX, ListedLetter, Listing, OpenedLetter, TEXT_MAX, Touched, Wanted};
 pub use noise::Noise;
 
 use wire::{WireAttachment, WireFolder, WireLetter, WireUser, WireWords};

@@ -1,11 +1,9 @@
 //! Webhooks: subscriptions that outlive their client's connection, and the hub
 //! itself.
 
-mod address;
 mod control;
 mod deliver;
 mod hook;
-mod lookup;
 mod post;
 mod receiver;
 mod row;
@@ -23,8 +21,7 @@ use tokio::sync::Semaphore;
 use crate::events::{EventsParts, Inner};
 
 pub use self::hook::Listed;
-pub use self::lookup::SystemLookup;
-pub use self::receiver::Lookup;
+pub use legation_core::net::{Lookup, SystemLookup};
 
 use self::hook::Hook;
 use self::post::Poster;

@@ -6,8 +6,9 @@
 
 use std::fmt;
 
+use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
-use legation_core::ClientId;
+use legation_core::{ClientId, SeatId};
 use legation_wire::json::Raw;
 use legation_wire::message::ErrorObject;
 
@@ -15,6 +16,12 @@ use legation_wire::message::ErrorObject;
 pub trait Authenticator: Send + Sync + fmt::Debug {
     /// The client a bearer token was minted for; compared in constant time.
     fn bearer(&self, token: &str) -> Option<ClientId>;
+
+    /// Who comes with a token that somebody else issued (RFC 9068). Never waits.
+    fn issued(&self, token: &str) -> Issued {
+        let _nobody = token;
+        Issued::Refused
+    }
 
     /// The client of a peer on the Unix socket that showed no token. Its user
     /// id is the hub's own; `name` is what it calls itself.
@@ -25,6 +32,20 @@ pub trait Authenticator: Send + Sync + fmt::Debug {
         let _nobody = client;
         false
     }
+}
+
+/// What a token comes to that somebody else issued.
+pub enum Issued {
+    /// It is this client's.
+    Client(ClientId),
+    /// It is good, and has no scope that leads anywhere here.
+    NoScope,
+    /// It is not good.
+    Refused,
+    /// It cannot be told at the moment.
+    Unavailable,
+    /// It can be told when this is over; then it is to be asked again.
+    Wait(BoxFuture<'static, ()>),
 }
 
 /// One thing the administration says in answer to a request.
@@ -41,25 +62,35 @@ pub enum AdminItem {
     Done(Result<Raw, ErrorObject>),
 }
 
-/// What the owner is told over HTTP.
-#[derive(Debug)]
-pub struct OpsAnswer {
-    /// The HTTP status.
-    pub status: u16,
-    /// JSON.
-    pub body: Raw,
-}
-
 /// Answers the owner's commands on the socket.
 pub trait AdminHandler: Send + Sync + fmt::Debug {
     /// Zero or more notifications, then one [`AdminItem::Done`]. Dropping the
-    /// stream calls the request off.
-    fn handle(&self, method: &str, params: Option<Raw>) -> BoxStream<'static, AdminItem>;
+    /// stream calls the request off. `seat` is its peer's: the client, a colon, and where that says
+    /// that it sits, as a command or in the terminal UI.
+    fn handle(
+        &self,
+        seat: &SeatId,
+        method: &str,
+        params: Option<Raw>,
+    ) -> BoxStream<'static, AdminItem>;
 
-    /// Answers the owner over HTTP, without waiting for anybody; a `body` is
-    /// what shall be changed. `None` where there is nothing at this path.
-    fn ops(&self, path: &str, body: Option<Raw>) -> Option<OpsAnswer> {
-        let _nothing = (path, body);
-        None
+    /// What else there is to count, in the text format of Prometheus; families that stand on no
+    /// other page. Never waits.
+    fn metrics(&self) -> String {
+        String::new()
+    }
+}
+
+// === impl Issued ===
+
+impl fmt::Debug for Issued {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Client(client) => f.debug_tuple("Client").field(client).finish(),
+            Self::NoScope => f.write_str("NoScope"),
+            Self::Refused => f.write_str("Refused"),
+            Self::Unavailable => f.write_str("Unavailable"),
+            Self::Wait(_) => f.write_str("Wait"),
+        }
     }
 }

@@ -13,6 +13,7 @@ use crate::parking::Parking;
 use crate::settings::FrontSettings;
 use crate::shared::Shared;
 use crate::watch;
+use crate::web::WebHandler;
 
 /// How long calls in flight may take to end when the hub stops.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
@@ -34,6 +35,8 @@ pub struct FrontParts {
     pub feed: Option<Arc<dyn Feed>>,
     /// What answers the owner's commands.
     pub admin: Arc<dyn AdminHandler>,
+    /// What answers everything over HTTP that is not MCP.
+    pub web: Arc<dyn WebHandler>,
     /// Limits and times.
     pub settings: FrontSettings,
     /// The time.
@@ -68,6 +71,7 @@ impl Front {
             events: parts.events,
             feed: parts.feed,
             admin: parts.admin,
+            web: parts.web,
             settings: parts.settings,
             clock: parts.clock,
             version: parts.version,

@@ -27,14 +27,16 @@ mod shared;
 mod socket;
 mod speaker;
 mod watch;
+mod web;
 
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use access::{AdminHandler, AdminItem, Authenticator, OpsAnswer};
+pub use access::{AdminHandler, AdminItem, Authenticator, Issued};
 pub use front::{Front, FrontParts};
 pub use http::Workers;
-pub use settings::FrontSettings;
+pub use settings::{FrontSettings, ProtectedResource};
 pub use socket::{SocketError, bind};
+pub use web::{WEB_BODY_MAX, WebAnswer, WebBody, WebCaller, WebHandler, WebRequest};

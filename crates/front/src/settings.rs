@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
+
 /// How the front behaves.
 #[derive(Debug, Clone)]
 pub struct FrontSettings {
@@ -12,6 +14,8 @@ pub struct FrontSettings {
     pub hosts: Vec<Box<str>>,
     /// Further `Origin` values that may speak to the hub.
     pub origins: Vec<Box<str>>,
+    /// What it is for an authorization server whose tokens open it, if there is one.
+    pub resource: Option<ProtectedResource>,
     /// Most HTTP connections at once; further ones are closed on arrival.
     pub connections_max: usize,
     /// Most handshake sessions over HTTP at once.
@@ -46,6 +50,22 @@ pub struct FrontSettings {
     pub survive: Duration,
 }
 
+/// The front as a resource that an authorization server's tokens open (RFC 9728).
+#[derive(Debug, Clone)]
+pub struct ProtectedResource {
+    /// Host and port that clients have of it. Under a name that is not this machine's own
+    /// nothing but MCP is answered, and to nobody but who has such a token.
+    pub authority: Box<str>,
+    /// The path clients have of it.
+    pub path: Box<str>,
+    /// Where its description is.
+    pub metadata_url: Box<str>,
+    /// The description, in JSON.
+    pub document: Bytes,
+    /// The scopes a token may have for it, divided by spaces.
+    pub scope: Box<str>,
+}
+
 // === impl FrontSettings ===
 
 impl Default for FrontSettings {
@@ -54,6 +74,7 @@ impl Default for FrontSettings {
             no_auth: false,
             hosts: Vec::new(),
             origins: Vec::new(),
+            resource: None,
             connections_max: 16 * 1024,
             sessions_max: 16 * 1024,
             sessions_per_client: 4096,

@@ -16,6 +16,7 @@ use crate::seats::Seats;
 use crate::sessions::Sessions;
 use crate::settings::FrontSettings;
 use crate::watch::Watchers;
+use crate::web::WebHandler;
 
 /// See the module.
 #[derive(Debug)]
@@ -25,6 +26,7 @@ pub(crate) struct Shared {
     pub(crate) events: Option<Events>,
     pub(crate) feed: Option<Arc<dyn Feed>>,
     pub(crate) admin: Arc<dyn AdminHandler>,
+    pub(crate) web: Arc<dyn WebHandler>,
     pub(crate) settings: FrontSettings,
     pub(crate) clock: SharedClock,
     pub(crate) version: Box<str>,

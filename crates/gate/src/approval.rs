@@ -148,12 +148,16 @@ pub enum Channel {
     Elicitation,
     /// A command of the owner's.
     Command,
+    /// A program of the owner's, over the admin API.
+    Api,
     /// The web console.
     Console,
     /// The terminal UI.
     Terminal,
     /// A reply in Teams.
     Teams,
+    /// A button in GitHub Copilot's chat.
+    Copilot,
 }
 
 /// Why an open approval was closed without an answer.
@@ -280,9 +284,11 @@ impl Channel {
         match self {
             Self::Elicitation => "elicitation",
             Self::Command => "command",
+            Self::Api => "api",
             Self::Console => "console",
             Self::Terminal => "terminal",
             Self::Teams => "teams",
+            Self::Copilot => "copilot",
         }
     }
 
@@ -290,9 +296,11 @@ impl Channel {
         [
             Self::Elicitation,
             Self::Command,
+            Self::Api,
             Self::Console,
             Self::Terminal,
             Self::Teams,
+            Self::Copilot,
         ]
         .into_iter()
         .find(|channel| channel.as_str() == word)

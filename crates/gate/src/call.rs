@@ -234,7 +234,9 @@ impl CallFailure {
                 format!("raise `timeout` of {server} in mcp.json if its work takes longer")
             }
             Self::DefinitionChanged { .. } => "read the list again, then call again".to_owned(),
-            Self::NeedsAuth { server } => format!("sign in to {server}, then call again"),
+            Self::NeedsAuth { server } => {
+                format!("sign in with `legation mcp auth {server}`, then call again")
+            }
             Self::MissingCapability { server, .. } => {
                 format!("use {server} from a client that has it")
             }

@@ -120,7 +120,9 @@ impl Conversations {
 #[must_use]
 pub fn holder(caller: &Caller) -> &str {
     match caller.principal.via {
-        Via::Socket => caller.seat.as_str(),
-        Via::Http | Via::Sse | Via::Admin | Via::NoAuth => caller.principal.client.as_str(),
+        Via::Socket | Via::Copilot => caller.seat.as_str(),
+        Via::Http | Via::Sse | Via::Admin | Via::Web | Via::NoAuth => {
+            caller.principal.client.as_str()
+        }
     }
 }

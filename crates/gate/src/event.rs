@@ -76,6 +76,9 @@ pub enum HubEvent {
 pub struct Note {
     /// Whose business it is.
     pub client: ClientId,
+    /// In which of its conversations it began, where that is known: if that one is there and
+    /// listens, no other is told.
+    pub seat: Option<SeatId>,
     /// Who says it.
     pub server: ServerName,
     /// The key of `experimental` that says that a client understands it.

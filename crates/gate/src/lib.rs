@@ -23,9 +23,11 @@ pub mod pipeline;
 pub mod proposal;
 pub mod rate;
 pub mod redaction;
+mod sampler;
 pub mod server;
 pub mod spill;
 pub mod stage;
+pub mod watch;
 
 /// The words a decision is made in; whoever holds servers needs them too.
 pub use legation_policy as policy;
@@ -41,5 +43,6 @@ pub use event::{Arrival, Audience, Feed, HubEvent, Injection, News, Note};
 pub use listing::{Description, Entry, ListKind, Listing};
 pub use peer::{Ask, Delivery, Peer};
 pub use pipeline::{Gate, NotAskedFor, definition_hash};
+pub use sampler::Sampler;
 pub use server::{Concern, Resolve, ServerSet, Subscription, TaskVerb, Unresolved};
 pub use stage::Refusal;

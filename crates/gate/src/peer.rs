@@ -44,6 +44,12 @@ pub trait Peer: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Whether the hub answers questions of a method in the client's stead.
+    fn answers_itself(&self, method: &str) -> bool {
+        let _the_client_does = method;
+        false
+    }
+
     /// The least severe log level it wants to hear of during this call.
     fn log_level(&self) -> Option<Box<str>> {
         None

@@ -4,13 +4,15 @@ mod models;
 mod permissions;
 mod pushes;
 mod roads;
+mod seen;
 mod spilled;
 mod steps;
 mod told;
 mod upkeep;
+mod watched;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 pub use permissions::NotAskedFor;
 
@@ -24,6 +26,7 @@ use legation_wire::json::{Object, Raw};
 use legation_wire::message::ErrorObject;
 
 use crate::approval::Approvals;
+use crate::pipeline::seen::Seen;
 use crate::proposal::Proposal;
 use crate::redaction::Redaction;
 use crate::spill::Spills;
@@ -31,9 +34,10 @@ use crate::stage::ask::{Agreed, Question};
 use crate::stage::delegate::Delegation;
 use crate::stage::unapproved::Unapproved;
 use crate::stage::{self, Cleaning, KnownClients};
+use crate::watch::Watcher;
 use crate::{
     Ask, Asking, Call, Description, Endpoint, Item, ListKind, Listing, Outcome, Peer, Refusal,
-    Request, ServerSet, Subscription, TaskVerb,
+    Request, Sampler, ServerSet, Subscription, TaskVerb,
 };
 
 /// How often a call is decided before it is given up: a person is asked once,
@@ -57,9 +61,12 @@ pub struct Gate {
     redaction: Option<Redaction>,
     spills: Option<Spills>,
     asking: Asking,
+    watcher: OnceLock<Arc<dyn Watcher>>,
     /// The chain of refusals that name nobody's data.
     entity: EntityId,
     filtered: Mutex<HashMap<FilterKey, Arc<Listing>>>,
+    /// Made after the gate, through which it asks models.
+    sampler: OnceLock<Arc<dyn Sampler>>,
 }
 
 /// A call that may be made, and what making it uses up.
@@ -121,8 +128,10 @@ impl Gate {
             redaction: None,
             spills: None,
             asking,
+            watcher: OnceLock::new(),
             entity: EntityId::personal(),
             filtered: Mutex::new(HashMap::new()),
+            sampler: OnceLock::new(),
         }
     }
 
@@ -132,6 +141,23 @@ impl Gate {
         redaction.set_rules(self.rules.load().governance());
         self.redaction = Some(redaction);
         self
+    }
+
+    /// Has somebody answer servers that ask for a model on behalf of clients that have none to
+    /// offer, as far as rules allow it. The first one stays.
+    pub fn set_sampler(&self, sampler: Arc<dyn Sampler>) {
+        self.sampler.get_or_init(|| sampler);
+    }
+
+    /// Who answers them, where some rule allows it at all.
+    pub(crate) fn sampler(&self) -> Option<&Arc<dyn Sampler>> {
+        let sampler = self.sampler.get()?;
+        self.rules.load().lends_models().then_some(sampler)
+    }
+
+    /// Lets somebody look on while calls are under way; the first one counts.
+    pub fn set_watcher(&self, watcher: Arc<dyn Watcher>) {
+        self.watcher.get_or_init(|| watcher);
     }
 
     /// Puts new rules in force for every call that has not been decided yet.
@@ -183,13 +209,27 @@ impl Gate {
     pub async fn call(
         self: &Arc<Self>,
         context: &OpContext,
+        request: Request,
+    ) -> Result<Outcome, Refusal> {
+        let mut seen = Seen::begin(request.item.verb(), Some(&request.params));
+        let result = self.stages(context, request, &mut seen).await;
+        seen.over(&result);
+        result
+    }
+
+    async fn stages(
+        self: &Arc<Self>,
+        context: &OpContext,
         mut request: Request,
+        seen: &mut Seen,
     ) -> Result<Outcome, Refusal> {
         self.clients.load().check(&context.caller.principal)?;
         if let Item::Resource(uri) = &request.item
             && uri.starts_with(crate::spill::SCHEME)
         {
-            return self.page(context, uri).await;
+            let page = self.page(context, uri).await;
+            seen.read(&page);
+            return page;
         }
         let delegation = match Delegation::take(&mut request.params, &context.caller) {
             Ok(delegation) => delegation,
@@ -198,18 +238,7 @@ impl Gate {
                 return Err(self.refuse(context, subject, None, malformed.into()).await);
             }
         };
-        let resolved = stage::resolve::resolve(self.servers.as_ref(), context, &mut request).await;
-        let target = match resolved {
-            Ok(target) => target,
-            Err(unresolved) => {
-                let subject = (request.item.verb(), None, request.item.name());
-                return Err(self.refuse(context, subject, None, unresolved.into()).await);
-            }
-        };
-        if let Err(early) = stage::limit::limit(&self.asking.rates, context, &target) {
-            let subject = (target.verb, Some(&target.server), &*target.item);
-            return Err(self.refuse(context, subject, None, early.into()).await);
-        }
+        let target = self.found(context, &mut request, seen).await?;
         let written = stage::restore::carried(&request);
         self.prepare(context, &target, &mut request, written.as_ref())
             .await?;
@@ -221,8 +250,15 @@ impl Gate {
             written: written.as_ref(),
             delegation: &delegation,
         };
-        let cleared = self.clear(context, target, asks).await?;
-        let ticket = self.intend(context, &cleared, asks).await?;
+        let span = seen.stage("legation.decide");
+        let cleared = self.clear(context, target, asks).await;
+        drop(span);
+        let cleared = cleared?;
+        seen.cleared(&cleared.permitted);
+        let span = seen.stage("legation.record");
+        let ticket = self.intend(context, &cleared, asks).await;
+        drop(span);
+        let ticket = ticket?;
         let Cleared { permitted, uses } = cleared;
         let Request {
             item,
@@ -239,8 +275,10 @@ impl Gate {
                 Raw::str(&proposal.idempotency_key),
             );
         }
+        let at_server = seen.to_server(permitted.target(), Some(&mut params));
         let most = peer.result_max();
-        let peer = stage::sample::guard(self, context, &permitted, peer);
+        let peer = seen.shown(self.watcher.get(), (&permitted, ticket.call()), peer);
+        let peer = stage::sample::guard(self, context, &permitted, delegation.wishes(), peer);
         let call = Call {
             item,
             params,
@@ -249,8 +287,36 @@ impl Gate {
             peer,
         };
         let receipt = permitted.receipt();
-        let outcome = self.servers.call(context.clone(), permitted, call).await;
-        self.hand_on(context, &receipt, ticket, (outcome, most))
+        let told = context.clone().on_behalf_of(delegation.on_behalf_of);
+        let outcome = self.servers.call(told, permitted, call).await;
+        seen.back(at_server);
+        let _span = seen.stage("legation.result");
+        self.hand_on(context, &receipt, (ticket, seen), (outcome, most))
+    }
+
+    /// Where a call's name leads to, if it does not come too soon.
+    async fn found(
+        &self,
+        context: &OpContext,
+        request: &mut Request,
+        seen: &mut Seen,
+    ) -> Result<Target, Refusal> {
+        let span = seen.stage("legation.resolve");
+        let resolved = stage::resolve::resolve(self.servers.as_ref(), context, request).await;
+        drop(span);
+        let target = match resolved {
+            Ok(target) => target,
+            Err(unresolved) => {
+                let subject = (request.item.verb(), None, request.item.name());
+                return Err(self.refuse(context, subject, None, unresolved.into()).await);
+            }
+        };
+        seen.resolved(&target);
+        if let Err(early) = stage::limit::limit(&self.asking.rates, context, &target) {
+            let subject = (target.verb, Some(&target.server), &*target.item);
+            return Err(self.refuse(context, subject, None, early.into()).await);
+        }
+        Ok(target)
     }
 
     /// Reads, answers or cancels a task of the caller's. Reading one is not
@@ -284,7 +350,7 @@ impl Gate {
             // The call that began the task was decided on what it carried; what
             // is read now must only still be allowed to this client at all.
             let permitted = self.watch(context, target).await?;
-            let peer = stage::sample::guard(self, context, &permitted, peer);
+            let peer = stage::sample::guard(self, context, &permitted, Delegation::NONE, peer);
             let receipt = permitted.receipt();
             let outcome = self
                 .servers
@@ -293,6 +359,8 @@ impl Gate {
             return self.told_of_task(context, &receipt, outcome);
         };
         target.verb = act;
+        let mut seen = Seen::begin(act, None);
+        seen.resolved(&target);
         let asks = Asks {
             item: &item,
             peer: &peer,
@@ -300,24 +368,31 @@ impl Gate {
             written: written.as_ref(),
             delegation: &Delegation::NONE,
         };
-        let cleared = self.clear(context, target, asks).await?;
-        let ticket = self.intend(context, &cleared, asks).await?;
+        let cleared = self.clear(context, target, asks).await;
+        let cleared = cleared.inspect_err(|refusal| seen.refused(refusal))?;
+        seen.cleared(&cleared.permitted);
+        let ticket = self.intend(context, &cleared, asks).await;
+        let ticket = ticket.inspect_err(|refusal| seen.refused(refusal))?;
         let permitted = cleared.permitted;
-        let peer = stage::sample::guard(self, context, &permitted, peer);
+        let peer = stage::sample::guard(self, context, &permitted, Delegation::NONE, peer);
         let receipt = permitted.receipt();
+        let at_server = seen.to_server(permitted.target(), None);
         let outcome = self
             .servers
             .task(context.clone(), permitted, handle, verb, peer)
             .await;
-        self.hand_on(context, &receipt, ticket, (outcome, None))
+        seen.back(at_server);
+        let result = self.hand_on(context, &receipt, (ticket, &mut seen), (outcome, None));
+        seen.over(&result);
+        result
     }
 
-    /// Brings a server's wish to use the client's model to the client, through
-    /// the same decision and record as a call.
+    /// Brings a server's wish to use the client's model to the client, or to the hub's own models
+    /// where it has none, through the same decision and record as a call.
     pub(crate) async fn sample(
         self: &Arc<Self>,
         context: &OpContext,
-        target: Target,
+        (target, delegation): (Target, &Delegation),
         peer: Arc<dyn Peer>,
         ask: Ask,
     ) -> Result<Raw, ErrorObject> {
@@ -327,12 +402,18 @@ impl Gate {
             peer: &peer,
             arguments: Some(&ask.params),
             written: Some(&ask.params),
-            delegation: &Delegation::NONE,
+            delegation,
         };
         let told = |refusal: Refusal| refusal.to_error();
         let cleared = self.clear(context, target, asks).await.map_err(told)?;
         let ticket = self.intend(context, &cleared, asks).await.map_err(told)?;
-        let answer = peer.ask(ask).await;
+        let answer = match self.sampler() {
+            Some(sampler) if !peer.capabilities().sampling => {
+                let labels = cleared.permitted.labels().clone();
+                sampler.sample(context.clone(), labels, ask.params).await
+            }
+            _ => peer.ask(ask).await,
+        };
         let outcome = match &answer {
             Ok(raw) => Outcome::Complete(raw.clone()),
             Err(error) => Outcome::Error(error.clone()),

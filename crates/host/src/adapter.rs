@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::{HeaderName, HeaderValue};
-use legation_config::{EnvMode, Environment, Resolved, ResolvedHttp};
+use legation_config::{EnvMode, Environment, Resolved, ResolvedHttp, SandboxPolicy};
 use legation_core::Home;
 use legation_core::error::chain;
 use legation_core::process::{ChildSpec, GuardPath};
 use legation_gate::ListKind;
+use legation_oauth::Upstream;
 use legation_wire::caps::ServerCapabilities;
 use legation_wire::json::{Object, Raw};
 use legation_wire::listen::ListenFilter;
@@ -20,14 +21,20 @@ use legation_wire::translate::{InputAnswers, put_input_answers};
 use legation_wire::upstream::{self, CallRequest, EraChoice, LinkConfig};
 
 use crate::names::sanitise;
+use crate::oauth;
 use crate::port::{
     About, AskKey, CallEvent, DialError, Dialer, EventSource, Exchange, Face, ListenWish, Order,
     Plan, Port, PortEvent, Ready,
 };
 use crate::transport::{
-    self, CallOrder, CallStream, Connection, Event, Events, HttpSpec, LineSink, StartError,
-    StartSpec, StdioSpec, TransportSpec,
+    self, CallOrder, CallStream, Connection, Event, Events, HttpError, HttpSpec, LineSink,
+    StartError, StartSpec, StdioSpec, TransportSpec,
 };
+
+mod reach;
+mod walls;
+
+pub(crate) use walls::Walls;
 
 /// How long a process may take to end by itself before it is made to.
 const STOP_GRACE: Duration = Duration::from_secs(2);
@@ -49,6 +56,10 @@ pub(crate) struct Transports {
     pub(crate) version: &'static str,
     /// Largest message accepted from a server, in bytes.
     pub(crate) max_message: usize,
+    /// Which programs run behind walls that they did not ask for.
+    pub(crate) sandbox: SandboxPolicy,
+    /// Puts them up.
+    pub(crate) walls: Walls,
 }
 
 #[derive(Debug)]
@@ -70,7 +81,14 @@ impl Dialer for Transports {
             Ok(spec) => spec,
             Err(error) => return Box::pin(std::future::ready(Err(error))),
         };
+        let wanted = plan.spec.resolve_sandbox(self.sandbox, &self.environment);
+        let walls = self.walls.clone();
         Box::pin(async move {
+            let mut spec = spec;
+            let wanted = wanted.map_err(|error| DialError::Misconfigured(chain(&error)))?;
+            if let (Some(wanted), TransportSpec::Stdio(stdio)) = (wanted, &mut spec.transport) {
+                walls.put_up(stdio, &wanted, &plan.log).await?;
+            }
             let started = Connection::start(spec).await.map_err(dial_error)?;
             let ready = started.ready;
             let capabilities = ready.capabilities;
@@ -113,12 +131,21 @@ impl Transports {
                         env: stdio.env,
                         guard: self.guard.clone(),
                     },
+                    preamble: Vec::new(),
                     stderr: Arc::new(move |line: &str| log.stderr(line)),
                     log_file: Some(self.log_file(plan)),
                     stop_grace: STOP_GRACE,
                 })
             }
-            Resolved::Http(http) => TransportSpec::Http(http_spec(&http)?),
+            Resolved::Http(http) => {
+                let auth = self.sign_in(plan, &http)?;
+                let sse = http.reach.sse;
+                let http = self.http_spec(&http, auth)?;
+                match sse {
+                    true => TransportSpec::Sse(http),
+                    false => TransportSpec::Http(http),
+                }
+            }
         };
         let info = plan.face.info.clone().unwrap_or_else(|| {
             Object::new()
@@ -144,35 +171,63 @@ impl Transports {
         })
     }
 
+    /// The hub's sign-in at a server, as it is configured now.
+    fn sign_in(
+        &self,
+        plan: &Plan,
+        http: &ResolvedHttp,
+    ) -> Result<Option<Arc<Upstream>>, DialError> {
+        let Some(auth) = plan.auth.as_ref().filter(|_| http.reach.socket.is_none()) else {
+            return Ok(None);
+        };
+        let resolved = plan.spec.resolve_oauth(&self.environment);
+        let resolved = resolved.map_err(|error| DialError::Misconfigured(chain(&error)))?;
+        let settings = oauth::settings(&plan.spec, http, &resolved);
+        auth.configure(settings.map_err(DialError::Misconfigured)?);
+        Ok(Some(Arc::clone(auth)))
+    }
+
+    fn http_spec(
+        &self,
+        http: &ResolvedHttp,
+        auth: Option<Arc<Upstream>>,
+    ) -> Result<HttpSpec, DialError> {
+        let mut headers = Vec::with_capacity(http.headers.len());
+        for (name, value) in &http.headers {
+            let parsed = HeaderName::from_bytes(name.as_bytes()).ok();
+            let value = HeaderValue::from_str(value.reveal()).ok();
+            let (Some(parsed), Some(mut value)) = (parsed, value) else {
+                return Err(DialError::Misconfigured(format!(
+                    "headers.{name} is no HTTP header"
+                )));
+            };
+            value.set_sensitive(true);
+            headers.push((parsed, value));
+        }
+        let url = http.url.reveal();
+        Ok(HttpSpec {
+            reach: reach::reach(&self.environment, url, &http.reach)?,
+            url: url.to_owned(),
+            headers,
+            connect_timeout: REACH,
+            auth,
+        })
+    }
+
     fn log_file(&self, plan: &Plan) -> PathBuf {
         let name = sanitise(plan.spec.name.as_str());
         self.home.logs().join(format!("server-{name}.log"))
     }
 }
 
-fn http_spec(http: &ResolvedHttp) -> Result<HttpSpec, DialError> {
-    let mut headers = Vec::with_capacity(http.headers.len());
-    for (name, value) in &http.headers {
-        let parsed = HeaderName::from_bytes(name.as_bytes()).ok();
-        let value = HeaderValue::from_str(value.reveal()).ok();
-        let (Some(parsed), Some(mut value)) = (parsed, value) else {
-            return Err(DialError::Misconfigured(format!(
-                "headers.{name} is no HTTP header"
-            )));
-        };
-        value.set_sensitive(true);
-        headers.push((parsed, value));
-    }
-    Ok(HttpSpec {
-        url: http.url.reveal().to_owned(),
-        headers,
-        connect_timeout: REACH,
-    })
-}
-
 fn dial_error(error: StartError) -> DialError {
     match error {
         StartError::NeedsAuth { .. } => DialError::NeedsAuth,
+        StartError::Http {
+            source: HttpError::SignIn { source },
+        } if !source.is_passing() => {
+            DialError::Misconfigured(format!("{}; {}", chain(&source), source.hint()))
+        }
         other => DialError::Failed(format!("{}; {}", chain(&other), other.hint())),
     }
 }
@@ -257,6 +312,7 @@ impl Exchange for Stream {
                 transport::CallEvent::AskWithdrawn(key) => CallEvent::AskWithdrawn(AskKey(key.0)),
                 transport::CallEvent::Done(answer) => CallEvent::Done(answer),
                 transport::CallEvent::Lost(reason) => CallEvent::Lost(reason),
+                transport::CallEvent::NotMade(reason) => CallEvent::NotMade(reason),
                 transport::CallEvent::NeedsAuth { .. } => CallEvent::NeedsAuth,
             }
         })

@@ -10,7 +10,6 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture};
 use futures_util::stream::FuturesUnordered;
-use legation_config::Transport;
 use legation_core::OpContext;
 use legation_gate::policy::{DefinitionHash, Permitted};
 use legation_gate::{Call, CallFailure, Item, ListKind, Outcome, Peer, TaskWish};
@@ -134,6 +133,18 @@ impl Conversation {
             server: self.server.spec.name.clone(),
             item: target.item.clone(),
         })
+    }
+
+    /// Waits for the session that follows the one the call was not made in.
+    async fn reconnect(&mut self, permitted: &Permitted, item: &Item) -> Result<(), CallFailure> {
+        let name = &self.server.spec.name;
+        // Many may ask, and one attempt is made.
+        self.instance.retry();
+        let next =
+            self.instance
+                .connected_after(&self.live, name, self.limit, &self.context.cancel);
+        self.live = next.await?;
+        self.check(permitted, item)
     }
 
     /// The request as the server is to get it.
@@ -321,6 +332,7 @@ impl Conversation {
                 };
                 CallFailure::Lost { server, reason }
             }
+            CallEvent::NotMade(reason) => CallFailure::NotConnected { server, reason },
             CallEvent::NeedsAuth => CallFailure::NeedsAuth { server },
             CallEvent::Progress(_)
             | CallEvent::Log(_)
@@ -345,7 +357,7 @@ impl Conversation {
     /// Passes a log message on. A pipe does not say which call it is about: one
     /// that several clients share may be telling of another's.
     fn log(&self, params: Raw) {
-        let pipe = matches!(self.server.spec.transport, Transport::Stdio { .. });
+        let pipe = self.server.spec.transport.is_one_stream();
         let own = matches!(self.instance.key, Key::Seat(_));
         if pipe && !own && !self.instance.is_only(&self.context.caller.seat) {
             self.server.log.note(params.as_text());

@@ -1,7 +1,7 @@
 //! What every part of the host holds.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use arc_swap::ArcSwap;
 use legation_config::{Settings, View};
 use legation_core::{SharedClock, TaskSet};
 use legation_gate::HubEvent;
+use legation_oauth::OAuth;
 use legation_store::Store;
 use legation_wire::json::{Limits, Object, Raw};
 use tokio::sync::{Semaphore, broadcast};
@@ -69,6 +70,10 @@ pub(crate) struct Common {
     servers: Mutex<Vec<Weak<Server>>>,
     /// See [`Common::lists_changed`].
     lists_version: AtomicU64,
+    /// Whether servers may be answered by a model of the hub's.
+    pub(crate) lends_models: AtomicBool,
+    /// The hub's sign-ins, where it has any.
+    pub(crate) oauth: Option<Arc<OAuth>>,
     /// Times that tests shorten.
     pub(crate) times: Times,
 }
@@ -130,6 +135,7 @@ impl Common {
             pins: Pins::recall(Arc::clone(&store), Arc::clone(&clock)),
             servers: Mutex::default(),
             lists_version: AtomicU64::new(0),
+            lends_models: AtomicBool::new(false),
             dialer,
             store,
             clock,
@@ -140,6 +146,7 @@ impl Common {
             names: RwLock::new(names),
             views: ArcSwap::from_pointee(settings.views.clone()),
             settings,
+            oauth: None,
             times,
         }
     }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use legation_config::{Instance as Mode, Source};
+use legation_config::Instance as Mode;
 use legation_core::error::chain;
 use legation_core::{EntityId, ServerName};
 use legation_wire::caps::ServerCapabilities;
@@ -72,7 +72,7 @@ impl Feed {
     fn of(server: &Arc<Server>) -> Option<Self> {
         let spec = &server.spec;
         let shared = spec.instance == Mode::Shared && spec.trusted;
-        if matches!(spec.source, Source::Workspace { .. }) || !shared || spec.events.is_empty() {
+        if spec.source.trusted_folder().is_some() || !shared || spec.events.is_empty() {
             return None;
         }
         let live = server.running(&Key::Shared)?.live()?;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
@@ -10,24 +11,28 @@ use legation_core::process::GuardPath;
 use legation_core::{Caller, CancelReason, Home, ServerName, SharedClock};
 use legation_gate::policy::KnownTool;
 use legation_gate::{HubEvent, ListKind};
+use legation_oauth::OAuth;
 use legation_store::Store;
 use tokio::sync::watch;
 
-use crate::adapter::Transports;
+use crate::adapter::{Transports, Walls};
 use crate::catalogue::Catalogue;
 use crate::common::{Common, Times};
 use crate::instance::{Instance, Key, Phase};
 use crate::pins::{PinError, PinNews, PinReview};
+#[cfg(test)]
 use crate::port::Dialer;
 use crate::roster::Roster;
 use crate::server::Server;
 use crate::status::{ServerStatus, State, Summary};
 
 mod describe;
+mod lent;
 mod reconcile;
 mod resolve;
 mod set;
 
+pub use lent::Lent;
 pub use reconcile::NoServer;
 use reconcile::Wanted;
 
@@ -64,6 +69,8 @@ pub struct HostParts {
     pub guard: GuardPath,
     /// The hub's version, for servers.
     pub version: &'static str,
+    /// The hub's sign-ins at servers; without, servers that want one cannot be used.
+    pub oauth: Option<Arc<OAuth>>,
     /// Where connections are kept up; calls run wherever they are polled.
     pub runtime: tokio::runtime::Handle,
 }
@@ -74,7 +81,10 @@ impl Host {
     /// A host without servers; [`Host::apply`] gives it some.
     #[must_use]
     pub fn new(parts: HostParts) -> Arc<Self> {
+        let root = parts.home.root().to_path_buf();
         let transports = Transports {
+            walls: Walls::new(parts.guard.clone(), root, parts.environment.clone()),
+            sandbox: parts.settings.server_sandbox,
             environment: parts.environment,
             env_mode: parts.settings.env_value_mode,
             guard: parts.guard,
@@ -84,17 +94,17 @@ impl Host {
         };
         let times = Times::default();
         let (store, clock, runtime) = (parts.store, parts.clock, parts.runtime);
-        Self::with_dialer(
-            Arc::new(transports),
-            store,
-            clock,
-            parts.settings,
-            runtime,
-            times,
-        )
+        let dialer = Arc::new(transports);
+        let settings = parts.settings;
+        let mut common = Common::new(dialer, store, clock, settings, runtime, times);
+        common.oauth = parts.oauth;
+        let host = Self::of(common);
+        crate::oauth::follow(&host.inner);
+        host
     }
 
     /// A host with its own way to open connections.
+    #[cfg(test)]
     pub(crate) fn with_dialer(
         dialer: Arc<dyn Dialer>,
         store: Arc<Store>,
@@ -103,7 +113,10 @@ impl Host {
         runtime: tokio::runtime::Handle,
         times: Times,
     ) -> Arc<Self> {
-        let common = Common::new(dialer, store, clock, settings, runtime, times);
+        Self::of(Common::new(dialer, store, clock, settings, runtime, times))
+    }
+
+    fn of(common: Common) -> Arc<Self> {
         Arc::new(Self {
             inner: Arc::new(Inner {
                 common: Arc::new(common),
@@ -136,6 +149,13 @@ impl Host {
         }
     }
 
+    /// Whether the hub's own models may answer servers whose clients have none to offer. What
+    /// connects from here on is told so.
+    pub fn set_lends_models(&self, lends: bool) {
+        let common = &self.inner.common;
+        common.lends_models.store(lends, Ordering::Relaxed);
+    }
+
     /// Whether a view exists and includes a server.
     #[must_use]
     pub fn view_includes(&self, view: &str, server: &str) -> bool {
@@ -162,7 +182,11 @@ impl Host {
     /// What rules may speak of: the pinned tools, and the servers of `specs`.
     #[must_use]
     pub fn known_tools(&self, specs: &[ServerSpec]) -> Vec<KnownTool> {
-        self.inner.common.pins.tools(specs)
+        let lent = self.lent();
+        match lent.is_empty() {
+            true => self.inner.common.pins.tools(specs),
+            false => self.inner.common.pins.tools(&[specs, &lent].concat()),
+        }
     }
 
     /// Decides about one of them as it was looked at.
@@ -245,7 +269,7 @@ impl Host {
         Ok(ServerStatus::of(&*self.named(name, folder)?))
     }
 
-    fn named(&self, name: &str, folder: Option<&Path>) -> Result<Arc<Server>, NoServer> {
+    pub(crate) fn named(&self, name: &str, folder: Option<&Path>) -> Result<Arc<Server>, NoServer> {
         let roster = self.inner.roster.load();
         let specs = roster.all().iter().map(|server| &*server.spec);
         let meant = reconcile::meant(specs, name, folder)?;

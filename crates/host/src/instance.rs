@@ -204,11 +204,37 @@ impl Instance {
         if let Some(live) = self.live() {
             return Ok(live);
         }
+        self.connection(None, server, limit, cancel).await
+    }
+
+    /// The connection that follows `before`, waiting as [`connected`](Self::connected)
+    /// does.
+    pub(crate) async fn connected_after(
+        &self,
+        before: &Arc<Live>,
+        server: &ServerName,
+        limit: Duration,
+        cancel: &Cancel,
+    ) -> Result<Arc<Live>, CallFailure> {
+        self.connection(Some(before), server, limit, cancel).await
+    }
+
+    async fn connection(
+        &self,
+        before: Option<&Arc<Live>>,
+        server: &ServerName,
+        limit: Duration,
+        cancel: &Cancel,
+    ) -> Result<Arc<Live>, CallFailure> {
+        let is_before = |live: &Arc<Live>| before.is_some_and(|before| Arc::ptr_eq(before, live));
         let mut phase = self.phase.subscribe();
         let settled = async {
             loop {
-                if let Some(settled) = settled(&phase.borrow_and_update(), server) {
-                    return settled;
+                match settled(&phase.borrow_and_update(), server) {
+                    // Its supervisor has not heard yet that it is gone.
+                    Some(Ok(live)) if is_before(&live) => {}
+                    Some(settled) => return settled,
+                    None => {}
                 }
                 if phase.changed().await.is_err() {
                     return Err(gone(server));

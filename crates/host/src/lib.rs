@@ -19,6 +19,7 @@ mod instance;
 mod level;
 pub mod log;
 pub mod names;
+mod oauth;
 mod pins;
 mod port;
 mod published;
@@ -36,6 +37,7 @@ pub mod transport;
 mod watches;
 
 pub use feeds::{Feed, FeedAsk, NoFeed};
-pub use host::{Host, HostParts, NoServer};
+pub use host::{Host, HostParts, Lent, NoServer};
+pub use oauth::SignInError;
 pub use pins::{PinError, PinNews, PinReview};
 pub use status::{ServerStatus, State, Summary};

@@ -31,6 +31,8 @@ pub(crate) struct Plan {
     pub(crate) folder: Option<Arc<std::path::Path>>,
     /// Whom the server should believe it talks to.
     pub(crate) face: Face,
+    /// The hub's sign-in at it, where the owner configured no credential.
+    pub(crate) auth: Option<Arc<legation_oauth::Upstream>>,
     /// Where the process's stderr goes.
     pub(crate) log: Arc<crate::log::ServerLog>,
 }
@@ -167,6 +169,8 @@ pub(crate) enum CallEvent {
     Done(Result<Raw, ErrorObject>),
     /// The connection is gone.
     Lost(String),
+    /// The session is gone that it was to be made in; the server did nothing about it.
+    NotMade(String),
     /// The server answered 401 or 403.
     NeedsAuth,
 }
@@ -254,7 +258,9 @@ pub(crate) async fn request(
         match exchange.next().await {
             CallEvent::Done(Ok(result)) => return Ok(result),
             CallEvent::Done(Err(error)) => return Err(AskError::Refused(error)),
-            CallEvent::Lost(reason) => return Err(AskError::NoAnswer(reason)),
+            CallEvent::Lost(reason) | CallEvent::NotMade(reason) => {
+                return Err(AskError::NoAnswer(reason));
+            }
             CallEvent::NeedsAuth => return Err(AskError::NeedsAuth),
             CallEvent::Ask { key, .. } => {
                 exchange.answer(key, Err(crate::ask::unsupported()));

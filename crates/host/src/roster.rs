@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use legation_config::Instance as Mode;
 use legation_core::{Caller, QuickMap, ServerName};
-use legation_gate::policy::Origin;
+use legation_gate::policy::Target;
 
 use crate::server::Server;
 
@@ -14,7 +14,8 @@ use crate::server::Server;
 pub(crate) struct Roster {
     servers: Vec<Arc<Server>>,
     by_name: QuickMap<ServerName, Vec<usize>>,
-    /// Whether any server has instances that not everybody shares.
+    /// Whether any server has instances that not everybody shares, or is not
+    /// everybody's itself.
     pub(crate) has_own: bool,
 }
 
@@ -38,7 +39,7 @@ impl Roster {
         }
         let has_own = servers
             .iter()
-            .any(|server| server.spec.instance != Mode::Shared);
+            .any(|server| server.spec.instance != Mode::Shared || server.seat.is_some());
         Self {
             servers,
             by_name,
@@ -75,13 +76,19 @@ impl Roster {
             .max_by_key(|server| server.spec.source.rank())
     }
 
-    /// The server that a decision was about.
-    pub(crate) fn exact(&self, name: &ServerName, origin: &Origin) -> Option<&Arc<Server>> {
-        let mut same = self.by_name.get(name)?.iter();
-        same.find_map(|index| {
-            let server = &self.servers[*index];
-            (server.origin == *origin).then_some(server)
-        })
+    /// The server that a decision was about, as far as its caller still sees it: what was lent to
+    /// the caller hides what everybody has, and neither stands in for the other.
+    pub(crate) fn exact(&self, caller: &Caller, target: &Target) -> Option<&Arc<Server>> {
+        let same = self.by_name.get(&target.server)?.iter();
+        let of_caller = same.map(|index| &self.servers[*index]).filter(|server| {
+            let is_lent = server.seat.is_some();
+            server.origin == target.origin
+                && (!is_lent || server.is_visible(caller))
+                && target
+                    .fingerprint
+                    .is_none_or(|print| print == server.fingerprint)
+        });
+        of_caller.max_by_key(|server| server.seat.is_some())
     }
 
     /// Every server of a name, whoever sees it.

@@ -4,18 +4,20 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwapOption;
-use legation_config::{Instance as Mode, ServerSpec, Source, Transport};
+use legation_config::{Instance as Mode, SandboxEntry, ServerSpec, Source, Transport};
 use legation_core::id::hex;
-use legation_core::{Caller, QuickMap};
+use legation_core::{Caller, QuickMap, SeatId};
 use legation_gate::policy::Origin;
 use legation_gate::policy::governance::Fingerprint;
 use legation_gate::{Audience, CallFailure, HubEvent, ListKind, Peer};
+use legation_oauth::Upstream;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
 use crate::common::Common;
 use crate::instance::{Instance, Key};
 use crate::log::ServerLog;
+use crate::oauth;
 use crate::published::Published;
 use crate::supervisor;
 
@@ -33,11 +35,18 @@ pub(crate) struct Server {
     pub(crate) fingerprint: Fingerprint,
     /// Whether it is to run at all.
     pub(crate) enabled: bool,
+    /// The only seat that sees it, where it was lent to one.
+    pub(crate) seat: Option<SeatId>,
+    /// The walls that it runs behind, where it is a program and has any.
+    pub(crate) sandbox: Option<SandboxEntry>,
     /// Its last words.
     pub(crate) log: Arc<ServerLog>,
     /// What it offers, as far as is known, to those without an instance of
     /// their own.
     pub(crate) known: ArcSwapOption<Published>,
+    /// The hub's sign-in at it; `None` where the owner configured a credential, or
+    /// wants no sign-in.
+    pub(crate) auth: Option<Arc<Upstream>>,
     digest: String,
     folder: Option<Arc<Path>>,
     instances: Mutex<Instances>,
@@ -63,27 +72,41 @@ impl Server {
     pub(crate) fn new(
         common: &Common,
         spec: ServerSpec,
-        enabled: bool,
+        (enabled, seat): (bool, Option<SeatId>),
         before: Option<&Self>,
     ) -> Self {
-        let origin = match &spec.source {
-            Source::User { .. } => Origin::User,
-            Source::Workspace { folder, .. } => {
+        // To rules an agent's server is whose file it stands in.
+        let origin = match (&spec.source, spec.source.folder()) {
+            (Source::Workspace { .. } | Source::Agent { .. }, Some(folder)) => {
                 Origin::Workspace(folder.to_string_lossy().into_owned().into())
             }
-            Source::Additional { .. } => Origin::Additional,
+            (Source::Plugin { folder, .. }, _) => {
+                Origin::Workspace(folder.to_string_lossy().into_owned().into())
+            }
+            (Source::Additional { .. }, _) => Origin::Additional,
+            (
+                Source::Default { .. }
+                | Source::User { .. }
+                | Source::Workspace { .. }
+                | Source::Agent { .. },
+                _,
+            ) => Origin::User,
         };
+        let auth = oauth::upstream(common, &spec, before);
         let server = Self {
             folder: spec.source.folder().map(Arc::from),
             digest: digest(&spec),
+            sandbox: spec.sandbox(common.settings.server_sandbox),
             fingerprint: fingerprint(&spec.transport),
             spec: Arc::new(spec),
             origin,
             enabled,
+            seat,
             log: before
                 .map(|before| Arc::clone(&before.log))
                 .unwrap_or_default(),
             known: ArcSwapOption::empty(),
+            auth,
             instances: Mutex::new(Instances::default()),
             released: watch::Sender::new(false),
         };
@@ -173,8 +196,11 @@ impl Server {
     }
 
     /// Whether a caller would see it if it were enabled: workspace servers
-    /// belong to their folder.
+    /// belong to their folder, and what is lent to the seat it is lent to.
     pub(crate) fn belongs_to(&self, caller: &Caller) -> bool {
+        if let Some(seat) = &self.seat {
+            return *seat == caller.seat;
+        }
         match (&self.folder, &caller.workspace) {
             (None, _) => true,
             (Some(folder), Some(workspace)) => workspace.starts_with(folder),
@@ -267,6 +293,12 @@ impl Server {
         peer: Option<&Arc<dyn Peer>>,
     ) -> Result<Arc<Instance>, CallFailure> {
         let mut instances = self.instances();
+        if let Some(reason) = &self.spec.filtered {
+            return Err(CallFailure::NotConnected {
+                server: self.spec.name.clone(),
+                reason: reason.to_string(),
+            });
+        }
         if instances.ended || !self.enabled {
             let reason = if self.enabled {
                 "it was stopped"
@@ -325,6 +357,11 @@ impl Server {
     /// Why the last attempt failed, if it did.
     pub(crate) fn failure(&self) -> Option<String> {
         self.instances().failure.clone()
+    }
+
+    /// Whether somebody has to sign in before it can be used.
+    pub(crate) fn waits_for_sign_in(&self) -> bool {
+        self.auth.as_ref().is_some_and(|auth| auth.is_waiting())
     }
 
     /// How often instances had to be started again.

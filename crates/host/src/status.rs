@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use legation_config::ServerSpec;
+use legation_config::{SandboxEntry, ServerSpec};
 use legation_core::{ServerName, Wall};
 use legation_gate::ListKind;
 
@@ -23,6 +23,8 @@ pub enum State {
     NeedsAuth,
     /// Configured, and not started.
     Disabled,
+    /// Not started, because the organisation's policy forbids it, for this reason.
+    Filtered(String),
 }
 
 /// One server, as it is now.
@@ -60,6 +62,10 @@ pub struct ServerStatus {
     pub restarts: u32,
     /// How many of its definitions nobody has agreed to.
     pub waiting: usize,
+    /// The walls that it runs behind, where it is a program and has any.
+    pub sandbox: Option<SandboxEntry>,
+    /// Whether the hub can sign in at it.
+    pub can_sign_in: bool,
     /// What is wrong with it although it works, the latest last.
     pub warnings: Vec<String>,
 }
@@ -87,9 +93,13 @@ impl State {
     }
 
     fn judge(server: &Server, worst: Option<&Instance>) -> Self {
+        if let Some(reason) = &server.spec.filtered {
+            return Self::Filtered(reason.to_string());
+        }
         match worst.map(Instance::phase) {
             _ if !server.enabled => Self::Disabled,
             Some(Phase::Starting) => Self::Starting,
+            Some(Phase::Connected(_)) if server.waits_for_sign_in() => Self::NeedsAuth,
             Some(Phase::Connected(_)) => Self::Connected,
             Some(Phase::Failed(reason)) => Self::Failed(reason.to_string()),
             Some(Phase::NeedsAuth) => Self::NeedsAuth,
@@ -110,6 +120,7 @@ impl State {
             Self::Failed(_) => "failed",
             Self::NeedsAuth => "needs-auth",
             Self::Disabled => "disabled",
+            Self::Filtered(_) => "filtered",
         }
     }
 }
@@ -155,6 +166,8 @@ impl ServerStatus {
             calls: running.iter().map(|instance| instance.calls()).sum(),
             restarts: server.restarts(),
             waiting: shown.as_ref().map_or(0, |shown| shown.pinned.waiting()),
+            sandbox: server.sandbox.clone(),
+            can_sign_in: server.auth.is_some(),
             warnings: server.log.warnings(),
         }
     }
@@ -165,16 +178,28 @@ impl ServerStatus {
         let name = &self.name;
         match &self.state {
             State::Failed(_) => Some(format!("see `legation mcp show {name}`")),
-            State::NeedsAuth => Some(format!(
-                "put credentials into `headers` of {name}, then `legation mcp reload {name}`"
-            )),
+            State::NeedsAuth => Some(hint_for(name, self.can_sign_in)),
             State::Disabled => Some(format!("`legation mcp enable {name}` starts it")),
+            State::Filtered(_) => Some("only the organisation can change its policy".to_owned()),
             State::Starting | State::Connected if self.waiting > 0 => Some(format!(
                 "{} of its definitions are new or changed: `legation mcp review {name}`",
                 self.waiting
             )),
             State::Starting | State::Connected => None,
         }
+    }
+}
+
+/// What to do about a server that wants a sign-in.
+pub(crate) fn sign_in_hint(server: &Server) -> String {
+    hint_for(&server.spec.name, server.auth.is_some())
+}
+
+fn hint_for(name: &ServerName, can_sign_in: bool) -> String {
+    if can_sign_in {
+        format!("`legation mcp auth {name}`")
+    } else {
+        format!("put credentials into `headers` of {name}, then `legation mcp reload {name}`")
     }
 }
 
@@ -204,7 +229,7 @@ impl Summary {
         let mut summary = Self::default();
         for state in states {
             match state {
-                State::Disabled => continue,
+                State::Disabled | State::Filtered(_) => continue,
                 State::Connected => summary.connected += 1,
                 State::Starting => summary.starting += 1,
                 State::Failed(_) | State::NeedsAuth => summary.failed += 1,

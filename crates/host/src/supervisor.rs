@@ -6,9 +6,9 @@
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use legation_config::Transport;
 use legation_gate::{Audience, HubEvent};
 use legation_wire::caps::ClientCapabilities;
 
@@ -17,6 +17,7 @@ use crate::definitions::{self, Definitions};
 use crate::instance::{Instance, Key, Phase};
 use crate::port::{DialError, Face, Plan, Ready};
 use crate::server::Server;
+use crate::status;
 
 mod publish;
 mod serve;
@@ -95,7 +96,8 @@ pub(crate) async fn run(common: Arc<Common>, server: Arc<Server>, instance: Arc<
             Err(DialError::NeedsAuth) => {
                 let name = &server.spec.name;
                 server.log.note("the server wants a sign-in");
-                tracing::warn!(server = %name, "a server wants a sign-in; put credentials into its `headers`, then `legation mcp reload {name}`");
+                let hint = status::sign_in_hint(&server);
+                tracing::warn!(server = %name, hint, "a server wants a sign-in");
                 instance.set(Phase::NeedsAuth, &*common.clock);
                 tell_status(&common, &server);
             }
@@ -186,6 +188,9 @@ async fn pause(
             return Pause::End;
         }
     }
+    if instance.take_retry() {
+        return Pause::Asked;
+    }
     let hopeless = attempts.hopeless;
     let delay = attempts.next(common.times.backoff);
     let waited = async {
@@ -221,7 +226,7 @@ async fn connect(
     let mut permit = permit.ok();
     server.log.starting();
     let attempt = async {
-        let ready = common.dialer.dial(plan(server, instance)).await?;
+        let ready = common.dialer.dial(plan(common, server, instance)).await?;
         let about = ready.about.clone();
         let spec = Arc::clone(&server.spec);
         let allow = move |tool: &str| spec.offers(tool);
@@ -234,6 +239,9 @@ async fn connect(
             }
             Err(error) => {
                 ready.port.stop().await;
+                if error.needs_auth() {
+                    return Err(DialError::NeedsAuth);
+                }
                 let reason = legation_core::error::chain(&error);
                 Err(DialError::Failed(reason))
             }
@@ -264,8 +272,8 @@ async fn connect(
     }
 }
 
-fn plan(server: &Server, instance: &Instance) -> Plan {
-    let is_http = matches!(server.spec.transport, Transport::Http { .. });
+fn plan(common: &Common, server: &Server, instance: &Instance) -> Plan {
+    let is_http = !server.spec.transport.is_one_stream();
     let anything = ClientCapabilities {
         roots: true,
         sampling: true,
@@ -300,10 +308,13 @@ fn plan(server: &Server, instance: &Instance) -> Plan {
             if let Some(peer) = instance.seat_peer() {
                 // What a client can run as tasks of its own stays between it
                 // and the hub.
+                let offered = peer.capabilities();
                 let capabilities = ClientCapabilities {
                     tasks_legacy: None,
                     tasks_ext: false,
-                    ..peer.capabilities().clone()
+                    // What it lacks may be answered for it, in a call of its own.
+                    sampling: offered.sampling || common.lends_models.load(Ordering::Relaxed),
+                    ..offered.clone()
                 };
                 face.capabilities = Arc::new(capabilities);
                 face.info = peer.client_info();
@@ -314,6 +325,7 @@ fn plan(server: &Server, instance: &Instance) -> Plan {
         spec: Arc::clone(&server.spec),
         folder,
         face,
+        auth: server.auth.clone(),
         log: Arc::clone(&server.log),
     }
 }
@@ -326,6 +338,9 @@ fn tell_status(common: &Common, server: &Server) {
 
 /// Whom the doings of an instance concern.
 fn audience(server: &Server, instance: &Instance) -> Audience {
+    if let Some(seat) = &server.seat {
+        return Audience::Seat(seat.clone());
+    }
     match &instance.key {
         Key::Shared | Key::Probe => Audience::All,
         // Only who works somewhere in its folder sees a workspace's own server.

@@ -224,6 +224,11 @@ impl Bench {
         self.host.call(Self::context(caller), permitted, call).await
     }
 
+    /// The tools that a caller sees on `/mcp`.
+    pub(crate) fn host_names(&self, caller: &Caller) -> Vec<String> {
+        self.names(caller, &Endpoint::All, ListKind::Tools)
+    }
+
     pub(crate) fn names(
         &self,
         caller: &Caller,

@@ -128,6 +128,18 @@ impl Ledger {
         })
     }
 
+    /// The place of the last record that is written.
+    #[must_use]
+    pub fn position(&self) -> i64 {
+        *self.inner.written.borrow()
+    }
+
+    /// How many wait for their record.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.inner.waiting.load(Ordering::Relaxed)
+    }
+
     /// How many calls the start found without outcome.
     #[must_use]
     pub fn swept(&self) -> usize {

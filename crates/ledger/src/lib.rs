@@ -45,6 +45,7 @@ mod shred;
 mod sign_off;
 mod stored;
 mod sweep;
+mod tally;
 mod ticket;
 mod verify;
 
@@ -61,11 +62,12 @@ pub use publish::{Place, PublishError, PublishSettings};
 pub use query::{Bounds, Filter, Named, Page};
 pub use read::{Entry, LedgerReader, Records};
 pub use record::{
-    CallId, Claim, Detail, Intent, ModelUse, Note, OutcomeRecord, Refused, Status, Verb,
+    CallId, ChatUse, Claim, Detail, Intent, ModelUse, Note, OutcomeRecord, Refused, Status, Verb,
 };
 pub use shred::Shredded;
 pub use sign_off::Pace;
 pub use stored::{Kind, Record};
+pub use tally::{HOUR_MS, Sums, Tally};
 pub use ticket::Ticket;
 pub use verify::{ChainReport, Evidence, EvidenceError, Fault, FaultKind, Report};
 

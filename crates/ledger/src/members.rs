@@ -5,7 +5,7 @@ use std::ops::Range;
 use legation_core::{ClientId, EntityId, ServerName};
 
 use crate::line::Line;
-use crate::record::{Detail, Intent, ModelUse, Note, OutcomeRecord, Refused, Status};
+use crate::record::{ChatUse, Detail, Intent, ModelUse, Note, OutcomeRecord, Refused, Status};
 
 /// Longest item (a tool's name, a resource's URI) kept in a record, in bytes.
 const ITEM_MAX: usize = 1024;
@@ -115,6 +115,9 @@ impl Detail<'_> {
         if let Some(model) = &self.model {
             model.write(line);
         }
+        if let Some(chat) = &self.chat {
+            chat.write(line);
+        }
     }
 }
 
@@ -141,6 +144,18 @@ impl ModelUse<'_> {
             if let Some(count) = count {
                 line.int(name, i64::try_from(count).unwrap_or(i64::MAX));
             }
+        }
+    }
+}
+
+// === impl ChatUse ===
+
+impl ChatUse<'_> {
+    fn write(&self, line: &mut Line) {
+        line.text("intent", self.intent, WORD_MAX)
+            .text("user_github_login", self.login, WORD_MAX);
+        if let Some(thread) = self.thread {
+            line.text("copilot_thread_id", thread, WORD_MAX);
         }
     }
 }

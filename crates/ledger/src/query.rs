@@ -110,6 +110,8 @@ pub(crate) fn backward(
             .saturating_sub(i64::try_from(CHUNK).unwrap_or(i64::MAX))
             .max(0);
         let rows = reader.ledger_after(low, CHUNK).map_err(LedgerError::read)?;
+        let looked_at = rows.iter().filter(|row| row.position <= high);
+        let newest_ms = looked_at.map(|row| row.at_ms).max();
         for row in rows.into_iter().rev().filter(|row| row.position <= high) {
             seen += 1;
             if search.wants(&row) {
@@ -122,6 +124,11 @@ pub(crate) fn backward(
             }
         }
         high = low;
+        // Records stand in the order of their times. A clock that was set back between two of them
+        // must not end it early, so all of a chunk have to be older.
+        if newest_ms.is_some_and(|newest_ms| newest_ms < search.from_ms) {
+            high = 0;
+        }
     }
     let next = (high > 0).then_some(high + 1);
     Ok(Page { entries, next })

@@ -9,6 +9,7 @@ use legation_store::{DatabaseUrl, LedgerRow, OpenError, Reader};
 use crate::error::LedgerError;
 use crate::query::{self, Bounds, Filter, Page};
 use crate::stored::Record;
+use crate::tally::Tally;
 use crate::verify::{self, Evidence, Report};
 
 /// One record as it lies in the file.
@@ -131,6 +132,23 @@ impl<'a> Records<'a> {
     /// [`LedgerError::Read`].
     pub fn find_call(self, call: &str) -> Result<Vec<Entry>, LedgerError> {
         query::call(self.reader, call)
+    }
+
+    /// A tally of the records since a moment, in milliseconds since 1970; nothing is
+    /// counted yet.
+    ///
+    /// # Errors
+    /// [`LedgerError::Read`].
+    pub fn tally(self, from_ms: i64) -> Result<Tally, LedgerError> {
+        Tally::since(self.reader, from_ms)
+    }
+
+    /// Counts up to `limit` records that are new to a tally; how many are left.
+    ///
+    /// # Errors
+    /// [`LedgerError::Read`].
+    pub fn count(self, tally: &mut Tally, limit: usize) -> Result<u64, LedgerError> {
+        tally.go_on(self.reader, limit)
     }
 
     /// Checks every chain from its start, and against `evidence`.

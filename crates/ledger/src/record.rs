@@ -98,6 +98,19 @@ pub struct Detail<'a> {
     pub confidence: Option<f64>,
     /// What is known of a request to a model.
     pub model: Option<ModelUse<'a>>,
+    /// What is known of a request in a chat.
+    pub chat: Option<ChatUse<'a>>,
+}
+
+/// Members that only a request by the Copilot webhook has.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ChatUse<'a> {
+    /// What was wanted, as a word of a closed list.
+    pub intent: &'a str,
+    /// Who asked.
+    pub login: &'a str,
+    /// The thread.
+    pub thread: Option<&'a str>,
 }
 
 /// Members that only a request to a model has.

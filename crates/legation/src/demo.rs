@@ -2,6 +2,7 @@
 //! it, and a tour through both eras, with nothing to set up.
 
 mod client;
+mod desk;
 mod home;
 mod model;
 mod people;
@@ -10,6 +11,7 @@ mod tour;
 
 use std::sync::Arc;
 
+use legation_cli::accounts::HomeKeyring;
 use legation_cli::{CliError, Context, DemoArgs, Exit, Output};
 use legation_config::Settings;
 
@@ -23,9 +25,13 @@ pub(crate) fn demo(context: &Context, args: &DemoArgs) -> Result<(), CliError> {
     let out = context.output;
     out.say("Legation demo: a hub of its own in a temporary folder. Your files are not touched.\n");
     let runtime = runtime()?;
-    out.say("looking for a model server on this machine …");
+    let named = args.model_server.as_deref();
+    match named {
+        Some(place) => out.say(&format!("asking the model server at {place} …")),
+        None => out.say("looking for a model server on this machine …"),
+    }
     let clock = Arc::clone(&context.clock);
-    let model = runtime.block_on(DemoModel::find_or_stand_in(clock))?;
+    let model = runtime.block_on(DemoModel::find_or_stand_in(clock, named))?;
     let demo = DemoHome::create(context, &model)?;
     let listen = args
         .listen
@@ -58,6 +64,11 @@ pub(crate) fn demo(context: &Context, args: &DemoArgs) -> Result<(), CliError> {
         };
         if end.is_ok() && stay {
             invite(out, &demo, address);
+            if let Some(link) = hub.console_link() {
+                out.say(&format!(
+                    "or see it in a browser, with this link, which works once and for five minutes:\n\n  {link}\n"
+                ));
+            }
             tokio::select! {
                 _ = signals.next() => {}
                 _ = hub.ended() => {}
@@ -86,7 +97,10 @@ fn options(
     tenant: &DemoTenant,
     flags: &[(&str, String)],
 ) -> Result<HubOptions, CliError> {
-    let environment = tenant.environment(&context.environment);
+    let keyring = HomeKeyring::of(&demo.home);
+    let environment = tenant
+        .environment(&context.environment)
+        .with_keyring(Arc::new(keyring));
     let settings = Settings::load(&demo.home, &environment, flags)
         .map_err(|error| CliError::usage(&error).with_hint(error.hint()))?;
     Ok(HubOptions {
@@ -101,6 +115,8 @@ fn options(
         no_auth: false,
         allow_all: false,
         additional: Vec::new(),
+        off: Vec::new(),
+        no_builtins: false,
         detached: false,
     })
 }

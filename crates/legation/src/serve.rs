@@ -4,18 +4,27 @@ mod accounts;
 mod admin;
 mod approvals;
 mod checkpoints;
+mod console;
+mod copilot;
+mod counts;
 mod credentials;
 mod delegate;
+mod desk;
 mod engine;
 mod events;
 mod feeds;
 mod hub;
 mod identities;
 mod inbox;
+mod issuer;
 mod log;
 mod models;
+mod moves;
+mod mute;
 mod natives;
+mod oauth;
 mod reload;
+mod telemetry;
 mod told;
 mod workspace;
 
@@ -40,7 +49,7 @@ pub(crate) fn serve(context: &Context, args: &ServeArgs) -> Result<(), CliError>
         .map_err(|error| CliError::usage(&error).with_hint(error.hint()))?;
     check_additional(&args.additional_mcp_config)?;
     prepare(context)?;
-    log::start(&context.home, settings.log_level);
+    log::start(&context.home, &settings, &context.clock);
     let options = HubOptions {
         home: context.home.clone(),
         environment,
@@ -53,6 +62,8 @@ pub(crate) fn serve(context: &Context, args: &ServeArgs) -> Result<(), CliError>
         no_auth: args.no_auth,
         allow_all: args.allow_all,
         additional: args.additional_mcp_config.clone(),
+        off: args.disable_mcp_server.clone(),
+        no_builtins: args.disable_builtin_mcps,
         detached: args.detached,
     };
     runtime()?.block_on(async {

@@ -10,6 +10,7 @@ mod stream;
 
 use std::sync::{Arc, Weak};
 
+use futures_util::StreamExt as _;
 use legation_core::error::chain;
 use legation_core::{EntityLabels, OpContext, Secret};
 use legation_gate::Gate;
@@ -27,6 +28,8 @@ use crate::words;
 pub use error::AskError;
 pub use stream::GatedStream;
 
+/// How many providers are asked at once what they are.
+const PROSPECTS_AT_ONCE: usize = 8;
 /// How often a request is begun anew because the rules changed meanwhile.
 const ROUNDS: usize = 8;
 
@@ -220,19 +223,25 @@ impl Models {
         };
         let policy = gate.rules();
         let governance = policy.governance();
-        let mut all = Vec::new();
         let Some(providers) = governance.providers.good() else {
-            return all;
+            return Vec::new();
         };
-        for (name, provider) in &providers.providers {
-            if !provider.enabled || provider.endpoint().is_none() {
-                continue;
-            }
-            if let Some(selected) = crate::router::named(governance, name) {
-                all.push(self.prospect_of(ctx, governance, &selected).await);
-            }
-        }
-        all
+        let on = providers
+            .providers
+            .iter()
+            .filter(|(_, provider)| provider.enabled && provider.endpoint().is_some());
+        let named: Vec<Selected> = on
+            .filter_map(|(name, _)| crate::router::named(governance, name))
+            .collect();
+        // One that does not answer takes as long as it may, and holds the others up no longer.
+        let found = named
+            .iter()
+            .map(|one| self.prospect_of(ctx, governance, one));
+        let found: Vec<_> = found.map(Box::pin).collect();
+        futures_util::stream::iter(found)
+            .buffered(PROSPECTS_AT_ONCE)
+            .collect()
+            .await
     }
 
     async fn prospect_of(

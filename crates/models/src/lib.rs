@@ -17,6 +17,7 @@ mod refusal;
 mod request;
 mod resume;
 mod router;
+mod sampling;
 mod spend;
 mod target;
 #[cfg(test)]
@@ -37,5 +38,6 @@ pub use request::{
 };
 pub use resume::{GoOn, Resumption};
 pub use router::{Failure, Plan, RouteError, RoutedStream, Router, Tried, Wanted};
+pub use sampling::Sampling;
 pub use spend::{BookError, Day, Limited, Meter, NoBook, Spend, SpendBook, Spent};
 pub use target::{Dialect, Target};

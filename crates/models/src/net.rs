@@ -7,8 +7,6 @@
 //! reqwest does, gives them to tasks, is a dozen crates more, and would save a
 //! handshake before an answer that takes seconds.
 
-mod tls;
-
 use std::future::{Future as _, poll_fn};
 use std::io;
 use std::pin::Pin;
@@ -20,11 +18,10 @@ use http_body_util::Full;
 use hyper::body::{Body as _, Incoming};
 use hyper::client::conn::http1::{self, Connection};
 use hyper_util::rt::TokioIo;
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
+use legation_core::error::chain;
+use legation_net::{Tls, TlsError};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
 
 use crate::endpoint::Endpoint;
 use crate::error::ModelError;
@@ -41,7 +38,7 @@ type Driven = Pin<Box<Connection<TokioIo<Box<dyn Io>>, Full<Bytes>>>>;
 #[derive(Clone, Default)]
 pub(crate) struct Connector {
     /// Made at the first https address: a hub with local models needs none.
-    tls: Arc<std::sync::OnceLock<Result<Arc<ClientConfig>, String>>>,
+    tls: Arc<Tls>,
 }
 
 /// A request that was answered, and the rest of its answer.
@@ -68,18 +65,12 @@ impl Connector {
         if !endpoint.is_tls() {
             return Ok(Box::new(tcp));
         }
-        let config = self
-            .tls
-            .get_or_init(tls::config)
-            .clone()
-            .map_err(|why| ModelError::Tls { why })?;
-        let name = ServerName::try_from(endpoint.host().to_owned()).map_err(|_| {
-            fail(io::Error::other(
-                "no certificate could hold this host's name",
-            ))
-        })?;
-        let stream = TlsConnector::from(config).connect(name, tcp).await;
-        Ok(Box::new(stream.map_err(fail)?))
+        match self.tls.connect(endpoint.host(), tcp).await {
+            Ok(stream) => Ok(Box::new(stream)),
+            Err(TlsError::Handshake(source)) => Err(fail(source)),
+            Err(error @ TlsError::Name) => Err(fail(io::Error::other(error))),
+            Err(TlsError::Trust(why)) => Err(ModelError::Tls { why: chain(&why) }),
+        }
     }
 }
 

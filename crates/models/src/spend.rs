@@ -15,6 +15,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use legation_core::observe::{self, ModelEnded, Span, SpanKind, Stopwatch};
 use legation_core::{CancelReason, EntityLabels, SharedClock};
 use legation_gate::model::{ModelOutcome, ModelRecord, Status};
 use legation_policy::governance::{LlmProviders, Prices, Provider, ProviderKind};
@@ -132,6 +133,8 @@ pub(crate) struct Entry {
     meter: Arc<Meter>,
     prices: Option<Prices>,
     against: Option<Prices>,
+    watch: Option<Stopwatch>,
+    span: Option<Span>,
 }
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -231,6 +234,8 @@ impl Meter {
             meter: Arc::clone(self),
             prices: prices(&selected.provider),
             against: against.and_then(prices),
+            watch: Stopwatch::start(),
+            span: span(selected, model),
         }
     }
 
@@ -278,6 +283,35 @@ impl Entry {
         self.status = Status::Refused;
     }
 
+    /// Tells whoever counts what came of it.
+    fn tell(&mut self, row: &Spend) {
+        if let Some(span) = &mut self.span {
+            let counts = [
+                ("gen_ai.usage.input_tokens", row.usage.input),
+                ("gen_ai.usage.output_tokens", row.usage.output),
+            ];
+            for (key, count) in counts {
+                if let Some(count) = count {
+                    span.set(key, count);
+                }
+            }
+            if self.status != Status::Ok {
+                span.fail(self.status.as_str());
+            }
+        }
+        if let (Some(watch), Some(observer)) = (self.watch, observe::observer()) {
+            observer.model_ended(&ModelEnded {
+                provider: &row.provider,
+                outcome: self.status.as_str(),
+                input_tokens: row.usage.input,
+                output_tokens: row.usage.output,
+                cost_micro_usd: row.cost_micro_usd,
+                saved_micro_usd: row.saved_micro_usd,
+                elapsed: watch.elapsed(),
+            });
+        }
+    }
+
     pub(crate) fn failed(&mut self, error: &ModelError) {
         self.status = match error {
             ModelError::Timeout { .. }
@@ -288,6 +322,16 @@ impl Entry {
             _ => Status::Error,
         };
     }
+}
+
+/// What is told of a request to a model, by the conventions for such (OpenTelemetry, GenAI).
+fn span(selected: &Selected, model: &str) -> Option<Span> {
+    let mut span = Span::first("chat", SpanKind::Client, None)?;
+    span.set("gen_ai.operation.name", "chat");
+    span.set("gen_ai.provider.name", selected.provider.clone());
+    span.set("gen_ai.request.model", model.to_owned());
+    span.name(format!("chat {model}"));
+    Some(span)
 }
 
 /// Whatever ends an answer, it has cost what it has cost.
@@ -313,6 +357,7 @@ impl Drop for Entry {
         if !self.has_begun {
             return;
         }
+        self.tell(&row);
         let provider = row.provider.clone();
         if let Err(error) = self.meter.book.add(row) {
             let error = legation_core::error::chain(&error);

@@ -293,7 +293,7 @@ impl Cedar {
         // made above in its types.
         let schema = shape.map(|_| &self.schema);
         Request::new(
-            uid("Client", ask.client.as_str()),
+            uid("Client", ask.client.family()),
             uid("Action", action),
             uid("Server", question.server.as_str()),
             context,
@@ -308,7 +308,7 @@ impl Cedar {
             return Ok(Arc::clone(entities));
         }
         let roles = ask.role.map(|role| uid("Role", role)).into_iter().collect();
-        let client = Entity::new_no_attrs(uid("Client", ask.client.as_str()), roles);
+        let client = Entity::new_no_attrs(uid("Client", ask.client.family()), roles);
         let entities = self
             .actions
             .clone()

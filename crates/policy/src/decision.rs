@@ -122,6 +122,8 @@ pub struct Asked {
     pub entity: EntityId,
     /// The entities of the call itself.
     pub entities: EntityLabels,
+    /// Whether it is about every entity, each of which would stand by itself in the answer.
+    pub apart: bool,
     /// Whose data the call touches.
     pub labels: EntityLabels,
     /// What would be done.
@@ -230,6 +232,7 @@ impl Asked {
     pub fn about(&self) -> About {
         About {
             entities: Some(self.entities.clone()),
+            apart: self.apart,
             labels: self.labels.clone(),
             policy_version: self.policy_version,
         }

@@ -38,6 +38,8 @@ pub struct About {
     /// The entities of the call itself; `None` where it was refused before
     /// anybody knew.
     pub entities: Option<EntityLabels>,
+    /// Whether it is about every entity, each of which would stand by itself in the answer.
+    pub apart: bool,
     /// Those, what words in the arguments added, and what the conversation
     /// held.
     pub labels: EntityLabels,

@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use legation_core::unseen::is_unseen;
 use regex::RegexSet;
 use serde_json::Value;
 
@@ -248,9 +249,7 @@ pub(crate) fn folded(text: &str) -> String {
     let plain: String = normalise(text)
         .nfd()
         .filter(|letter| {
-            !unicode_normalization::char::is_combining_mark(*letter)
-                && !matches!(letter,
-                    '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
+            !unicode_normalization::char::is_combining_mark(*letter) && !is_unseen(*letter)
         })
         .collect();
     plain.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -3,18 +3,23 @@
 //!
 //! Every file stands for itself: one that is missing, unusable or wrong is
 //! [`Broken`] and denies what it governs, while the others hold on. There is
-//! no default for a file, because a default is a rule that nobody wrote.
+//! no default for a file, because a default is a rule that nobody wrote; but
+//! for the desk's four, and only where none of them is there ([`DeskDefaults`]).
 
 mod bans;
+mod brief;
 mod checks;
 mod contracts;
 mod date;
+mod desk;
+mod draft_style;
 mod enterprise;
 mod json;
 mod ladder;
 mod load;
 mod name;
 mod native;
+mod para;
 mod pattern;
 mod problem;
 mod profile;
@@ -23,6 +28,7 @@ mod roles;
 mod roster;
 mod schema;
 mod template;
+mod urgency;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -33,10 +39,13 @@ pub use bans::{
     ArgumentTest, BanExample, BanKind, BanWhen, Fact, HardBan, HardBans, MoneyOver, Operator,
     RecipientList,
 };
+pub use brief::{Brief, BriefConfig, BriefPart, EntityBrief};
 pub use contracts::{
     Audience, Breach, GoldenFixture, OutputContract, OutputContracts, TextPattern,
 };
 pub use date::Date;
+pub use desk::DeskDefaults;
+pub use draft_style::DraftStyle;
 pub use enterprise::{
     Allowed, Enterprise, EnterpriseBlock, EnterprisePolicy, Fingerprint, ModelPolicy,
 };
@@ -46,6 +55,7 @@ pub use load::ToolName;
 pub(crate) use name::look;
 pub use name::{ALL, EntitySet, Meant, normalise};
 pub use native::native_tools;
+pub use para::{ParaCategory, ParaRule, ParaRules};
 pub use pattern::{NamePattern, ToolPattern};
 pub use problem::{Place, Problem, Severity};
 pub use profile::{ClientClearance, Entity, Operator as Owner, OperatorProfile};
@@ -57,6 +67,7 @@ pub use roles::{RoleCard, RoleCards};
 pub use roster::{Person, RedactionPlan, Roster};
 pub use schema::schemas;
 pub use template::Template;
+pub use urgency::{Urgency, UrgencyRules, UrgencySignal};
 
 /// Names of the governance files.
 pub mod file {
@@ -72,6 +83,14 @@ pub mod file {
     pub const LLM_PROVIDER: &str = "llm_provider.json";
     /// Results.
     pub const OUTPUT_CONTRACTS: &str = "output_contracts.json";
+    /// What briefs hold.
+    pub const BRIEF: &str = "brief_config.json";
+    /// What is urgent.
+    pub const URGENCY: &str = "urgency_rules.json";
+    /// How drafts sound.
+    pub const DRAFT_STYLE: &str = "draft_style.json";
+    /// Where things are filed.
+    pub const PARA: &str = "para_rules.json";
     /// The owner's own Cedar policies.
     pub const CEDAR: &str = "policy.cedar";
     /// Permission rules.
@@ -109,6 +128,14 @@ pub struct Sources {
     pub llm_provider: FileText,
     /// `output_contracts.json`.
     pub output_contracts: FileText,
+    /// `brief_config.json`.
+    pub brief: FileText,
+    /// `urgency_rules.json`.
+    pub urgency: FileText,
+    /// `draft_style.json`.
+    pub draft_style: FileText,
+    /// `para_rules.json`.
+    pub para: FileText,
     /// `policy.cedar`.
     pub cedar: FileText,
     /// `permissions.toml`.
@@ -156,8 +183,18 @@ pub struct Governance {
     pub providers: Loaded<LlmProviders>,
     /// `output_contracts.json`.
     pub contracts: Loaded<OutputContracts>,
+    /// `brief_config.json`. It, like the next three, governs the desk and nothing else.
+    pub brief: Loaded<BriefConfig>,
+    /// `urgency_rules.json`.
+    pub urgency: Loaded<UrgencyRules>,
+    /// `draft_style.json`.
+    pub draft_style: Loaded<DraftStyle>,
+    /// `para_rules.json`.
+    pub para: Loaded<ParaRules>,
     /// The enterprise policies. None is a good one that forbids nothing.
     pub enterprise: Loaded<Enterprise>,
+    /// Whether nobody wrote the desk's four files, and [`DeskDefaults`] hold.
+    pub is_desk_by_default: bool,
     /// The rosters, by the name that `roster_files` uses.
     pub rosters: BTreeMap<Box<str>, Loaded<Roster>>,
     /// What the owner wrote beside the rules, by file.
@@ -194,6 +231,10 @@ impl Sources {
             autonomy_ladder: read(file::AUTONOMY_LADDER),
             llm_provider: read(file::LLM_PROVIDER),
             output_contracts: read(file::OUTPUT_CONTRACTS),
+            brief: read(file::BRIEF),
+            urgency: read(file::URGENCY),
+            draft_style: read(file::DRAFT_STYLE),
+            para: read(file::PARA),
             cedar: read(file::CEDAR),
             permissions: read(file::PERMISSIONS),
             workspaces: Vec::new(),

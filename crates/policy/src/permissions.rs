@@ -348,6 +348,14 @@ impl Line {
         }
     }
 
+    /// Whether it lets a server ask for a model.
+    pub(crate) fn allows_sampling(&self) -> bool {
+        let names = self
+            .verbs
+            .is_some_and(|bits| bits & Verb::Sample.bit() != 0);
+        names && self.effect == Effect::Allow
+    }
+
     /// Whether it matches but for what it says of arguments.
     fn may_match(&self, asking: &Asking<'_>) -> bool {
         let question = asking.question;
@@ -357,7 +365,7 @@ impl Line {
             && self
                 .client
                 .as_ref()
-                .is_none_or(|client| client.matches(asking.principal.client.as_str()))
+                .is_none_or(|client| client.matches(asking.principal.client.family()))
             && self.hint_fits(question)
             && self.entity_fits(asking)
     }

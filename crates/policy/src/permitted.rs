@@ -56,6 +56,7 @@ pub struct Permitted {
     rung: Rung,
     entity: EntityId,
     entities: EntityLabels,
+    apart: bool,
     labels: EntityLabels,
     grant: Option<GrantId>,
     args_digest: Option<[u8; 32]>,
@@ -74,6 +75,7 @@ pub(crate) struct Found {
     pub(crate) rung: Rung,
     pub(crate) entity: EntityId,
     pub(crate) entities: EntityLabels,
+    pub(crate) apart: bool,
     pub(crate) labels: EntityLabels,
     pub(crate) grant: Option<GrantId>,
 }
@@ -97,6 +99,7 @@ impl Permitted {
             rung: found.rung,
             entity: found.entity,
             entities: found.entities,
+            apart: found.apart,
             labels: found.labels,
             grant: found.grant,
             args_digest,
@@ -114,6 +117,7 @@ impl Permitted {
             rung: self.rung,
             entity: self.entity.clone(),
             entities: self.entities.clone(),
+            apart: self.apart,
             labels: self.labels.clone(),
             grant: self.grant.clone(),
             args_digest: self.args_digest,
@@ -154,6 +158,11 @@ impl Permitted {
     /// The chain the call is recorded in.
     pub fn entity(&self) -> &EntityId {
         &self.entity
+    }
+
+    /// Whether it is about every entity, each of which stands by itself in the answer.
+    pub fn is_apart(&self) -> bool {
+        self.apart
     }
 
     /// The entities of the call itself.

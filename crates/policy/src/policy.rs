@@ -102,6 +102,34 @@ impl Policy {
         cedar || permissions.map_or(true, |permissions| !permissions.rules().is_empty())
     }
 
+    /// Why the organisation lets no call of a server pass, whatever is called, so that it need not
+    /// be started; `None` where calls are decided one by one. A policy that cannot be read forbids
+    /// every server that is not part of the hub.
+    pub fn forbids_server(
+        &self,
+        server: &legation_core::ServerName,
+        fingerprint: crate::governance::Fingerprint,
+    ) -> Option<Box<str>> {
+        match self.governance.enterprise.get() {
+            Ok(enterprise) => {
+                let blocked = enterprise.server(server, Some(fingerprint)).err()?;
+                Some(blocked.to_string().into())
+            }
+            Err(broken) => Some(unavailable(broken).reason),
+        }
+    }
+
+    /// Whether some rule lets servers ask for a model, and some provider is on. It says nothing of
+    /// any one of them.
+    pub fn lends_models(&self) -> bool {
+        let providers = self.governance.providers.good();
+        if !providers.is_some_and(|all| all.providers.values().any(|one| one.enabled)) {
+            return false;
+        }
+        let permissions = self.permissions.as_ref().ok();
+        permissions.is_some_and(|all| all.rules().iter().any(|rule| rule.line.allows_sampling()))
+    }
+
     /// What is wrong with the files.
     pub fn problems(&self) -> &[Problem] {
         &self.problems

@@ -61,6 +61,9 @@ pub struct ProviderDecision {
     pub considered: Vec<Considered>,
     /// The preferences in the order in which they were asked.
     pub preferences: Vec<Preference>,
+    /// The provider that everything of an entity's goes to and to no other, where an entity whose
+    /// data it holds is bound to one.
+    pub bound: Option<String>,
     /// Who may be asked, in this order, when the chosen one does not answer.
     /// They may have the request as it may.
     pub fallbacks: Vec<Selected>,
@@ -122,6 +125,7 @@ pub fn choose(governance: &Governance, inquiry: &ProviderInquiry<'_>) -> Provide
         redact: EntityLabels::none(),
         considered: Vec::new(),
         preferences: Vec::new(),
+        bound: None,
         fallbacks: Vec::new(),
     };
     decision.outcome = decide(governance, inquiry, &mut decision);
@@ -199,7 +203,10 @@ fn prefer(
     inquiry: &ProviderInquiry<'_>,
     decision: &mut ProviderDecision,
 ) -> Result<Selected, ProviderBlocked> {
-    for wish in wishes(providers, &demand.labels, inquiry.job) {
+    let wishes = wishes(providers, &demand.labels, inquiry.job);
+    let bound = wishes.iter().find(|wish| wish.is_binding);
+    decision.bound = bound.map(|wish| wish.provider.to_owned());
+    for wish in wishes {
         let Some((kind, provider)) = providers
             .providers
             .get(wish.provider)

@@ -221,8 +221,12 @@ registry! {
         GovernanceChanged = "GOVERNANCE_CHANGED",
         /// A governance file broke and denies what it governs.
         GovernanceBroken = "GOVERNANCE_BROKEN",
+        /// A browser was let in at the console.
+        ConsoleSignedIn = "CONSOLE_SIGNED_IN",
         /// The labels of a conversation were taken off by a person.
         LabelsCleared = "LABELS_CLEARED",
+        /// The owner changed something of the desk.
+        DeskChanged = "DESK_CHANGED",
         /// Keys were destroyed, and with them what they sealed.
         KeyDestroyed = "KEY_DESTROYED",
         /// A message came in and was kept.
@@ -349,19 +353,21 @@ impl EventName {
             | Self::GovernanceChanged
             | Self::GovernanceBroken
             | Self::LlmProviderChanged
+            | Self::ConsoleSignedIn
             | Self::LabelsCleared
+            | Self::DeskChanged
             | Self::KeyDestroyed
             | Self::MessageReceived
             | Self::EventSubscribed
             | Self::EventSubscriptionEnded
             | Self::EventSent
-            | Self::EventGivenUp => Producer::Hub,
+            | Self::EventGivenUp
+            | Self::CopilotWebhookRequest => Producer::Hub,
             Self::LlmProviderSelected
             | Self::LlmProviderBlocked
             | Self::LlmProviderUnavailable
             | Self::CopilotTokenMissing
             | Self::UnknownProvider => Producer::Decision,
-            Self::CopilotWebhookRequest => Producer::Later("the webhook comes with the models"),
         }
     }
 
@@ -422,10 +428,12 @@ impl EventName {
             | Self::DefinitionSeen
             | Self::DefinitionChanged
             | Self::DefinitionApproved
-            | Self::DefinitionRejected => &[ToolName, EntityContext, GovernanceResult, Timestamp],
+            | Self::DefinitionRejected
+            | Self::DeskChanged => &[ToolName, EntityContext, GovernanceResult, Timestamp],
             Self::LlmProviderChanged
             | Self::GovernanceChanged
             | Self::GovernanceBroken
+            | Self::ConsoleSignedIn
             | Self::LabelsCleared
             | Self::KeyDestroyed
             | Self::ApprovalPosted

@@ -38,6 +38,8 @@ pub struct Past<'a> {
     /// Whose data the call was about; `None` where it was refused before that
     /// was known.
     pub entities: Option<&'a EntityLabels>,
+    /// Of a call about every entity, whether each stood by itself in the answer.
+    pub apart: bool,
     /// That, and what the conversation held.
     pub labels: &'a EntityLabels,
     /// What was answered; never [`Answer::Depends`].
@@ -329,6 +331,16 @@ impl<'a> Supposed<'a> {
         let rule = RuleId::new(self.past.rule);
         self.note(&rule, vec!["whose data it is about".to_owned()]);
         self.mood == Mood::Strict
+    }
+
+    /// Whether a call about every entity is to be supposed to have kept them apart, which depends
+    /// on what its conversation held: the record says it unless the call was refused before that
+    /// was looked at.
+    pub(crate) fn was_apart(&self) -> bool {
+        match self.past.entities {
+            Some(_) => self.past.apart,
+            None => !self.boundary_fails(),
+        }
     }
 
     /// Whether a folder's broken rules are to be supposed to hold.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use legation_core::id::{EntityId, ServerName};
 
-use crate::governance::Fingerprint;
+use crate::governance::{ALL, Fingerprint};
 
 /// What a client wants done. The words are MCP's own method names, so that a
 /// rule file can be read next to the specification.
@@ -221,8 +221,8 @@ impl Origin {
 
 impl Target {
     /// What rules know of it beside its names, as words: where it is configured,
-    /// then `trusted`, `read_only` and the state of its definition where they
-    /// are so. [`Target::set_traits`] reads them back.
+    /// then `trusted`, `read_only`, `all` where it is about every entity, and the
+    /// state of its definition, where they are so. [`Target::set_traits`] reads them back.
     pub fn traits(&self) -> impl Iterator<Item = &'static str> {
         let pin = match self.pin {
             PinState::Approved => None,
@@ -234,6 +234,7 @@ impl Target {
             Some(self.origin.as_str()),
             self.trusted.then_some("trusted"),
             self.read_only_hint.then_some("read_only"),
+            self.is_of_all().then_some("all"),
             pin,
         ]
         .into_iter()
@@ -252,12 +253,21 @@ impl Target {
             Some("builtin") => Origin::Builtin,
             _ => Origin::User,
         };
-        self.pin = match traits.last().map(String::as_str) {
-            Some("new") => PinState::New,
-            Some("changed") => PinState::Changed,
-            Some("quarantined") => PinState::Quarantined,
-            _ => PinState::Approved,
-        };
+        let pins = [
+            ("new", PinState::New),
+            ("changed", PinState::Changed),
+            ("quarantined", PinState::Quarantined),
+        ];
+        let pin = pins.into_iter().find(|(word, _)| has(word));
+        self.pin = pin.map_or(PinState::Approved, |(_, pin)| pin);
+        if has("all") {
+            self.entity = Some(EntityId::new(ALL));
+        }
+    }
+
+    fn is_of_all(&self) -> bool {
+        let entity = self.entity.as_ref();
+        entity.is_some_and(|entity| entity.as_str() == ALL)
     }
 
     /// The parts that rules read.

@@ -9,6 +9,7 @@ mod escape;
 
 use std::borrow::Cow;
 
+use legation_core::unseen::is_unseen;
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
 /// A folded text and the way back to its source.
@@ -81,15 +82,6 @@ fn is_plain(byte: u8) -> bool {
     byte.is_ascii() & !matches!(byte, b'&' | b'%' | b'\\')
 }
 
-/// Characters that are not seen: they join, split, hide or turn text around.
-pub(crate) fn is_invisible(character: char) -> bool {
-    matches!(character,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
-        | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}')
-}
-
 struct Folder {
     text: String,
     origin: Vec<usize>,
@@ -128,7 +120,7 @@ impl Folded<'_> {
             }
         };
         let marks = self.source.get(behind..first).unwrap_or_default();
-        let dropped = |mark| is_combining_mark(mark) || is_invisible(mark);
+        let dropped = |mark| is_combining_mark(mark) || is_unseen(mark);
         if !marks.is_empty() && marks.chars().all(dropped) {
             behind
         } else {
@@ -160,9 +152,9 @@ impl Folder {
             self.push(character, from);
         } else if let Some(letters) = spelled(character) {
             letters.chars().for_each(|letter| self.push(letter, from));
-        } else if !is_invisible(character) {
+        } else if !is_unseen(character) {
             decompose_compatible(character, |part| {
-                if is_combining_mark(part) || is_invisible(part) {
+                if is_combining_mark(part) || is_unseen(part) {
                     return;
                 }
                 match spelled(part) {

@@ -21,7 +21,7 @@ mod sandbox;
 mod spec;
 
 pub use confined::confined_main;
-pub use sandbox::{Availability, Job, Sandbox, StartError};
+pub use sandbox::{Availability, Job, Prepared, Sandbox, StartError};
 pub use spec::{Confinement, HOME, Network, Task};
 
 /// The word with which the program is started again to confine itself.

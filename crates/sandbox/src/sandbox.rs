@@ -47,6 +47,17 @@ pub struct Job {
     stderr: Option<ChildStderr>,
 }
 
+/// How a confined command is started by somebody else than [`Sandbox::start`].
+#[derive(Clone, PartialEq, Eq)]
+pub struct Prepared {
+    /// The program to start in its place, in the folder `/`.
+    pub program: OsString,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// What it has to read first. What is written behind that is the command's.
+    pub description: Vec<u8>,
+}
+
 /// A command was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -87,21 +98,24 @@ impl Sandbox {
         task: Task,
         env: Vec<(OsString, OsString)>,
     ) -> Result<Job, StartError> {
+        let input = task.input;
+        let Prepared {
+            program,
+            args,
+            description,
+        } = self.prepare(confinement, task)?;
         let spec = ChildSpec {
             name: "a command".to_owned(),
-            program: self.guard.program.clone().into_os_string(),
-            args: vec![CONFINED.into()],
+            program,
+            args,
             // The folder itself is entered only behind the walls.
             cwd: Some("/".into()),
             env,
             guard: self.guard.clone(),
         };
         let mut child = Child::spawn(&spec).map_err(|source| StartError::Spawn { source })?;
-        let described = Spec { confinement, task };
         let mut stdin = child.take_stdin();
         if let Some(stdin) = &mut stdin {
-            let description = described.to_bytes();
-            let description = description.map_err(|source| StartError::Describe { source })?;
             let written = stdin.write_all(&description).await;
             // A process that is gone already has said why.
             if let Err(source) = written
@@ -111,10 +125,23 @@ impl Sandbox {
             }
         }
         Ok(Job {
-            stdin: stdin.filter(|_| described.task.input),
+            stdin: stdin.filter(|_| input),
             stdout: child.take_stdout(),
             stderr: child.take_stderr(),
             child,
+        })
+    }
+
+    /// What to start for a command, and what to tell it first.
+    ///
+    /// # Errors
+    /// [`StartError::Describe`], for paths that are no text.
+    pub fn prepare(&self, confinement: Confinement, task: Task) -> Result<Prepared, StartError> {
+        let description = Spec { confinement, task }.to_bytes();
+        Ok(Prepared {
+            program: self.guard.program.clone().into_os_string(),
+            args: vec![CONFINED.into()],
+            description: description.map_err(|source| StartError::Describe { source })?,
         })
     }
 
@@ -145,7 +172,7 @@ impl Sandbox {
         })
     }
 
-    /// Tries it: runs a command that does nothing in an empty folder. Reading
+    /// Tries it: runs a command that does nothing in an empty folder, or in none. Reading
     /// what the kernel says of itself proves less, because whatever confines
     /// this process may forbid what the kernel could do.
     pub async fn try_out(&self, folder: &Path, env: Vec<(OsString, OsString)>) -> Availability {
@@ -158,11 +185,16 @@ impl Sandbox {
             network: Network::None,
             processes: 64,
             scratch_bytes: 1 << 20,
+            memory_bytes: None,
         };
         let task = Task {
             program: "/bin/sh".into(),
             args: vec!["-c".into(), "echo confined".into()],
-            cwd: folder.to_owned(),
+            cwd: if folder.as_os_str().is_empty() {
+                "/".into()
+            } else {
+                folder.to_owned()
+            },
             input: false,
             merged: false,
         };
@@ -187,6 +219,17 @@ impl Sandbox {
             }
             Ok((_, complaint)) => no(complaint),
         }
+    }
+}
+
+// === impl Prepared ===
+
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The description holds the command.
+        f.debug_struct("Prepared")
+            .field("program", &self.program)
+            .finish_non_exhaustive()
     }
 }
 

@@ -2,12 +2,30 @@
 
 use std::ffi::OsString;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 /// The command's home folder: in memory, empty at its start.
 pub const HOME: &str = "/tmp/home";
+
+/// Where programs and what they need are: everybody may read there.
+pub(crate) const SYSTEM: [&str; 14] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix/store",
+    "/nix/var/nix/profiles",
+    "/run/current-system",
+    "/snap",
+    "/gnu/store",
+];
 
 /// Longest description: paths and one command.
 const SPEC_MAX: usize = 4 << 20;
@@ -15,13 +33,14 @@ const SPEC_MAX: usize = 4 << 20;
 /// What a command reaches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confinement {
-    /// The folder that it works in and may change, canonical.
+    /// The folder that it works in and may change, canonical; empty where there is
+    /// none.
     pub folder: PathBuf,
     /// What it must not see though it lies in what it sees, canonical.
     pub hidden: Vec<PathBuf>,
-    /// Further folders that it may read, canonical.
+    /// Further folders and files that it may read, canonical.
     pub read: Vec<PathBuf>,
-    /// Further folders that it may change, canonical.
+    /// Further folders and files that it may change, canonical.
     pub write: Vec<PathBuf>,
     /// What it reaches beyond the machine.
     pub network: Network,
@@ -29,6 +48,8 @@ pub struct Confinement {
     pub processes: u32,
     /// How many bytes its `/tmp` may hold.
     pub scratch_bytes: u64,
+    /// How many bytes of memory each of its processes may fill.
+    pub memory_bytes: Option<u64>,
 }
 
 /// What a command reaches beyond itself.
@@ -61,6 +82,21 @@ pub struct Task {
 pub(crate) struct Spec {
     pub(crate) confinement: Confinement,
     pub(crate) task: Task,
+}
+
+// === impl Confinement ===
+
+impl Confinement {
+    /// Whether a path can be seen from inside, if it is there at all.
+    #[must_use]
+    pub fn shows(&self, path: &Path) -> bool {
+        let system = SYSTEM.iter().map(Path::new);
+        let given = self.read.iter().chain(&self.write).map(PathBuf::as_path);
+        let folder = Some(self.folder.as_path()).filter(|path| !path.as_os_str().is_empty());
+        let mut seen = system.chain(given).chain(folder);
+        let hidden = self.hidden.iter().any(|hidden| path.starts_with(hidden));
+        !hidden && seen.any(|place| path.starts_with(place))
+    }
 }
 
 // === impl Task ===

@@ -56,6 +56,7 @@ impl Stand {
             network: Network::None,
             processes: 400,
             scratch_bytes: 4 << 20,
+            memory_bytes: None,
         };
         Self {
             top,
@@ -97,6 +98,24 @@ impl Stand {
         assert_eq!(failed, "", "{command}");
         let said = String::from_utf8_lossy(&said).into_owned();
         (said, exit.code.or(exit.signal.map(|signal| 128 + signal)))
+    }
+
+    /// A file that describes a command to the program that confines it.
+    fn described(&self, command: &str) -> PathBuf {
+        let confinement = &self.confinement;
+        let description = serde_json::json!({
+            "confinement": confinement,
+            "task": {
+                "program": "/bin/bash",
+                "args": [{"Unix": b"-c".to_vec()}, {"Unix": command.as_bytes()}],
+                "cwd": self.work(), "input": false, "merged": true,
+            },
+        });
+        let text = description.to_string().into_bytes();
+        let length = u32::try_from(text.len()).expect("short").to_le_bytes();
+        let file = self.top.join("description");
+        fs::write(&file, [&length[..], &text, &length, &text].concat()).expect("written");
+        file
     }
 
     async fn says(&self, command: &str) -> String {
@@ -216,6 +235,44 @@ async fn what_is_given_is_seen_and_changed_as_it_is_given() {
         .await;
     let cached = fs::read_to_string(top.join("cache/f")).expect("there");
     assert_eq!(cached, "x\n");
+}
+
+#[tokio::test]
+async fn what_is_mounted_below_is_closed_too() {
+    let mut stand = Stand::new();
+    let tools = stand.top.join("tools");
+    let (read, written) = (tools.join("a b"), stand.work().join("sub"));
+    for folder in [&read, &written] {
+        fs::create_dir_all(folder).expect("made");
+    }
+    stand.confinement.read = vec![tools];
+    let file = stand.described("cut -d' ' -f5,6 /proc/self/mountinfo; echo x > sub/x && cat sub/x");
+    let mount = format!(
+        "for at in '{}' '{}'; do mount -t tmpfs none \"$at\" || exit 9; done; exec {} __confined < {}",
+        read.display(),
+        written.display(),
+        helper().display(),
+        file.display()
+    );
+    let (said, errors) = shell(format!(
+        "exec unshare --user --map-root-user --mount sh -c '{}'",
+        mount.replace('\'', "'\\''")
+    ));
+    let flags = |end: &str| -> Vec<&str> {
+        let line = said.lines().find(|line| {
+            let point = line.split(' ').next().unwrap_or_default();
+            point.ends_with(end)
+        });
+        let flags = line.and_then(|line| line.split(' ').nth(1));
+        let flags = flags.unwrap_or_else(|| panic!("{end}: {said}{errors}"));
+        flags.split(',').collect()
+    };
+    for (end, access) in [("/tools/a\\040b", "ro"), ("/work/sub", "rw")] {
+        for flag in [access, "nosuid", "nodev"] {
+            assert!(flags(end).contains(&flag), "{end}: {flag}: {said}");
+        }
+    }
+    assert!(said.ends_with("x\n"), "{said}{errors}");
 }
 
 #[tokio::test]
@@ -375,37 +432,13 @@ async fn an_ordinary_user_has_the_same_walls() {
         fs::set_permissions(path, all).expect("opened");
     }
     let script = "id -u; cat ../outside; touch /etc/x; cat .legation/token; echo made > made; unshare -Ur true; grep -q . /etc/passwd && echo read";
-    let description = serde_json::json!({
-        "confinement": {
-            "folder": stand.work(), "hidden": [stand.work().join(".legation")],
-            "read": [], "write": [], "network": "none", "processes": 64, "scratch_bytes": 1 << 20,
-        },
-        "task": {
-            "program": "/bin/bash",
-            "args": [{"Unix": b"-c".to_vec()}, {"Unix": script.as_bytes()}],
-            "cwd": stand.work(), "input": false, "merged": true,
-        },
-    });
-    let text = description.to_string().into_bytes();
-    let length = u32::try_from(text.len()).expect("short").to_le_bytes();
-    let file = stand.top.join("description");
-    fs::write(&file, [&length[..], &text, &length, &text].concat()).expect("written");
+    let file = stand.described(script);
     let command = format!(
         "exec setpriv --reuid 65534 --regid 65534 --clear-groups {} __confined < {}",
         program.display(),
         file.display()
     );
-    let ran = run_to_end(&OnceSpec {
-        program: "/bin/sh".into(),
-        args: vec!["-c".into(), command.into()],
-        env: vec![("PATH".into(), "/usr/bin:/bin".into())],
-        cwd: Some("/".into()),
-        timeout: LIMIT,
-        keep: 64 << 10,
-    })
-    .expect("it ran");
-    let said = String::from_utf8_lossy(&ran.stdout);
-    let errors = String::from_utf8_lossy(&ran.stderr);
+    let (said, errors) = shell(command);
     let first_and_last = said.starts_with("65534\n") && said.ends_with("read\n");
     assert!(first_and_last, "{said}\n{errors}");
     assert!(!said.contains("owner's token"), "{said}");
@@ -417,4 +450,19 @@ async fn an_ordinary_user_has_the_same_walls() {
     let made = fs::read_to_string(stand.work().join("made")).expect("there");
     assert_eq!(made, "made\n");
     assert!(!Path::new("/etc/x").exists());
+}
+
+/// What a command of the shell's says, and what it complains about.
+fn shell(command: String) -> (String, String) {
+    let ran = run_to_end(&OnceSpec {
+        program: "/bin/sh".into(),
+        args: vec!["-c".into(), command.into()],
+        env: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        cwd: Some("/".into()),
+        timeout: LIMIT,
+        keep: 64 << 10,
+    })
+    .expect("it ran");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&ran.stdout), text(&ran.stderr))
 }

@@ -10,7 +10,8 @@ use legation_gate::{Entry, ListKind, definition_hash};
 use legation_wire::json::Raw;
 
 use crate::native::READS;
-use crate::{Native, Tool, audit, delegate, hub, identity, inbox, teams, workspace};
+use crate::natives::Fit;
+use crate::{Native, Tool, audit, delegate, desk, hub, identity, inbox, teams, workspace};
 
 /// A native server with everything that is asked of it often.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub(crate) struct Shelf {
     pub(crate) prompts: Vec<Entry>,
     flat_prompts: Vec<Entry>,
     hashes: Vec<DefinitionHash>,
+    /// What its tools take and answer, in their order.
+    pub(crate) fits: Vec<Arc<Fit>>,
     /// Whether any of its tools may answer with a task.
     pub(crate) takes_tasks: bool,
 }
@@ -96,6 +99,7 @@ impl Shelf {
             .iter()
             .map(|entry| definition_hash(&entry.raw))
             .collect();
+        let fits = tools.iter().map(|tool| Fit::of(&*native, tool)).collect();
         let takes_tasks = tools.iter().any(|tool| native.takes_tasks(tool.name));
         Self {
             native,
@@ -107,6 +111,7 @@ impl Shelf {
             prompts,
             flat_prompts,
             hashes,
+            fits,
             takes_tasks,
         }
     }
@@ -220,6 +225,7 @@ pub fn known_tools() -> Vec<KnownTool> {
         .chain(of(inbox::NAME, inbox::TOOLS))
         .chain(of(delegate::NAME, delegate::TOOLS))
         .chain(of(workspace::NAME, workspace::TOOLS))
+        .chain(of(desk::NAME, desk::TOOLS))
         .collect()
 }
 

@@ -36,7 +36,7 @@ use crate::{Native, OwnTask, Resource, Tool, failed, json_result};
 
 pub use news::{Notes, tell};
 pub use shapes::Model;
-pub(crate) use tools::TOOLS;
+pub(crate) use tools::{TOOLS, output};
 
 use arguments::named;
 use shapes::Task;
@@ -255,7 +255,7 @@ impl Native for Delegate {
     }
 
     fn output(&self, tool: &str) -> Option<&'static str> {
-        tools::output(tool)
+        output(tool)
     }
 
     fn resources(&self) -> &[Resource] {

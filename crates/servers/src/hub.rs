@@ -35,7 +35,7 @@ pub struct ServerInfo {
     pub name: String,
     /// What people read.
     pub title: String,
-    /// `connected`, `starting`, `failed`, `needs-auth` or `disabled`.
+    /// `connected`, `starting`, `failed`, `needs-auth`, `disabled` or `filtered`.
     pub status: &'static str,
     /// How many tools it offers.
     pub tools: usize,

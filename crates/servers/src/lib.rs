@@ -14,6 +14,7 @@ pub mod accounts;
 pub mod audit;
 mod catalogue;
 pub mod delegate;
+pub mod desk;
 pub mod feeds;
 pub mod hub;
 pub mod identity;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use legation_core::{Caller, ClientId, EntityId, OpContext, TaskHandle};
+use legation_engine::Turns;
 use legation_gate::policy::NativeTool;
 use legation_gate::{Outcome, Peer, TaskVerb, TaskWish, Unresolved};
 use legation_wire::codes;
@@ -56,6 +57,11 @@ pub trait Native: Send + Sync + fmt::Debug {
     fn entity(&self, tool: &str, arguments: &Object) -> Result<Option<EntityId>, Unresolved> {
         let _nobody = (tool, arguments);
         Ok(None)
+    }
+
+    /// Who of it wants to know when the turns of delegated tasks begin and end, and may stop them.
+    fn turns(&self) -> Option<Arc<dyn Turns>> {
+        None
     }
 
     /// To whom a call sends something, where its arguments do not say so: an

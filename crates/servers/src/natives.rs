@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
 use legation_core::{Caller, EntityId, OpContext, ServerName, TaskHandle};
+use legation_engine::Turns;
 use legation_gate::policy::{Origin, Permitted, Target, Verb};
 use legation_gate::{
     Call, CallFailure, Concern, Description, Endpoint, HubEvent, Item, ListKind, Listing, Outcome,
@@ -19,8 +20,10 @@ use crate::catalogue::Shelf;
 use crate::native::no_task;
 
 mod described;
+mod fit;
 mod unread;
 
+pub(crate) use fit::Fit;
 pub use unread::Unread;
 
 /// How many merged lists are kept; past that they are made anew.
@@ -94,6 +97,13 @@ impl Natives {
     pub fn with_unread(mut self, unread: Arc<dyn Unread>) -> Self {
         self.unread = Some(unread);
         self
+    }
+
+    /// Those of its servers that want to know of turns.
+    #[must_use]
+    pub fn turns(&self) -> Vec<Arc<dyn Turns>> {
+        let shelves = self.shelves.iter();
+        shelves.filter_map(|shelf| shelf.native.turns()).collect()
     }
 
     fn native(&self, name: &ServerName) -> Option<usize> {
@@ -179,10 +189,13 @@ impl Natives {
             }
             Item::Tool(_) | Item::PromptArgument(_) | Item::ResourceArgument(_) => {}
         }
-        let mut tools = shelf.native.tools().iter();
-        let Some(tool) = tools.find(|tool| *tool.name == *target.item) else {
+        let mut tools = shelf.native.tools().iter().zip(&shelf.fits);
+        let Some((tool, fit)) = tools.find(|(tool, _)| *tool.name == *target.item) else {
             return Box::pin(std::future::ready(gone()));
         };
+        if let Err(error) = fit.takes(call.params.get("arguments")) {
+            return Box::pin(std::future::ready(Outcome::Error(error)));
+        }
         let refused = |why: &str| Box::pin(std::future::ready(crate::failed(why)));
         let Some(arguments) = arguments(&call.params) else {
             return refused("`arguments` must be an object; nothing was done");
@@ -196,7 +209,12 @@ impl Natives {
             Err(error) => return refused(&error.to_string()),
         }
         let native = &shelf.native;
-        native.call(context, tool.name, arguments, call.task, call.peer)
+        let answer = native.call(context, tool.name, arguments, call.task, call.peer);
+        if !fit.has_output() {
+            return answer;
+        }
+        let fit = Arc::clone(fit);
+        Box::pin(async move { fit.answers(answer.await) })
     }
 
     fn builtin(&self, target: &Target) -> Option<&Shelf> {

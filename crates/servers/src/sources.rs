@@ -128,7 +128,7 @@ impl Reports {
     pub fn problems(&self) -> Vec<String> {
         let one = |((account, what), failure): (&(Box<str>, &'static str), &Failure)| {
             format!(
-                "account `{account}`: its {what} cannot be read into the inbox: {}; {}",
+                "account `{account}`: its {what} cannot be read: {}; {}",
                 failure.message, failure.hint
             )
         };

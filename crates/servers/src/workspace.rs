@@ -18,6 +18,7 @@ mod read;
 mod root;
 mod text;
 mod tools;
+mod turns;
 pub mod undo;
 mod walk;
 
@@ -26,6 +27,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use legation_core::{Caller, Cancel, CancelReason, Home, OpContext};
+use legation_engine::Turns;
 use legation_gate::{Outcome, Peer, TaskWish};
 use legation_wire::json::Object;
 
@@ -33,6 +35,7 @@ use crate::{Native, Resource, Tool};
 
 use answer::{Answer, refused};
 use root::Root;
+use turns::Watch;
 use undo::{Keeping, Undo};
 
 pub use bash::{BashSettings, Shell, ShellMode};
@@ -52,6 +55,7 @@ struct Shared {
     undo: Option<Arc<Undo>>,
     shell: Shell,
     languages: Vec<LanguageServer>,
+    watch: Arc<Watch>,
 }
 
 /// Calls the work on a thread off when nobody waits for it any more.
@@ -74,6 +78,7 @@ impl Workspace {
         Self {
             shared: Arc::new(Shared {
                 home,
+                watch: Arc::new(Watch::new(undo.clone())),
                 undo,
                 shell,
                 languages,
@@ -105,6 +110,10 @@ impl Native for Workspace {
     /// their models attention: they find these under `/mcp/s/workspace`.
     fn is_listed_for(&self, caller: &Caller) -> bool {
         caller.principal.client.as_str() == DELEGATE
+    }
+
+    fn turns(&self) -> Option<Arc<dyn Turns>> {
+        Some(Arc::clone(&self.shared.watch) as _)
     }
 
     fn call(

@@ -6,13 +6,15 @@
 //! that hub has the keys of its bodies.
 
 mod messages;
+mod owners;
 mod reports;
 mod sessions;
 mod steps;
 mod work;
 
 pub use messages::{MessageNew, MessageRow};
+pub use owners::Fence;
 pub use reports::ReportRow;
-pub use sessions::SessionRow;
+pub use sessions::{SessionRow, SessionUpdate};
 pub use steps::{PartialRow, StepRow, StepState};
 pub use work::{DelegatedRow, DelegatedState, DelegatedWhich};

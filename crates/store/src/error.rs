@@ -32,6 +32,9 @@ pub enum DatabaseError {
     /// The end of a chain is not where the caller believed it to be.
     #[error("another hub has added to the ledger meanwhile")]
     Moved,
+    /// What it works under was taken by another hub.
+    #[error("another hub has taken over what this one worked on")]
+    Fenced,
     /// A column does not hold what belongs there.
     #[error("column {column} of a row does not hold what belongs there")]
     Column {
@@ -236,7 +239,9 @@ impl DatabaseError {
             // 53100: disk full. See appendix A of the PostgreSQL manual.
             Self::Postgres { code, .. } if code == "53100" => Class::Full,
             Self::Lost { .. } => Class::Doubt,
-            Self::Postgres { .. } | Self::Moved | Self::Column { .. } => Class::Refused,
+            Self::Postgres { .. } | Self::Moved | Self::Fenced | Self::Column { .. } => {
+                Class::Refused
+            }
         }
     }
 

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use crate::sql::{Row, first};
+use crate::sql::{Row, Value, collect, first};
 use crate::{DatabaseError, Store, StoreError};
 
 /// A lease.
@@ -33,6 +33,9 @@ const TAKE: &str = "INSERT INTO leases (name, holder, token, until_ms) VALUES (?
 const RENEW: &str = "UPDATE leases SET until_ms = ?4
     WHERE name = ?1 AND token = ?2 AND until_ms > ?3
     RETURNING name, holder, token, until_ms";
+/// Names are ASCII, and nothing in them comes after the tilde.
+const EXPIRED: &str = "SELECT name FROM leases
+    WHERE name >= ?1 AND name <= ?2 AND until_ms <= ?3 ORDER BY until_ms, name LIMIT ?4";
 const RELEASE: &str = "UPDATE leases SET until_ms = 0 WHERE name = ?1 AND token = ?2";
 
 impl Store {
@@ -91,6 +94,32 @@ impl Store {
             session.execute(RELEASE, &[name.into(), token.into()])
         })
         .map(|changed| changed == 1)
+    }
+
+    /// The leases whose names begin so and that nobody has had for so long, those that were given
+    /// back among them; at most `limit`.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn lease_expired(
+        &self,
+        begin: &str,
+        since: Duration,
+        limit: usize,
+    ) -> Result<Vec<String>, StoreError> {
+        let last = format!("{begin}~");
+        self.read("looking for leases that are over", |session| {
+            let since_ms = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+            let before = session.now_ms()?.saturating_sub(since_ms);
+            let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+            let values = [
+                begin.into(),
+                Value::from(&last),
+                before.into(),
+                limit.into(),
+            ];
+            collect(session, EXPIRED, &values, |mut row| row.text())
+        })
     }
 
     /// Who had a lease last.

@@ -18,6 +18,7 @@ mod checkpoints;
 mod counters;
 mod definitions;
 mod delegation;
+mod desk;
 mod error;
 mod grants;
 mod kept;
@@ -40,9 +41,10 @@ pub use approvals::{ApprovalRow, ApprovalState};
 pub use checkpoints::CheckpointRow;
 pub use definitions::Definition;
 pub use delegation::{
-    DelegatedRow, DelegatedState, DelegatedWhich, MessageNew, MessageRow, PartialRow, ReportRow,
-    SessionRow, StepRow, StepState,
+    DelegatedRow, DelegatedState, DelegatedWhich, Fence, MessageNew, MessageRow, PartialRow,
+    ReportRow, SessionRow, SessionUpdate, StepRow, StepState,
 };
+pub use desk::{DeskAdded, DeskEvent, DeskRow, DeskWhich};
 pub use error::{DatabaseError, OpenError, StoreError};
 pub use grants::GrantRow;
 pub use kept::KeptRow;

@@ -4,8 +4,10 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::sync::RwLock;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use crate::delegation::Fence;
 use crate::grants::read_generation;
 use crate::postgres::Postgres;
 use crate::postgres::url::DatabaseUrl;
@@ -39,6 +41,8 @@ pub struct Store {
     pub(crate) backend: Backend,
     /// The newest generation of the grants that is known here.
     grants: AtomicI64,
+    /// What writes of delegated tasks depend on.
+    pub(crate) fence: RwLock<Option<Fence>>,
 }
 
 /// Where the rows lie.
@@ -97,6 +101,7 @@ impl Store {
             reader: Reader::open(path)?,
             backend: Backend::Sqlite(file),
             grants: AtomicI64::new(grants),
+            fence: RwLock::default(),
         })
     }
 
@@ -120,6 +125,7 @@ impl Store {
             reader: Reader::of_server(reader),
             backend: Backend::Postgres(Box::new(server)),
             grants: AtomicI64::new(grants),
+            fence: RwLock::default(),
         })
     }
 

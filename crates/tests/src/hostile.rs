@@ -47,6 +47,11 @@ pub enum Fault {
     Fork,
     /// Standard error without end.
     FloodStderr,
+    /// Progress and log messages without number before the answer to a call.
+    FloodProgress,
+    /// A thousand questions before the answer to a call, some for a password and in
+    /// the name of another.
+    FloodQuestions,
     /// No answer to anything.
     Silent,
     /// Ends at once with code 3 after a complaint.

@@ -20,7 +20,7 @@ use legation_api::approvals::Waiting;
 use legation_api::conversation::{Event, SessionView};
 use legation_api::tasks::EngineStatusAnswer;
 
-pub(crate) use approvals::{Card, choices};
+pub(crate) use approvals::{Card, choices, code};
 pub(crate) use asks::{Answer, Ask, Refusal};
 pub(crate) use commands::{COMMANDS, CONSUMER, matching};
 pub(crate) use composer::Composer;
@@ -188,6 +188,8 @@ pub(crate) struct App {
     pub(crate) approvals: Vec<Waiting>,
     /// Approvals that were put off.
     put_off: BTreeSet<String>,
+    /// What the questions are called that were said in lines; the newest are kept.
+    said: VecDeque<String>,
     pub(crate) unread: u64,
     pub(crate) engine: Option<EngineStatusAnswer>,
     /// The model that the person chose, as `PROVIDER` or `PROVIDER/MODEL`.
@@ -231,6 +233,7 @@ impl App {
             composer: Composer::default(),
             approvals: Vec::new(),
             put_off: BTreeSet::new(),
+            said: VecDeque::new(),
             unread: 0,
             engine: None,
             model: None,

@@ -6,7 +6,9 @@
 
 mod calls;
 mod changes;
+mod console;
 mod decisions;
+mod desk;
 mod footprint;
 mod frames;
 pub(crate) mod hub;
@@ -15,9 +17,11 @@ mod inbox;
 mod latency;
 mod messages;
 mod models;
+mod preempt;
 pub(crate) mod programs;
 mod queue;
 mod redaction;
+mod sse;
 pub(crate) mod table;
 
 use std::path::PathBuf;
@@ -48,8 +52,8 @@ pub(crate) struct Args {
     #[arg(long)]
     strict: bool,
     /// Only the sections whose name contains this: calls, decisions, footprint,
-    /// starts, listing, peers, redaction, identity, messages, inbox, latency, tui,
-    /// models, engine.
+    /// sse, starts, listing, peers, redaction, identity, messages, inbox, latency, tui,
+    /// models, engine, preempt, desk, console.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
     /// Use the programs of this folder instead of building them.
@@ -79,6 +83,7 @@ const ALONE: &[(&str, Measure)] = &[
     ("identity", identity::measure),
     ("tui", frames::measure),
     ("models", models::measure),
+    ("desk", desk::measure),
     ("engine", queue::measure),
 ];
 
@@ -111,6 +116,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             return shown(args, &table);
         }
     }
+    if only("preempt") {
+        preempt::measure(args.quick, args.programs.as_deref(), &mut table).context("preempt")?;
+        return shown(args, &table);
+    }
     let programs = match &args.programs {
         Some(folder) => Programs::in_folder(folder)?,
         None => Programs::build()?,
@@ -119,11 +128,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if wanted("calls") {
         calls::measure(&programs, effort, &mut table).context("calls")?;
     }
-    if wanted("decisions") {
-        decisions::measure(args.quick, &mut table).context("decisions")?;
-    }
     if wanted("footprint") {
         footprint::memory(&programs, &mut table).context("footprint")?;
+    }
+    if wanted("sse") {
+        sse::measure(&programs, &mut table).context("sse")?;
+    }
+    if wanted("console") {
+        console::measure(&programs, args.quick, &mut table).context("console")?;
     }
     if wanted("starts") {
         footprint::starts(&programs, effort, &mut table).context("starts")?;
@@ -134,26 +146,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.peers && wanted("peers") {
         peers::measure(&programs, effort, &mut table).context("peers")?;
     }
-    if wanted("redaction") {
-        redaction::measure(args.quick, &mut table).context("redaction")?;
+    for (name, measure) in ALONE.iter().filter(|(name, _)| wanted(name)) {
+        measure(args.quick, &mut table).context(*name)?;
     }
-    if wanted("identity") {
-        identity::measure(args.quick, &mut table).context("identity")?;
-    }
-    if wanted("models") {
-        models::measure(args.quick, &mut table).context("models")?;
-    }
-    if wanted("messages") {
-        messages::measure(args.quick, &mut table).context("messages")?;
-    }
-    if wanted("inbox") {
-        inbox::measure(args.quick, &mut table).context("inbox")?;
-    }
-    if wanted("engine") {
-        queue::measure(args.quick, &mut table).context("engine")?;
-    }
-    if wanted("tui") {
-        frames::measure(args.quick, &mut table).context("tui")?;
+    if wanted("preempt") {
+        preempt::measure(args.quick, args.programs.as_deref(), &mut table).context("preempt")?;
     }
     if wanted("latency") {
         latency::measure(&programs, args.quick, &mut table).context("latency")?;

@@ -1,11 +1,13 @@
-//! The repository's own commands: `cargo xtask tidy|test|soak|bench|peers`.
+//! The repository's own commands: `cargo xtask tidy|test|soak|bench|order|peers`.
 //!
 //! They are a program and not shell scripts so that they read the same on every platform, are
 //! linted and tested like everything else, and need nothing installed but Rust. One file per
 //! command; each has an `Args` and a `run`.
 
 mod bench;
+mod order;
 mod peers;
+mod preempt;
 mod soak;
 mod sys;
 mod test;
@@ -34,6 +36,8 @@ enum Command {
     Soak(soak::Args),
     /// Measure the hub against a direct connection.
     Bench(bench::Args),
+    /// Find what the program executes, so that it lies side by side.
+    Order(order::Args),
     /// Install the peers that `bench --peers` compares with.
     Peers(peers::Args),
 }
@@ -44,6 +48,7 @@ fn main() -> ExitCode {
         Command::Test(args) => test::run(&args),
         Command::Soak(args) => soak::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Order(args) => order::run(&args),
         Command::Peers(args) => peers::run(&args),
     };
     match result {

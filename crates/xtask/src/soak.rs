@@ -1,17 +1,19 @@
 //! `cargo xtask soak`: campaigns too long for `test`.
 //!
-//! Six of them: the hub killed and started again under load, random input against its faces, and
+//! Eight of them: the hub killed and started again under load, random input against its faces, and
 //! the store and the inbox on disks that lost power, are full or fail, the inbox's writer killed
-//! besides, the hub killed with tasks running, and conversations with models of every clearance. All
-//! print their seed; the first two end after so many cycles or minutes, whichever comes first, the
-//! others after so many crash points, kills and conversations. `cargo xtask test` runs short forms of all
-//! but the second.
+//! besides, the hub killed with tasks running, conversations with models of every clearance, tasks
+//! that a person disturbs on a real engine, and fifty clients behind one sign-in. All print their seed; the first two end after so many
+//! cycles or minutes, whichever comes first, the others after so many crash points, kills,
+//! conversations and rounds. `cargo xtask test` runs short forms of all but the second.
 
 mod crash;
 mod crash_points;
 mod engine;
 mod fuzz;
 mod models;
+mod oauth;
+mod preempt;
 mod random;
 
 use std::path::{Path, PathBuf};
@@ -38,6 +40,9 @@ pub(crate) struct Args {
     /// How many conversations are had with models.
     #[arg(long, default_value_t = 10_000)]
     conversations: usize,
+    /// How often a person disturbs a task.
+    #[arg(long, default_value_t = 200)]
+    rounds: u64,
     /// How long each of the others may take, in minutes.
     #[arg(long, default_value_t = 25.0)]
     minutes: f64,
@@ -67,6 +72,10 @@ enum Campaign {
     Engine,
     /// Conversations with mixed labels, and what of them reaches which model.
     Models,
+    /// A person disturbs tasks at any moment; they say and do what they would have.
+    Preempt,
+    /// Fifty clients behind one sign-in whose tokens live for seconds.
+    Oauth,
 }
 
 /// Runs the campaigns.
@@ -87,10 +96,16 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if wanted(Campaign::Models) {
         models::leak(seed, args.conversations)?;
     }
-    if matches!(
-        args.only,
-        Some(Campaign::CrashPoints | Campaign::Inbox | Campaign::Engine | Campaign::Models)
-    ) {
+    if wanted(Campaign::Preempt) {
+        preempt::disturb(seed, args.rounds, args.programs.as_deref())?;
+    }
+    if wanted(Campaign::Oauth) {
+        oauth::renewals()?;
+    }
+    if args
+        .only
+        .is_some_and(|only| !matches!(only, Campaign::Crash | Campaign::Fuzz))
+    {
         return Ok(ExitCode::SUCCESS);
     }
     let programs = match &args.programs {

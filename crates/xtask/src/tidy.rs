@@ -8,6 +8,7 @@ mod deps;
 mod documents;
 mod layout;
 mod licences;
+mod parity;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -61,6 +62,7 @@ const RULES: &[Rule] = &[
     ("words", words::words),
     ("documents", documents::documents),
     ("invariants", documents::invariants),
+    ("parity", parity::parity),
 ];
 
 /// Checks the tree this program was built from.

@@ -37,6 +37,12 @@ pub(crate) const STRACE: Debian = Debian {
     place: "/usr/bin/strace",
 };
 
+/// What tells which functions a program executes.
+pub(crate) const VALGRIND: Debian = Debian {
+    name: "valgrind",
+    place: "/usr/bin/valgrind",
+};
+
 /// The terminal in which `legation watch` and real agents are looked at.
 pub(crate) const TMUX: Debian = Debian {
     name: "tmux",
@@ -64,6 +70,8 @@ pub(crate) enum Tool {
     Sdk1,
     /// The TypeScript SDK, second generation.
     Sdk2,
+    /// An authorization server.
+    OAuth,
     /// A client of webhooks, of the AI SDK.
     AiSdk,
     /// Servers in TypeScript.
@@ -76,6 +84,8 @@ pub(crate) enum Tool {
     Codex,
     /// Copilot CLI.
     Copilot,
+    /// GitHub's library for agents of Copilot's chat.
+    CopilotSdk,
     /// opencode.
     Opencode,
     /// The Python SDK and servers in Python.
@@ -84,10 +94,14 @@ pub(crate) enum Tool {
     MicrosoftPython,
     /// Microsoft's client libraries for Node.
     MicrosoftNode,
-    /// A browser, for the development tenant's pages.
+    /// A browser, for the development tenant's pages and the console's.
     Browser,
+    /// Rules of accessibility.
+    Axe,
     /// llama.cpp with its server.
     Engine,
+    /// A validator of OpenAPI documents, and what makes up requests from them.
+    OpenApi,
     /// The generator of notes and the engine that redaction is compared with.
     Redaction,
 }
@@ -102,18 +116,22 @@ impl Tool {
             Self::Conformance => "conformance",
             Self::Sdk1 => "sdk1",
             Self::Sdk2 => "sdk2",
+            Self::OAuth => "oauth",
             Self::AiSdk => "ai-sdk",
             Self::Servers => "servers",
             Self::Inspector => "inspector",
             Self::Claude => "claude",
             Self::Codex => "codex",
             Self::Copilot => "copilot",
+            Self::CopilotSdk => "copilot-sdk",
             Self::Opencode => "opencode",
             Self::Python => "python",
             Self::MicrosoftPython => "microsoft-python",
             Self::MicrosoftNode => "microsoft-node",
             Self::Browser => "browser",
+            Self::Axe => "axe",
             Self::Engine => "engine",
+            Self::OpenApi => "openapi",
             Self::Redaction => "redaction",
         }
     }
@@ -127,6 +145,7 @@ impl Tool {
                 "@modelcontextprotocol/client@2.4.0",
                 "@modelcontextprotocol/server@2.4.0",
             ],
+            Self::OAuth => &["oidc-provider@9.13.3"],
             Self::AiSdk => &["@ai-sdk/mcp@2.0.99"],
             Self::Servers => &[
                 "@modelcontextprotocol/server-everything@2026.8.31",
@@ -137,6 +156,7 @@ impl Tool {
             Self::Claude => &["@anthropic-ai/claude-code@2.1.329"],
             Self::Codex => &["@openai/codex@0.169.0"],
             Self::Copilot => &["@github/copilot@1.0.102"],
+            Self::CopilotSdk => &["@copilot-extensions/preview-sdk@5.0.1"],
             Self::Opencode => &["opencode-ai@1.18.33"],
             Self::Python => &["mcp==2.3.0", "mcp-server-git", "mcp-server-time"],
             // msgraph-core imports `deprecated` and does not say so.
@@ -152,7 +172,9 @@ impl Tool {
                 "@microsoft/microsoft-graph-client@3.0.7",
             ],
             Self::Browser => &["@sparticuz/chromium@153.0.0", "puppeteer-core@25.16.0"],
+            Self::Axe => &["axe-core@4.14.1"],
             Self::Engine => &["xllamacpp==2026.10.11549"],
+            Self::OpenApi => &["schemathesis==4.32.5", "openapi-spec-validator==0.9.0"],
             Self::Redaction => &["faker==40.54.0", "presidio-analyzer==2.2.366"],
         }
     }
@@ -250,7 +272,7 @@ fn ensure_one(folder: &Path, tool: Tool) -> Result<()> {
     std::fs::create_dir_all(&place)
         .with_context(|| format!("cannot create {}", place.display()))?;
     match tool {
-        Tool::Python | Tool::MicrosoftPython | Tool::Engine | Tool::Redaction => {
+        Tool::Python | Tool::MicrosoftPython | Tool::Engine | Tool::OpenApi | Tool::Redaction => {
             install_python(&place, tool.packages())?
         }
         _ => install_npm(folder, &place, tool.packages())?,

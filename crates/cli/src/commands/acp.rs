@@ -82,7 +82,7 @@ pub(super) fn cmd_acp(context: &Context, args: AcpArgs) -> Result<(), CliError> 
     })?;
     let secret = BootId::random().map_err(|error| CliError::failed(&error))?;
     // The secrets of accounts are the hub's, and none of an agent's.
-    let (environment, _hubs) = context.environment.split_secrets();
+    let (environment, _hubs) = context.environment.split_secrets(|_| false);
     let variables = environment.iter();
     let mut agent = Piped::start(&PipedSpec {
         program,

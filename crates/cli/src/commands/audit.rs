@@ -100,6 +100,7 @@ fn cmd_query(context: &Context, args: &QueryArgs) -> Result<(), CliError> {
             filter: filter.clone(),
             limit: args.limit - all.records.len(),
             before: all.next,
+            scan: None,
         })?;
         all.records.extend(answer.records);
         all.next = answer.next;

@@ -59,6 +59,14 @@ pub(crate) fn settings(context: &Context) -> Result<Settings, CliError> {
         .map_err(|error| CliError::usage(&error).with_hint(error.hint()))
 }
 
+/// As [`settings`], for a command that connects to somebody: who is trusted is settled by it.
+pub(crate) fn settings_to_connect(context: &Context) -> Result<Settings, CliError> {
+    let settings = settings(context)?;
+    legation_net::trust::trust_files(&settings.ca_files)
+        .map_err(|error| CliError::failed(&error).with_hint(error.hint()))?;
+    Ok(settings)
+}
+
 fn explain(context: &Context, key: &str) -> Result<(), CliError> {
     let settings = settings(context)?;
     let account = key.strip_prefix("accounts.");

@@ -2,13 +2,13 @@
 
 mod client;
 mod credential;
-mod file;
+pub(crate) mod file;
 pub(crate) mod jsonc;
 mod list;
 mod part;
 mod plan;
 mod take_back;
-mod undo;
+pub(crate) mod undo;
 mod wake;
 
 use std::path::{Path, PathBuf};

@@ -153,7 +153,7 @@ fn unreadable_home(root: &std::path::Path, error: &std::io::Error) -> Check {
 }
 
 fn check_settings(context: &Context) -> Check {
-    match super::config::settings(context) {
+    match super::config::settings_to_connect(context) {
         Ok(settings) => {
             let misspelt = settings::misspelt_variables(&context.environment);
             match misspelt.first() {

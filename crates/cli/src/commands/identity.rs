@@ -142,6 +142,10 @@ pub(crate) struct WantedArgs {
     /// The person who answers for the agent, by id [default: `human` of the account].
     #[arg(long, value_name = "ID")]
     sponsor: Option<String>,
+
+    /// Let it work at the desk too: file and draft mail, read calendars and make entries.
+    #[arg(long)]
+    desk: bool,
 }
 
 /// What every command here works with.
@@ -192,7 +196,7 @@ async fn interruptible<F>(context: &Context, run: F, account: Option<&str>) -> R
 where
     F: AsyncFnOnce(&Work) -> Result<(), CliError>,
 {
-    let settings = super::config::settings(context)?;
+    let settings = super::config::settings_to_connect(context)?;
     let output = context.output;
     let announce = move |text: &str| output.say(text);
     let (home, environment, clock) = (&context.home, &context.environment, &context.clock);

@@ -1,7 +1,9 @@
 //! `legation mcp`: the servers behind the hub.
 
 mod add;
+mod auth;
 mod call;
+mod edit;
 mod get;
 mod list;
 mod logs;
@@ -21,6 +23,8 @@ use legation_api::hub::Reload;
 use legation_api::mcp::{List, ListAnswer, Server};
 use legation_config::edit::EditError;
 use legation_config::servers::{self, Loaded};
+use legation_config::switches;
+use legation_policy::Policy;
 
 use crate::commands::{hub, workspace};
 use crate::table::printable;
@@ -35,7 +39,7 @@ pub enum McpCommand {
     Show(show::ShowArgs),
     /// Print a server's entry in the configuration.
     Get(get::GetArgs),
-    /// Add a server to mcp.json and connect it once.
+    /// Add a server to mcp.json and connect it once; with a name alone you are asked for the rest.
     #[command(after_help = "\
 Examples:
   legation mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes
@@ -43,6 +47,8 @@ Examples:
   legation mcp add issues --url https://example.com/mcp \\
     --header 'Authorization=Bearer ${ISSUES_TOKEN}'")]
     Add(Box<add::AddArgs>),
+    /// Change members of a server's entry in mcp.json.
+    Edit(edit::EditArgs),
     /// Remove a server from mcp.json.
     Remove(remove::RemoveArgs),
     /// Use a server that was disabled.
@@ -51,6 +57,8 @@ Examples:
     Disable(switch::SwitchArgs),
     /// Stop and start a server, or all.
     Reload(reload::ReloadArgs),
+    /// Sign in at a server, or end a sign-in.
+    Auth(auth::AuthArgs),
     /// Show definitions that are new or have changed, and decide about them.
     Review(review::ReviewArgs),
     /// Print the end of a server's log.
@@ -67,10 +75,12 @@ pub(crate) fn cmd_mcp(context: &Context, command: McpCommand) -> Result<(), CliE
         McpCommand::Show(args) => show::cmd_show(context, &args),
         McpCommand::Get(args) => get::cmd_get(context, &args),
         McpCommand::Add(args) => add::cmd_add(context, *args),
+        McpCommand::Edit(args) => edit::cmd_edit(context, &args),
         McpCommand::Remove(args) => remove::cmd_remove(context, &args),
         McpCommand::Enable(args) => switch::cmd_switch(context, &args, true),
         McpCommand::Disable(args) => switch::cmd_switch(context, &args, false),
         McpCommand::Reload(args) => reload::cmd_reload(context, args),
+        McpCommand::Auth(args) => auth::cmd_auth(context, &args),
         McpCommand::Review(args) => review::cmd_review(context, &args),
         McpCommand::Logs(args) => logs::cmd_logs(context, args),
         McpCommand::Tools(args) => tools::cmd_tools(context, args),
@@ -124,8 +134,18 @@ fn settle(context: &Context, wanted: impl Fn(&ListAnswer) -> bool) {
     }
 }
 
+/// What kind of source a server has, and which.
+fn source(server: &Server) -> String {
+    match &server.plugin {
+        Some(plugin) => format!("{} {plugin} ({})", server.source_kind, server.source),
+        // An older hub says only which.
+        None if server.source_kind.is_empty() => server.source.clone(),
+        None => format!("{} ({})", server.source_kind, server.source),
+    }
+}
+
 /// A change of mcp.json that could not be made.
-fn edit_failed(error: &EditError) -> CliError {
+pub(crate) fn edit_failed(error: &EditError) -> CliError {
     let exit = match error {
         EditError::Malformed { .. } | EditError::Invalid { .. } => Exit::Usage,
         EditError::Read(_)
@@ -141,11 +161,21 @@ fn edit_failed(error: &EditError) -> CliError {
     CliError::new(exit, legation_core::error::chain(error)).with_hint(hint)
 }
 
-/// The servers for the current folder as the files have them.
+/// The servers for the current folder as the files have them, and as the organisation's policy and
+/// the owner's switches leave them.
 pub(crate) fn configured(context: &Context) -> Loaded {
     let user = servers::user(&context.home);
-    match std::env::current_dir() {
-        Ok(folder) => servers::workspace(&context.home, &folder).over(user),
-        Err(_) => user,
-    }
+    let folder = std::env::current_dir().ok();
+    let workspace = folder
+        .as_deref()
+        .map(|folder| servers::workspace(&context.home, folder));
+    let mut loaded = servers::plugins(&context.home)
+        .over(workspace.unwrap_or_default())
+        .over(user)
+        .over(servers::defaults(&context.environment));
+    switches::apply(&context.home, &mut loaded.servers, &mut loaded.problems);
+    let folders: Vec<_> = folder.into_iter().collect();
+    let sources = crate::sources(&context.home, &context.environment, &folders);
+    crate::withhold(&Policy::load(&sources, &[]), &mut loaded.servers);
+    loaded
 }

@@ -63,7 +63,7 @@ fn providers(governance: &Governance) -> Result<&LlmProviders, CliError> {
 
 /// Keys as a hub would take them.
 pub(super) fn keys(context: &Context) -> Result<Keys, CliError> {
-    let settings = super::config::settings(context)?;
+    let settings = super::config::settings_to_connect(context)?;
     Ok(keys_of(&context.home, &context.environment, &settings))
 }
 

@@ -1,10 +1,10 @@
 //! `legation permissions`: the rules about servers and tools.
 
 mod add;
-mod explain;
+pub(crate) mod explain;
 mod list;
 mod remove;
-mod replay;
+pub(crate) mod replay;
 mod target;
 
 use clap::Subcommand;

@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use legation_config::servers::Input;
 use legation_config::trust::{self, FolderStatus, State, Trust};
+use legation_core::Secret;
 use serde::Serialize;
 
+use super::secret;
 use crate::table::printable;
-use crate::{CliError, Context, Exit};
+use crate::{CliError, Context, Exit, terminal};
 
 /// Arguments of `legation trust`.
 #[derive(Debug, Args)]
@@ -37,6 +40,9 @@ struct Answer {
     folder: String,
     servers: Vec<Server>,
     problems: Vec<String>,
+    /// Secrets that the entries want and that are not kept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missing: Vec<String>,
     changed: bool,
 }
 
@@ -112,9 +118,46 @@ pub(crate) fn cmd_trust(context: &Context, args: &TrustArgs) -> Result<(), CliEr
         }
     }
     trust::grant(&context.home, &status, context.clock.wall()).map_err(|error| failed(&error))?;
+    let missing = ask_inputs(context, &status.inputs)?;
     super::nudge(context);
     let status = trust::status(&context.home, &folder).map_err(|error| failed(&error))?;
-    context.output.result(&answer(&status, true), render)
+    let mut answer = answer(&status, true);
+    answer.missing = missing;
+    context.output.result(&answer, render)
+}
+
+/// Asks for what the folder's entries want to be asked for, once, and keeps it. Returns the names of
+/// the secrets that are still missing, which is no failure: an input may have a default.
+fn ask_inputs(context: &Context, inputs: &[Input]) -> Result<Vec<String>, CliError> {
+    if inputs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let store = secret::open(context)?;
+    let kept = secret::names(&store)?;
+    let mut missing = Vec::new();
+    for input in inputs.iter().filter(|input| !kept.contains(&input.secret)) {
+        if context.output.is_json() || !terminal::is_there() {
+            missing.push(input.secret.clone());
+            continue;
+        }
+        let mut question = printable(&input.description);
+        if !input.options.is_empty() {
+            let options: Vec<String> = input.options.iter().map(|one| printable(one)).collect();
+            question.push_str(&format!(" ({})", options.join(", ")));
+        }
+        let answer = if input.hidden {
+            terminal::ask_hidden(&format!("{question}:"))
+        } else {
+            terminal::ask(&format!("{question}:"))
+        };
+        let answer = answer.map_err(|error| CliError::failed(&error))?;
+        if answer.is_empty() {
+            missing.push(input.secret.clone());
+        } else {
+            secret::keep(&store, &input.secret, &Secret::new(answer))?;
+        }
+    }
+    Ok(missing)
 }
 
 fn list(context: &Context) -> Result<(), CliError> {
@@ -163,6 +206,7 @@ fn answer(status: &FolderStatus, changed: bool) -> Answer {
                 None => format!("{}: {}", problem.source, problem.message),
             })
             .collect(),
+        missing: Vec::new(),
         changed,
     }
 }
@@ -185,6 +229,11 @@ fn render(answer: &Answer) -> String {
     }
     for problem in &answer.problems {
         text.push_str(&format!("  problem: {}\n", printable(problem)));
+    }
+    for name in &answer.missing {
+        text.push_str(&format!(
+            "  it wants to be told more: legation secret set {name}\n"
+        ));
     }
     if answer.changed {
         text.push_str("trusted; take it back with `legation trust --revoke`\n");

@@ -1,4 +1,4 @@
-//! `$VAR`, `${VAR}`, `${VAR:-default}` and `$$`.
+//! `$VAR`, `${VAR}`, `${VAR:-default}`, `${keyring:NAME}` and `$$`.
 //!
 //! A name is `[A-Za-z_][A-Za-z0-9_]*`. A `$` that no name or brace follows is
 //! itself, so that prices and patterns need no quoting. A default is taken as
@@ -10,6 +10,8 @@ use std::borrow::Cow;
 use std::fmt;
 
 use thiserror::Error;
+
+use super::keyring::{KEYRING, is_secret_name};
 
 /// Text with references, as its author wrote it. It may be shown: what the
 /// references stand for is not in it.
@@ -30,11 +32,17 @@ pub enum TemplateError {
         /// Its name.
         variable: Box<str>,
     },
+    /// No secret of that name can be had and the reference has no default.
+    #[error("there is no secret {name} in the keystore, or it cannot be opened")]
+    NoSecret {
+        /// Its name.
+        name: Box<str>,
+    },
     /// `${` without `}`.
     #[error("a reference is opened with ${{ and never closed")]
     Unclosed,
     /// `${…}` around something that is not a name, or not followed by `:-`.
-    #[error("a reference in braces is neither ${{NAME}} nor ${{NAME:-default}}")]
+    #[error("a reference in braces is none of ${{NAME}}, ${{NAME:-default}} and ${{keyring:NAME}}")]
     BadName,
 }
 
@@ -64,15 +72,56 @@ pub(crate) fn expand<'e>(
                 (Some(value), None) => out.push_str(&value),
                 (Some(value), Some(_)) if !value.is_empty() => out.push_str(&value),
                 (_, Some(default)) => out.push_str(default),
-                (None, None) => {
-                    return Err(TemplateError::Undefined {
-                        variable: name.into(),
-                    });
-                }
+                (None, None) => return Err(missing(name)),
             },
         }
     }
     Ok(out)
+}
+
+fn missing(name: &str) -> TemplateError {
+    match name.strip_prefix(KEYRING) {
+        Some(secret) => TemplateError::NoSecret {
+            name: secret.into(),
+        },
+        None => TemplateError::Undefined {
+            variable: name.into(),
+        },
+    }
+}
+
+/// The names of the secrets that `text` refers to.
+pub(crate) fn keyring_names(text: &str) -> impl Iterator<Item = &str> {
+    let pieces = Pieces { rest: text }.flatten();
+    pieces.filter_map(|piece| match piece {
+        Piece::Reference { name, .. } => name.strip_prefix(KEYRING),
+        Piece::Literal(_) => None,
+    })
+}
+
+/// The text with its references spelled otherwise, and dollar signs that stand for themselves as they
+/// are.
+pub(crate) fn respelled<E>(
+    text: &str,
+    spell: impl Fn(&str, Option<&str>) -> Result<String, E>,
+) -> Result<String, E>
+where
+    E: From<String>,
+{
+    let mut out = String::with_capacity(text.len());
+    for piece in (Pieces { rest: text }) {
+        match piece {
+            Ok(Piece::Literal(literal)) => out.push_str(literal),
+            Ok(Piece::Reference { name, default }) => out.push_str(&spell(name, default)?),
+            Err(error) => return Err(E::from(error.to_string())),
+        }
+    }
+    Ok(out)
+}
+
+/// `text` as a template that stands for it and nothing else.
+pub(crate) fn escaped(text: &str) -> String {
+    text.replace('$', "$$")
 }
 
 /// What is wrong with `text` whatever the environment is.
@@ -196,7 +245,14 @@ impl<'t> Pieces<'t> {
 }
 
 fn reference(inner: &str) -> Option<Piece<'_>> {
-    let (name, rest) = inner.split_at(name_len(inner));
+    let end = match inner.strip_prefix(KEYRING) {
+        Some(secret) => {
+            let end = secret.find(":-").unwrap_or(secret.len());
+            is_secret_name(&secret[..end]).then_some(KEYRING.len() + end)?
+        }
+        None => name_len(inner),
+    };
+    let (name, rest) = inner.split_at(end);
     if name.is_empty() {
         return None;
     }

@@ -152,7 +152,7 @@ fn only_the_secrets_of_accounts_are_split_off() {
         ("LEGATION_CLIENT_SECRET", "of no account"),
         ("OTHER_WORK_CLIENT_SECRET", "not ours"),
     ]);
-    let (rest, secrets) = all.split_secrets();
+    let (rest, secrets) = all.split_secrets(|_| false);
     let names: Vec<&OsString> = secrets.iter().map(|(name, _)| name).collect();
     assert_eq!(
         names,

@@ -57,3 +57,29 @@ fn anything_else_is_refused_with_its_place() {
         &expect!["line 1, column 128: recursion limit exceeded"],
     );
 }
+
+#[test]
+fn editors_files_may_have_comments_and_last_commas() {
+    for (text, expected) in [
+        ("{\"a\": 1, // \"b\": 2\n}", r#"{"a":1}"#),
+        ("/* é \" */ {\"a\": [1, 2,],}", r#"{"a":[1,2]}"#),
+        (
+            r#"{"a": "// no /* comment */ ,]"}"#,
+            r#"{"a":"// no /* comment */ ,]"}"#,
+        ),
+        (r#"{"a": "\"//", "b": 1}"#, r#"{"a":"\"//","b":1}"#),
+        ("\u{feff}{}", "{}"),
+    ] {
+        let value = super::parse_lenient(text).expect(text);
+        assert_eq!(value.to_string(), expected, "{text}");
+    }
+    for wrong in [
+        "{\"a\": 1 /*",
+        "{,}",
+        "{\"a\": 1, \"a\": 2}",
+        "\"\\",
+        "{\"a\": \"x}",
+    ] {
+        assert!(super::parse_lenient(wrong).is_err(), "{wrong}");
+    }
+}

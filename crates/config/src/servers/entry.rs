@@ -5,13 +5,19 @@
 //! kept, and one wrong field must not hide what is wrong with the next entry.
 
 mod check;
+mod oauth;
+mod reach;
+mod sandbox;
 
 use std::time::Duration;
 
 use legation_core::{EntityId, ServerName};
 use serde_json::{Map, Value};
 
-use super::{EnvMode, EraChoice, Instance, Problem, ProblemKind, ServerSpec, Source, Transport};
+use super::{
+    EnvFile, EnvMode, EraChoice, Instance, OAuthEntry, Problem, ProblemKind, SandboxChoice,
+    ServerSpec, Source, Transport, is_socket,
+};
 use crate::environment::{SecretTemplate, Template};
 
 use check::{Wrong, check_references, is_header_name, kind_of, no_nul, not_a, template, wrong};
@@ -90,15 +96,33 @@ pub(crate) fn read_entry(
 impl Fields<'_> {
     fn spec(&mut self, name: ServerName, trusted: bool) -> Result<ServerSpec, Wrong> {
         let transport = self.transport()?;
+        let oauth = match transport {
+            Transport::Http { .. } => self.oauth()?,
+            Transport::Stdio { .. } => OAuthEntry::default(),
+        };
+        let sandbox = match transport {
+            Transport::Stdio { .. } => self.sandbox()?,
+            Transport::Http { .. } => SandboxChoice::Unsaid,
+        };
+        let env_file = match transport {
+            Transport::Stdio { .. } => self.env_file()?,
+            Transport::Http { .. } => None,
+        };
         let default_instance = match self.source {
             Source::Workspace { .. } => Instance::Workspace,
-            Source::User { .. } | Source::Additional { .. } => Instance::Shared,
+            Source::Default { .. }
+            | Source::User { .. }
+            | Source::Plugin { .. }
+            | Source::Additional { .. }
+            | Source::Agent { .. } => Instance::Shared,
         };
         let spec = ServerSpec {
             name,
             source: self.source.clone(),
             trusted,
             transport,
+            sandbox,
+            oauth,
             tools: self.tools()?,
             timeout: self.timeout()?,
             display_name: self.text("displayName")?,
@@ -119,11 +143,13 @@ impl Fields<'_> {
                 .unwrap_or(default_instance),
             prefix: self.text("prefix")?,
             disabled: self.boolean("disabled")?,
+            filtered: None,
             env_mode: self.choice(
                 "envMode",
                 &[EnvMode::Direct, EnvMode::Indirect],
                 EnvMode::as_str,
             )?,
+            env_file,
             entity: self.entity()?,
             events: self.events()?,
             filter_mapping: self.rest.shift_remove("filterMapping"),
@@ -154,17 +180,11 @@ impl Fields<'_> {
         let kind = self.text("type")?;
         match kind.as_deref() {
             Some("local" | "stdio") => self.stdio(),
-            Some("http" | "streamable-http" | "streamableHttp") => self.http(),
-            Some("sse") => Err(Wrong {
-                kind: ProblemKind::SseComesLater,
-                message: "type `sse` is not spoken yet, so the server is not available".to_owned(),
-                hint: "Most such servers also answer Streamable HTTP: try \"type\": \"http\", \
-                       often under a path that ends in /mcp."
-                    .to_owned(),
-            }),
+            Some("http" | "streamable-http" | "streamableHttp") => self.http(false),
+            Some("sse") => self.http(true),
             Some(other) => Err(wrong(
                 format!("type {other:?} is not known"),
-                "Use \"stdio\" (or \"local\") for a command and \"http\" for an address.",
+                "Use \"stdio\" (or \"local\") for a command and \"http\" or \"sse\" for an address.",
             )),
             None if has_command && has_url => Err(wrong(
                 "it has both `command` and `url`, so it is not clear which is meant",
@@ -176,7 +196,7 @@ impl Fields<'_> {
                     "it has a `url` and no `type`; http is assumed".to_owned(),
                     "Add \"type\": \"http\": other clients refuse the entry without it.",
                 );
-                self.http()
+                self.http(false)
             }
             None => Err(wrong(
                 "it has neither `command` nor `url`, so there is nothing to start or reach",
@@ -216,14 +236,22 @@ impl Fields<'_> {
         })
     }
 
-    fn http(&mut self) -> Result<Transport, Wrong> {
+    fn http(&mut self, sse: bool) -> Result<Transport, Wrong> {
+        if sse && self.rest.get("era").and_then(Value::as_str) == Some("modern") {
+            return Err(wrong(
+                "type `sse` and era `modern` exclude each other: that transport belongs to the older era",
+                "Remove `era`, or write \"type\": \"http\".",
+            ));
+        }
         let url = self.required("url")?;
         let plain = url.as_str();
-        if !url.has_references() && !plain.starts_with("https://") && !plain.starts_with("http://")
-        {
+        let known = ["https://", "http://"].iter();
+        let mut known = known.map(|scheme| plain.starts_with(scheme));
+        if !url.has_references() && !is_socket(plain) && !known.any(|is| is) {
             return Err(wrong(
                 format!("url {plain:?} does not start with https:// or http://"),
-                "Write the whole address of the endpoint.",
+                "Write the whole address of the endpoint; that of a Unix socket is \
+                 unix:///PATH.sock:/mcp.",
             ));
         }
         let headers = self.pairs("headers")?;
@@ -235,7 +263,11 @@ impl Fields<'_> {
                 ));
             }
         }
-        Ok(Transport::Http { url, headers })
+        Ok(Transport::Http {
+            url,
+            headers,
+            reach: Box::new(self.reach(sse)?),
+        })
     }
 
     fn tools(&mut self) -> Result<Vec<Box<str>>, Wrong> {
@@ -262,8 +294,9 @@ impl Fields<'_> {
             Some(other) => return Err(not_a("events", "true, false or a list of texts", other)),
         };
         Ok(match self.source {
-            Source::Workspace { .. } => Vec::new(),
-            Source::User { .. } | Source::Additional { .. } => events,
+            // The inbox outlives an agent.
+            Source::Workspace { .. } | Source::Plugin { .. } | Source::Agent { .. } => Vec::new(),
+            Source::Default { .. } | Source::User { .. } | Source::Additional { .. } => events,
         })
     }
 
@@ -280,11 +313,25 @@ impl Fields<'_> {
         }
     }
 
+    fn env_file(&mut self) -> Result<Option<EnvFile>, Wrong> {
+        let Some(path) = self.text("envFile")?.filter(|path| !path.is_empty()) else {
+            return Ok(None);
+        };
+        let path = template("envFile", &path)?;
+        if self.source.trusted_folder().is_some() && path.has_references() {
+            return Err(wrong(
+                "envFile has a reference, so nobody can agree to what is in the file",
+                "Write its path within the folder.",
+            ));
+        }
+        Ok(Some(EnvFile::new(path, self.source)))
+    }
+
     fn entity(&mut self) -> Result<Option<EntityId>, Wrong> {
         let Some(name) = self.text("entity")? else {
             return Ok(None);
         };
-        if let Source::Workspace { .. } = self.source {
+        if self.source.trusted_folder().is_some() {
             self.warn(
                 "a folder's file cannot say whose data a server holds; `entity` is ignored"
                     .to_owned(),

@@ -1,13 +1,14 @@
 //! From files to lists of servers.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use legation_core::Home;
 use serde_json::Value;
 
-use super::{Problem, ProblemKind, ServerSpec, Source, read_entry, workspace_files};
+use super::{Input, Problem, ProblemKind, ServerSpec, Source, read_entry, vscode, workspace_files};
 use crate::environment::Environment;
+use crate::governance::{self, Found};
 use crate::trust::{self, State, Trust};
 use crate::{file, json};
 
@@ -18,10 +19,91 @@ pub struct Loaded {
     pub servers: Vec<ServerSpec>,
     /// What the owner should know.
     pub problems: Vec<Problem>,
+    /// Entries that do not count, because a stronger one has their name.
+    pub hidden: Vec<Hidden>,
+}
+
+/// An entry that does not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hidden {
+    /// Its name.
+    pub name: Box<str>,
+    /// Where it stands.
+    pub source: Source,
+    /// Where the one stands that counts.
+    pub by: Source,
 }
 
 /// The entries of one file as written.
 pub(crate) type Entries = Vec<(String, Value)>;
+
+/// What a workspace file holds.
+#[derive(Debug, Default)]
+pub(crate) struct WorkspaceFile {
+    pub(crate) entries: Entries,
+    /// What they want to be asked for.
+    pub(crate) inputs: Vec<Input>,
+}
+
+/// Servers for everybody on this machine.
+const DEFAULTS: &str = "/etc/legation/mcp.json";
+
+/// Names another file in its place.
+const DEFAULTS_VARIABLE: &str = "LEGATION_DEFAULT_MCP_CONFIG";
+
+/// The file of servers that everybody is given; it need not exist.
+pub(crate) fn defaults_file(environment: &Environment) -> PathBuf {
+    let other = environment
+        .get_os(DEFAULTS_VARIABLE)
+        .filter(|path| !path.is_empty());
+    other.map_or_else(|| PathBuf::from(DEFAULTS), PathBuf::from)
+}
+
+/// The servers that everybody on this machine is given. The file is believed when nobody but its
+/// owner, who is this user or the system's, can write it.
+pub fn defaults(environment: &Environment) -> Loaded {
+    let file = defaults_file(environment);
+    let source = Source::Default { file: file.clone() };
+    let mut loaded = Loaded::default();
+    let found = match governance::read_one(&file) {
+        Found::Absent => return loaded,
+        Found::Text(text) => entries(&text, &source),
+        Found::Unusable(why) => Err(file_problem(
+            &source,
+            format!("it cannot be believed: {why}"),
+            "Only its owner may be able to write it, and it may be no link.",
+        )),
+    };
+    match found {
+        Ok(found) => {
+            for (name, entry) in found {
+                loaded.add(read_entry(&name, &entry, &source, true));
+            }
+        }
+        Err(problem) => loaded.problems.push(*problem),
+    }
+    loaded
+}
+
+/// What a file of [`workspace_files`] holds; no file holds nothing.
+pub(crate) fn read_workspace_file(source: &Source) -> Result<WorkspaceFile, Box<Problem>> {
+    let (Some(file), Some(folder)) = (source.file(), source.folder()) else {
+        return Ok(WorkspaceFile::default());
+    };
+    let text = file::read(file).map_err(|error| unreadable(source, &error))?;
+    let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
+        return Ok(WorkspaceFile::default());
+    };
+    if source.is_vscode() {
+        let (entries, inputs) = vscode::read(&text, Some(folder)).map_err(|message| {
+            file_problem(source, message, "Correct the file, as the editor shows it.")
+        })?;
+        return Ok(WorkspaceFile { entries, inputs });
+    }
+    let entries = entries(&text, source)?;
+    let inputs = Vec::new();
+    Ok(WorkspaceFile { entries, inputs })
+}
 
 /// The owner's servers. No file means no servers.
 pub fn user(home: &Home) -> Loaded {
@@ -68,7 +150,7 @@ pub fn additional<A: AsRef<str>>(arguments: &[A], working_directory: &Path) -> L
                     loaded.add(read_entry(&name, &entry, &source, true));
                 }
             }
-            Err(problem) => loaded.problems.push(problem),
+            Err(problem) => loaded.problems.push(*problem),
         }
         all = loaded.over(all);
     }
@@ -85,15 +167,28 @@ pub fn workspace(home: &Home, folder: &Path) -> Loaded {
         .unwrap_or_else(|_| folder.to_path_buf());
     let mut loaded = Loaded::default();
     let trust = Trust::load(home);
-    let mut seen = HashSet::new();
+    let mut seen: HashMap<String, Source> = HashMap::new();
     for source in workspace_files(&folder) {
-        let Source::Workspace { folder, file } = &source else {
+        let Source::Workspace { folder, .. } = &source else {
             continue;
         };
-        for (name, entry) in loaded.entries_of_file(file, &source) {
-            if !seen.insert(name.clone()) {
+        let found = match read_workspace_file(&source) {
+            Ok(found) => found.entries,
+            Err(problem) => {
+                loaded.problems.push(*problem);
                 continue;
             }
+        };
+        for (name, entry) in found {
+            if let Some(by) = seen.get(&name) {
+                loaded.hidden.push(Hidden {
+                    name: name.into(),
+                    source: source.clone(),
+                    by: by.clone(),
+                });
+                continue;
+            }
+            seen.insert(name.clone(), source.clone());
             match trust.state(folder, &name, &entry) {
                 State::Trusted => loaded.add(read_entry(&name, &entry, &source, true)),
                 state => {
@@ -108,7 +203,7 @@ pub fn workspace(home: &Home, folder: &Path) -> Loaded {
 }
 
 /// The entries of a file's text, in order.
-pub(crate) fn entries(text: &str, source: &Source) -> Result<Entries, Problem> {
+pub(crate) fn entries(text: &str, source: &Source) -> Result<Entries, Box<Problem>> {
     let value =
         json::parse(text).map_err(|error| file_problem(source, error.to_string(), error.hint()))?;
     let Value::Object(mut root) = value else {
@@ -132,7 +227,7 @@ pub(crate) fn entries(text: &str, source: &Source) -> Result<Entries, Problem> {
         return Err(file_problem(
             source,
             "it has `servers`, which is the shape of one editor's own file".to_owned(),
-            "Rename `servers` to `mcpServers`; `inputs` have no equivalent, use ${VARIABLE}.",
+            "Rename `servers` to `mcpServers` and write ${VARIABLE} or ${keyring:NAME} for `inputs`, or keep the file as .vscode/mcp.json.",
         ));
     }
     root.shift_remove("$schema");
@@ -150,17 +245,17 @@ fn is_map_of_entries(value: &Value) -> bool {
     })
 }
 
-fn file_problem(source: &Source, message: String, hint: &str) -> Problem {
-    Problem {
+pub(super) fn file_problem(source: &Source, message: String, hint: &str) -> Box<Problem> {
+    Box::new(Problem {
         source: source.clone(),
         server: None,
         kind: ProblemKind::File,
         message,
         hint: hint.to_owned(),
-    }
+    })
 }
 
-fn unreadable(source: &Source, error: &file::ReadError) -> Problem {
+pub(super) fn unreadable(source: &Source, error: &file::ReadError) -> Box<Problem> {
     file_problem(
         source,
         format!("it could not be read: {}", error.source),
@@ -196,14 +291,37 @@ impl Loaded {
                     .filter_map(|problem| problem.server.as_deref().map(str::to_owned)),
             )
             .collect();
-        self.servers.extend(
-            lower
-                .servers
-                .into_iter()
-                .filter(|server| !taken.contains(server.name.as_str())),
-        );
+        for server in lower.servers {
+            if !taken.contains(server.name.as_str()) {
+                self.servers.push(server);
+                continue;
+            }
+            let by = self.source_of(server.name.as_str());
+            self.hidden.extend(by.map(|by| Hidden {
+                name: server.name.as_str().into(),
+                source: server.source,
+                by,
+            }));
+        }
         self.problems.extend(lower.problems);
+        self.hidden.extend(lower.hidden);
         self
+    }
+
+    /// Where the entry stands that has a name, whether it can be used or not.
+    fn source_of(&self, name: &str) -> Option<Source> {
+        let server = self
+            .servers
+            .iter()
+            .find(|server| server.name.as_str() == name);
+        let problem = || {
+            self.problems
+                .iter()
+                .find(|problem| problem.server.as_deref() == Some(name))
+        };
+        server
+            .map(|server| server.source.clone())
+            .or_else(|| problem().map(|problem| problem.source.clone()))
     }
 
     /// Problems that only show when references are followed: a variable that
@@ -228,12 +346,12 @@ impl Loaded {
             Err(error) => Err(unreadable(source, &error)),
         };
         found.unwrap_or_else(|problem| {
-            self.problems.push(problem);
+            self.problems.push(*problem);
             Entries::new()
         })
     }
 
-    fn add(&mut self, (spec, problems): (Option<ServerSpec>, Vec<Problem>)) {
+    pub(super) fn add(&mut self, (spec, problems): (Option<ServerSpec>, Vec<Problem>)) {
         self.servers.extend(spec);
         self.problems.extend(problems);
     }

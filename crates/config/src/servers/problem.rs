@@ -27,12 +27,12 @@ pub enum ProblemKind {
     File,
     /// The entry is wrong; its server is not available.
     Entry,
-    /// The entry has `type: sse`, which this version does not speak.
-    SseComesLater,
     /// A workspace entry the owner has not been asked about.
     Untrusted,
     /// A workspace entry that is no longer what the owner agreed to.
     Changed,
+    /// The organisation's policy does not let the server run.
+    Filtered,
     /// The server is available; a part of its entry has no effect.
     Ignored,
 }
@@ -55,9 +55,9 @@ impl Problem {
             ProblemKind::Ignored => Severity::Warning,
             ProblemKind::File
             | ProblemKind::Entry
-            | ProblemKind::SseComesLater
             | ProblemKind::Untrusted
-            | ProblemKind::Changed => Severity::Error,
+            | ProblemKind::Changed
+            | ProblemKind::Filtered => Severity::Error,
         }
     }
 }
@@ -85,9 +85,9 @@ impl ProblemKind {
         match self {
             Self::File => "file",
             Self::Entry => "entry",
-            Self::SseComesLater => "sse_comes_later",
             Self::Untrusted => "untrusted",
             Self::Changed => "changed",
+            Self::Filtered => "filtered",
             Self::Ignored => "ignored",
         }
     }

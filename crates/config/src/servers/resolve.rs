@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use legation_core::{Secret, ServerName};
 use thiserror::Error;
 
-use super::{EnvMode, ServerSpec, Source, Transport};
+use super::reach::SocketUrl;
+use super::{
+    EnvFile, EnvMode, Reach, ResolvedOAuth, ResolvedReach, ServerSpec, Source, Transport, is_socket,
+};
 use crate::environment::{Environment, SecretTemplate, Template, TemplateError, expand};
 
 /// A server whose references have been followed. Whatever came out of the
@@ -42,6 +45,8 @@ pub struct ResolvedHttp {
     pub url: Secret,
     /// Sent with every request; values have no control characters.
     pub headers: Vec<(Box<str>, Secret)>,
+    /// How it is reached.
+    pub reach: ResolvedReach,
 }
 
 /// A server that cannot be started as it is configured.
@@ -93,6 +98,15 @@ pub(super) struct Resolver<'a> {
 // === impl ServerSpec ===
 
 impl ServerSpec {
+    /// Follows the references of its sign-in.
+    ///
+    /// # Errors
+    ///
+    /// [`ResolveError`], as for [`ServerSpec::resolve`].
+    pub fn resolve_oauth(&self, environment: &Environment) -> Result<ResolvedOAuth, ResolveError> {
+        Resolver::new(self, environment, EnvMode::Direct).oauth(&self.oauth)
+    }
+
     /// Follows every reference. `env_mode` is the hub's `env_value_mode`,
     /// which an entry's own `envMode` overrides.
     ///
@@ -117,9 +131,22 @@ impl ServerSpec {
                 cwd,
                 env,
             } => resolver
-                .stdio(&self.source, command, args, cwd.as_ref(), env)
+                .stdio(
+                    &self.source,
+                    command,
+                    args,
+                    cwd.as_ref(),
+                    env,
+                    self.env_file.as_ref(),
+                )
                 .map(Resolved::Stdio),
-            Transport::Http { url, headers } => resolver.http(url, headers).map(Resolved::Http),
+            Transport::Http {
+                url,
+                headers,
+                reach,
+            } => resolver
+                .http(&self.source, url, headers, reach)
+                .map(Resolved::Http),
         }
     }
 }
@@ -146,16 +173,19 @@ impl<'a> Resolver<'a> {
         args: &[Template],
         cwd: Option<&Template>,
         env: &[(Box<str>, SecretTemplate)],
+        env_file: Option<&EnvFile>,
     ) -> Result<ResolvedStdio, ResolveError> {
-        let own = env
-            .iter()
-            .map(|(name, value)| Ok((&**name, self.env_value(name, value)?)))
-            .collect::<Result<Vec<(&str, String)>, ResolveError>>()?;
+        let mut own = self.env_file(env_file)?;
+        for (name, value) in env {
+            let value = self.env_value(name, value)?;
+            own.retain(|(known, _)| known != &**name);
+            own.push((name.to_string(), value));
+        }
         let lookup = |name: &str| {
             let configured = own.iter().find(|(known, _)| *known == name);
             configured
                 .map(|(_, value)| Cow::Borrowed(value.as_str()))
-                .or_else(|| self.environment.get(name).map(Cow::Borrowed))
+                .or_else(|| self.environment.lookup(name))
         };
         let follow = |field: &str, text: &Template| {
             expand(text.as_str(), lookup).map_err(|source| self.reference(field, source))
@@ -189,10 +219,8 @@ impl<'a> Resolver<'a> {
     ) -> Result<String, ResolveError> {
         let field = || format!("env.{name}");
         match self.env_mode {
-            EnvMode::Direct => expand(value.reveal(), |name| {
-                self.environment.get(name).map(Cow::Borrowed)
-            })
-            .map_err(|source| self.reference(&field(), source)),
+            EnvMode::Direct => expand(value.reveal(), |name| self.environment.lookup(name))
+                .map_err(|source| self.reference(&field(), source)),
             EnvMode::Indirect => {
                 let variable = value.reveal();
                 self.environment
@@ -212,23 +240,37 @@ impl<'a> Resolver<'a> {
         source: &Source,
         cwd: Option<&str>,
     ) -> Result<Option<PathBuf>, ResolveError> {
+        let Some(cwd) = cwd.filter(|cwd| !cwd.is_empty()) else {
+            return Ok(source.trusted_folder().map(Path::to_path_buf));
+        };
+        self.absolute(source, "cwd", Path::new(cwd)).map(Some)
+    }
+
+    /// A path of an entry: a relative one begins at the folder of a workspace
+    /// file or of an `@file`, and at the user's home directory otherwise.
+    pub(super) fn absolute(
+        &self,
+        source: &Source,
+        field: &str,
+        path: &Path,
+    ) -> Result<PathBuf, ResolveError> {
+        if path.is_absolute() {
+            return Ok(path.to_path_buf());
+        }
         let base = match source {
-            Source::Workspace { folder, .. } => Some(folder.clone()),
+            Source::Workspace { folder, .. } | Source::Plugin { folder, .. } => {
+                Some(folder.clone())
+            }
+            Source::Default { file } => file.parent().map(Path::to_path_buf),
+            Source::Agent { .. } => source.folder().map(Path::to_path_buf),
             Source::Additional { file: Some(file) } => file.parent().map(Path::to_path_buf),
             Source::Additional { file: None } | Source::User { .. } => None,
         };
-        let Some(cwd) = cwd.filter(|cwd| !cwd.is_empty()) else {
-            return Ok(source.folder().map(Path::to_path_buf));
-        };
-        let cwd = Path::new(cwd);
-        if cwd.is_absolute() {
-            return Ok(Some(cwd.to_path_buf()));
-        }
         base.or_else(|| self.environment.user_home())
-            .map(|base| Some(base.join(cwd)))
+            .map(|base| base.join(path))
             .ok_or_else(|| {
                 self.value(
-                    "cwd",
+                    field,
                     "is relative and there is no home directory to start from",
                 )
             })
@@ -236,11 +278,20 @@ impl<'a> Resolver<'a> {
 
     fn http(
         &self,
+        source: &Source,
         url: &Template,
         headers: &[(Box<str>, SecretTemplate)],
+        reach: &Reach,
     ) -> Result<ResolvedHttp, ResolveError> {
-        let lookup = |name: &str| self.environment.get(name).map(Cow::Borrowed);
-        let url = expand(url.as_str(), lookup).map_err(|source| self.reference("url", source))?;
+        let lookup = |name: &str| self.environment.lookup(name);
+        let mut url =
+            expand(url.as_str(), lookup).map_err(|source| self.reference("url", source))?;
+        let mut socket = None;
+        if is_socket(&url) {
+            let named = SocketUrl::parse(&url).map_err(|problem| self.value("url", problem))?;
+            url = named.url();
+            socket = Some(named.socket);
+        }
         if !url.starts_with("https://") && !url.starts_with("http://") {
             return Err(self.value("url", "does not start with https:// or http://"));
         }
@@ -269,10 +320,32 @@ impl<'a> Resolver<'a> {
         Ok(ResolvedHttp {
             url: Secret::new(url),
             headers,
+            reach: self.reach(source, reach, socket)?,
         })
     }
 
-    fn reference(&self, field: &str, source: TemplateError) -> ResolveError {
+    /// What a reference stands for.
+    pub(super) fn variable(&self, name: &str) -> Option<Cow<'_, str>> {
+        self.environment.lookup(name)
+    }
+
+    /// The variables of its `envFile`.
+    pub(super) fn env_file(
+        &self,
+        env_file: Option<&EnvFile>,
+    ) -> Result<Vec<(String, String)>, ResolveError> {
+        let Some(env_file) = env_file else {
+            return Ok(Vec::new());
+        };
+        let lookup = |name: &str| self.environment.lookup(name);
+        let path = expand(env_file.path.as_str(), lookup)
+            .map_err(|source| self.reference("envFile", source))?;
+        env_file
+            .read(Path::new(&path), self.environment.user_home())
+            .map_err(|problem| self.value("envFile", problem))
+    }
+
+    pub(super) fn reference(&self, field: &str, source: TemplateError) -> ResolveError {
         ResolveError::Reference {
             server: self.server.clone(),
             field: field.to_owned(),
@@ -280,7 +353,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn value(&self, field: &str, problem: &'static str) -> ResolveError {
+    pub(super) fn value(&self, field: &str, problem: &'static str) -> ResolveError {
         ResolveError::Value {
             server: self.server.clone(),
             field: field.to_owned(),
@@ -316,6 +389,7 @@ impl fmt::Debug for ResolvedStdio {
 impl PartialEq for ResolvedHttp {
     fn eq(&self, other: &Self) -> bool {
         self.url.reveal() == other.url.reveal()
+            && self.reach == other.reach
             && self.headers.len() == other.headers.len()
             && self
                 .headers
@@ -355,6 +429,12 @@ impl ResolveError {
                 ..
             } => format!(
                 "Set {variable} where the hub is started, or write ${{{variable}:-default}}."
+            ),
+            Self::Reference {
+                source: TemplateError::NoSecret { name },
+                ..
+            } => format!(
+                "Keep it: `legation secret set {name}`. `legation secret list` says whether the keystore opens."
             ),
             Self::Reference { .. } => "Write $$ where a dollar sign itself is meant.".to_owned(),
             Self::Indirect { .. } => {

@@ -5,13 +5,13 @@
 //! useless; so a value counts as one by the name it stands under, or because it
 //! looks drawn at random.
 
-use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use legation_core::Secret;
 
 use super::resolve::Resolver;
 use super::{EnvMode, ServerSpec, Transport};
-use crate::environment::{Environment, expand};
+use crate::environment::{Environment, KEYRING, Template, expand, keyring_names};
 
 /// Shortest value that is masked: a shorter one is part of any text.
 const SHORTEST: usize = 8;
@@ -44,14 +44,25 @@ impl ServerSpec {
         let mut found = Vec::new();
         match &self.transport {
             Transport::Stdio { env, .. } => {
+                // That it cannot be read fails the start.
+                for (name, value) in resolver
+                    .env_file(self.env_file.as_ref())
+                    .unwrap_or_default()
+                {
+                    add(&name, &value, &mut found);
+                }
                 for (name, value) in env {
                     if let Ok(value) = resolver.env_value(name, value) {
                         add(name, &value, &mut found);
                     }
                 }
             }
-            Transport::Http { url, headers } => {
-                let lookup = |name: &str| environment.get(name).map(Cow::Borrowed);
+            Transport::Http {
+                url,
+                headers,
+                reach,
+            } => {
+                let lookup = |name: &str| environment.lookup(name);
                 if let Ok(url) = expand(url.as_str(), lookup) {
                     add("url", &url, &mut found);
                 }
@@ -60,9 +71,56 @@ impl ServerSpec {
                         add(name, &value, &mut found);
                     }
                 }
+                for (name, value) in self.oauth.secrets().chain(reach.secrets()) {
+                    if let Ok(value) = expand(value.reveal(), lookup) {
+                        add(name, &value, &mut found);
+                    }
+                }
             }
         }
+        // Whatever is kept in the keystore is a secret, wherever it stands.
+        for name in self.keyring_names() {
+            let value = environment.lookup(&format!("{KEYRING}{name}"));
+            found.extend(
+                value
+                    .filter(|value| value.len() >= SHORTEST)
+                    .map(|value| Secret::new(&*value)),
+            );
+        }
         found
+    }
+
+    /// The names of the secrets of the keystore that its entry refers to, each once.
+    #[must_use]
+    pub fn keyring_names(&self) -> BTreeSet<&str> {
+        let mut texts: Vec<&str> = Vec::new();
+        match &self.transport {
+            Transport::Stdio {
+                command,
+                args,
+                cwd,
+                env,
+            } => {
+                texts.extend(
+                    std::iter::once(command)
+                        .chain(args)
+                        .chain(cwd)
+                        .map(Template::as_str),
+                );
+                texts.extend(env.iter().map(|(_, value)| value.reveal()));
+            }
+            Transport::Http {
+                url,
+                headers,
+                reach,
+            } => {
+                texts.push(url.as_str());
+                texts.extend(reach.secrets().map(|(_, value)| value.reveal()));
+                texts.extend(headers.iter().map(|(_, value)| value.reveal()));
+            }
+        }
+        texts.extend(self.oauth.secrets().map(|(_, value)| value.reveal()));
+        texts.into_iter().flat_map(keyring_names).collect()
     }
 }
 
@@ -84,7 +142,7 @@ fn add(name: &str, value: &str, found: &mut Vec<Secret>) {
     }
 }
 
-fn is_named(name: &str) -> bool {
+pub(crate) fn is_named(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let mut words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
     words.any(|word| {
@@ -99,7 +157,7 @@ fn long(word: &str) -> bool {
     word.len() > 2 && word != "pat" && word != "dsn"
 }
 
-fn is_random(value: &str) -> bool {
+pub(crate) fn is_random(value: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_=+.~".contains(&byte);
     value.len() >= RANDOM
         && value.bytes().all(plain)

@@ -7,6 +7,11 @@ use std::path::{Path, PathBuf};
 /// [`Source::rank`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
+    /// What the organisation, or whoever installed the program, gives everybody.
+    Default {
+        /// The file.
+        file: PathBuf,
+    },
     /// The owner's `mcp.json`.
     User {
         /// The file.
@@ -20,15 +25,34 @@ pub enum Source {
         /// The file.
         file: PathBuf,
     },
+    /// A plugin that the owner put into the data directory.
+    Plugin {
+        /// Its name.
+        plugin: Box<str>,
+        /// Its folder; trust is given to it, and its servers run in it.
+        folder: PathBuf,
+        /// The file of it that holds the entry.
+        file: PathBuf,
+    },
     /// `--additional-mcp-config`.
     Additional {
         /// The file behind `@file`, absent for JSON on the command line.
         file: Option<PathBuf>,
     },
+    /// The file of a custom agent, whose servers run for its tasks alone.
+    Agent {
+        /// The file; a folder's is in its `.github/agents` or `.claude/agents`.
+        file: PathBuf,
+        /// Whether a folder brings it along, and not the owner.
+        of_folder: bool,
+    },
 }
 
-/// The two names a workspace file may have, strongest first.
-const WORKSPACE_FILES: [&str; 2] = [".mcp.json", ".github/mcp.json"];
+/// The names a workspace file may have, strongest first.
+const WORKSPACE_FILES: [&str; 3] = [".mcp.json", ".github/mcp.json", VSCODE_FILE];
+
+/// The one in the shape of Visual Studio Code.
+pub(crate) const VSCODE_FILE: &str = ".vscode/mcp.json";
 
 /// How many folders up from a client's own are looked at.
 const MAX_LEVELS: usize = 64;
@@ -39,34 +63,69 @@ impl Source {
     /// Which of two entries of one name counts: the one of higher rank.
     pub fn rank(&self) -> u8 {
         match self {
-            Self::User { .. } => 0,
-            Self::Workspace { .. } => 1,
-            Self::Additional { .. } => 2,
+            Self::Default { .. } => 0,
+            Self::User { .. } => 1,
+            Self::Workspace { .. } => 2,
+            Self::Plugin { .. } => 3,
+            Self::Additional { .. } => 4,
+            Self::Agent { .. } => 5,
         }
     }
 
     /// The file, where there is one.
     pub fn file(&self) -> Option<&Path> {
         match self {
-            Self::User { file } | Self::Workspace { file, .. } => Some(file),
+            Self::Default { file }
+            | Self::User { file }
+            | Self::Workspace { file, .. }
+            | Self::Plugin { file, .. }
+            | Self::Agent { file, .. } => Some(file),
             Self::Additional { file } => file.as_deref(),
         }
     }
 
-    /// The folder a workspace entry belongs to.
+    /// The folder that brings the entry along.
     pub fn folder(&self) -> Option<&Path> {
         match self {
             Self::Workspace { folder, .. } => Some(folder),
-            Self::User { .. } | Self::Additional { .. } => None,
+            Self::Agent {
+                file,
+                of_folder: true,
+            } => file.ancestors().nth(3),
+            Self::Default { .. }
+            | Self::User { .. }
+            | Self::Plugin { .. }
+            | Self::Additional { .. }
+            | Self::Agent { .. } => None,
         }
+    }
+
+    /// The folder that trust is given to: what the owner did not write runs only as they agreed to it.
+    pub fn trusted_folder(&self) -> Option<&Path> {
+        match self {
+            Self::Plugin { folder, .. } => Some(folder),
+            Self::Default { .. }
+            | Self::User { .. }
+            | Self::Workspace { .. }
+            | Self::Additional { .. }
+            | Self::Agent { .. } => self.folder(),
+        }
+    }
+
+    /// Whether the file has the shape of Visual Studio Code.
+    pub(crate) fn is_vscode(&self) -> bool {
+        matches!(self, Self::Workspace { file, .. } if file.ends_with(VSCODE_FILE))
     }
 
     /// The word for its kind.
     pub fn as_str(&self) -> &'static str {
         match self {
+            Self::Default { .. } => "default",
             Self::User { .. } => "user",
             Self::Workspace { .. } => "workspace",
+            Self::Plugin { .. } => "plugin",
             Self::Additional { .. } => "additional",
+            Self::Agent { .. } => "agent",
         }
     }
 }

@@ -1,7 +1,11 @@
 //! Configurations as data, good ones and bad ones.
 
 mod entries;
+mod oauth;
+mod reach;
 mod resolving;
+mod sandbox;
+mod sources;
 mod workspaces;
 
 use std::fmt::Write as _;

@@ -58,6 +58,8 @@ pub struct AccountSettings {
     pub inbox: InboxSources,
     /// Whether its human is asked in Teams what the hub has a person asked about.
     pub asks_in_teams: bool,
+    /// Whether its calendar and inbox are read in the background for the desk.
+    pub is_on_desk: bool,
     /// The middle tier's secret, from the environment.
     pub client_secret: Option<Hidden>,
     /// The blueprint's secret, from the environment.
@@ -106,6 +108,7 @@ const INBOX: &[&str] = &["all", "chats", "mail", "off"];
 const NOISE: &[&str] = &["auto-replies", "calendar", "bulk", "no-reply"];
 const MAIL_SECONDS: i64 = 60;
 const APPROVALS: &[&str] = &["off", "teams"];
+const DESK: &[&str] = &["off", "on"];
 const BROKERS: &[&str] = &["keystore", "command", "https"];
 
 const fn key(name: &'static str, kind: Kind, makes: bool, about: &'static str) -> AccountKey {
@@ -116,7 +119,7 @@ const fn key(name: &'static str, kind: Kind, makes: bool, about: &'static str) -
     }
 }
 
-pub(super) const ACCOUNT_KEYS: [AccountKey; 24] = [
+pub(super) const ACCOUNT_KEYS: [AccountKey; 25] = [
     key(
         "entity",
         Kind::Name,
@@ -245,6 +248,12 @@ pub(super) const ACCOUNT_KEYS: [AccountKey; 24] = [
         "Where its human is asked what the hub has a person asked about, besides the hub itself: nowhere, or in the chat with the agent's own user.",
     ),
     key(
+        "desk",
+        Kind::Word(DESK),
+        false,
+        "Whether the desk reads this account's calendar and inbox in the background, for briefs. What its tools are asked for they read in any case.",
+    ),
+    key(
         "client_secret",
         Kind::Secret,
         true,
@@ -301,6 +310,7 @@ pub(super) fn begin(values: &mut Values, name: &str, place: &Place) {
         ("broker", text("keystore")),
         ("inbox", text("all")),
         ("approvals", text("off")),
+        ("desk", text("off")),
         ("mail_seconds", Value::Number(MAIL_SECONDS)),
         ("mail_leave_out", Value::Texts(noise.collect())),
     ] {
@@ -423,6 +433,7 @@ impl Reader<'_> {
             proxy: self.text("proxy"),
             inbox: self.inbox(),
             asks_in_teams: self.text("approvals").as_deref() == Some("teams"),
+            is_on_desk: self.text("desk").as_deref() == Some("on"),
             client_secret: self.hidden("client_secret"),
             blueprint_secret: self.hidden("blueprint_secret"),
         })

@@ -13,6 +13,8 @@ pub(super) enum Kind {
     Words(&'static [&'static str]),
     /// An IP address and a port.
     Address,
+    /// An IP address and a port, or nothing.
+    AddressOrNone,
     /// Where a database is; may hold a password.
     Database,
     /// An absolute path, or nothing.
@@ -23,6 +25,8 @@ pub(super) enum Kind {
     Names,
     /// Patterns of files, a colon, and a command; several of them.
     Servers,
+    /// Headers whose values are in variables.
+    Headers,
     /// A Git remote without a password, or nothing.
     Remote,
     /// A program and its arguments.
@@ -39,6 +43,10 @@ pub(super) enum Kind {
     Https,
     /// An http or https address without user name and password.
     Proxy,
+    /// A scope of tokens, a colon, and a client; several of them.
+    Scopes,
+    /// Names that another gives, each one word.
+    Subjects,
     /// A text that is never printed, from a variable only.
     Secret,
 }
@@ -61,7 +69,7 @@ const fn number(name: &'static str, min: i64, max: i64) -> Key {
 pub(super) const LOG_LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 
 /// All keys but those of accounts and views, whose names are the owner's.
-pub(super) const KEYS: [Key; 54] = [
+pub(super) const KEYS: [Key; 75] = [
     Key {
         name: "listen",
         kind: Kind::Address,
@@ -74,6 +82,10 @@ pub(super) const KEYS: [Key; 54] = [
     Key {
         name: "env_value_mode",
         kind: Kind::Word(&["direct", "indirect"]),
+    },
+    Key {
+        name: "server_sandbox",
+        kind: Kind::Word(&["asked", "workspace", "all"]),
     },
     number("load_parallelism", 1, 64),
     number("slow_start_ms", 1, DAY_MS),
@@ -151,6 +163,8 @@ pub(super) const KEYS: [Key; 54] = [
     number("delegate.age_ms", 0, 365 * DAY_MS),
     number("delegate.age_turns", 0, 1_000_000),
     number("delegate.keep_days", 0, 36_500),
+    number("desk.keep_days", 0, 36_500),
+    number("desk.keep_open_days", 0, 36_500),
     Key {
         name: "external.enabled",
         kind: Kind::Switch,
@@ -185,6 +199,66 @@ pub(super) const KEYS: [Key; 54] = [
         name: "workspace.language_servers",
         kind: Kind::Servers,
     },
+    Key {
+        name: "copilot.listen",
+        kind: Kind::AddressOrNone,
+    },
+    Key {
+        name: "copilot.certificate_file",
+        kind: Kind::Folder,
+    },
+    Key {
+        name: "copilot.key_file",
+        kind: Kind::Folder,
+    },
+    Key {
+        name: "copilot.github",
+        kind: Kind::Https,
+    },
+    Key {
+        name: "copilot.github_ca_file",
+        kind: Kind::Folder,
+    },
+    Key {
+        name: "oauth.issuer",
+        kind: Kind::Proxy,
+    },
+    Key {
+        name: "oauth.audience",
+        kind: Kind::Proxy,
+    },
+    Key {
+        name: "oauth.jwks_uri",
+        kind: Kind::Proxy,
+    },
+    Key {
+        name: "oauth.scopes",
+        kind: Kind::Scopes,
+    },
+    Key {
+        name: "oauth.subjects",
+        kind: Kind::Subjects,
+    },
+    Key {
+        name: "log.format",
+        kind: Kind::Word(&["text", "json"]),
+    },
+    number("log.file_bytes", 64 << 10, 1 << 30),
+    number("log.files", 0, 1_000),
+    number("log.days", 0, 36_500),
+    Key {
+        name: "traces.endpoint",
+        kind: Kind::Proxy,
+    },
+    Key {
+        name: "tls.ca_files",
+        kind: Kind::Folders,
+    },
+    Key {
+        name: "traces.headers",
+        kind: Kind::Headers,
+    },
+    number("traces.percent", 0, 100),
 ];
 
 /// The keys of one view.

@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 use super::accounts::{self, ACCOUNT_KEYS, AccountKey, Hidden};
 use super::delegate::HINT_KEYS;
 use super::keys::{KEYS, Key, Kind, VIEW_KEYS, nearest};
-use super::{Place, SettingsError, StoreUrl};
+use super::{Place, SettingsError, StoreUrl, TraceHeader, oauth};
 use crate::environment::Environment;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,8 +126,9 @@ pub(super) fn add_text(
         | Kind::Patterns
         | Kind::Words(_)
         | Kind::Folders
+        | Kind::Subjects
         | Kind::Names => Value::Texts(text.split_whitespace().map(str::to_owned).collect()),
-        Kind::Servers => {
+        Kind::Servers | Kind::Headers | Kind::Scopes => {
             let lines = text
                 .split(';')
                 .map(str::trim)
@@ -137,6 +138,7 @@ pub(super) fn add_text(
         Kind::Secret => Value::Hidden(Hidden(Secret::new(text.trim()))),
         Kind::Word(_)
         | Kind::Address
+        | Kind::AddressOrNone
         | Kind::Database
         | Kind::Folder
         | Kind::Remote
@@ -165,6 +167,9 @@ fn add_checked(
         (Kind::Switch, Value::Switch(_)) => true,
         (Kind::Word(words), Value::Text(text)) => words.contains(&text.as_str()),
         (Kind::Address, Value::Text(text)) => text.parse::<std::net::SocketAddr>().is_ok(),
+        (Kind::AddressOrNone, Value::Text(text)) => {
+            text.is_empty() || text.parse::<std::net::SocketAddr>().is_ok()
+        }
         (Kind::Folder, Value::Text(text)) => text.is_empty() || Path::new(text).is_absolute(),
         (Kind::Remote, Value::Text(text)) => !text.starts_with('-') && !has_password(text),
         (Kind::Command | Kind::Hosts | Kind::Patterns, Value::Texts(_)) => true,
@@ -173,6 +178,9 @@ fn add_checked(
             texts.iter().all(|text| Path::new(text).is_absolute())
         }
         (Kind::Servers, Value::Texts(texts)) => texts.iter().all(|text| text.contains(": ")),
+        (Kind::Headers, Value::Texts(texts)) => {
+            texts.iter().all(|text| TraceHeader::parse(text).is_some())
+        }
         (Kind::Names, Value::Texts(texts)) => texts.iter().all(|text| is_variable(text)),
         (Kind::Words(words), Value::Texts(texts)) => {
             texts.iter().all(|text| words.contains(&text.as_str()))
@@ -184,6 +192,10 @@ fn add_checked(
         (Kind::Proxy, Value::Text(text)) => {
             text.is_empty() || is_address(text, &["https://", "http://"])
         }
+        (Kind::Scopes, Value::Texts(texts)) => {
+            texts.iter().all(|text| oauth::scope(text).is_some())
+        }
+        (Kind::Subjects, Value::Texts(texts)) => texts.iter().all(|text| oauth::is_subject(text)),
         (Kind::Secret, Value::Hidden(_)) => true,
         _ => false,
     };
@@ -193,7 +205,7 @@ fn add_checked(
             key: at.to_owned(),
             found: match key.kind {
                 // It may be the password that is wrong with it.
-                Kind::Remote | Kind::Https | Kind::Proxy | Kind::Secret => {
+                Kind::Remote | Kind::Https | Kind::Proxy | Kind::Secret | Kind::Headers => {
                     "something else".to_owned()
                 }
                 _ => value.to_string(),
@@ -206,7 +218,7 @@ fn add_checked(
 }
 
 /// Whether a variable of the environment can be called so.
-fn is_variable(text: &str) -> bool {
+pub(super) fn is_variable(text: &str) -> bool {
     let starts = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
     starts && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
@@ -269,8 +281,9 @@ impl Reader<'_> {
         for (key, value) in table {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 (
-                    name @ ("delegate" | "events" | "external" | "inbox" | "ledger" | "limits"
-                    | "rate" | "secrets" | "store" | "workspace"),
+                    name @ ("copilot" | "delegate" | "desk" | "events" | "external" | "inbox"
+                    | "ledger" | "limits" | "log" | "oauth" | "rate" | "secrets" | "store"
+                    | "tls" | "traces" | "workspace"),
                     DeValue::Table(members),
                 ) => {
                     let prefix = format!("{name}.");
@@ -293,8 +306,9 @@ impl Reader<'_> {
                     }
                 }
                 (
-                    name @ ("accounts" | "delegate" | "events" | "external" | "inbox" | "ledger"
-                    | "limits" | "rate" | "secrets" | "store" | "views" | "workspace"),
+                    name @ ("accounts" | "copilot" | "delegate" | "desk" | "events" | "external"
+                    | "inbox" | "ledger" | "limits" | "log" | "oauth" | "rate" | "secrets"
+                    | "store" | "tls" | "traces" | "views" | "workspace"),
                     _,
                 ) => {
                     return Err(SettingsError::BadValue {
@@ -524,10 +538,17 @@ impl Kind {
             Self::Word(words) => format!("one of {}", words.join(", ")),
             Self::Words(words) => format!("a list of any of {}", words.join(", ")),
             Self::Address => "an address and a port, like 127.0.0.1:48080".to_owned(),
+            Self::AddressOrNone => {
+                "an address and a port, like 0.0.0.0:48443, or nothing".to_owned()
+            }
             Self::Folder => "an absolute path, or nothing".to_owned(),
             Self::Folders => "a list of absolute paths".to_owned(),
             Self::Servers => {
                 "a list like \"*.ts *.tsx: typescript-language-server --stdio\"".to_owned()
+            }
+            Self::Headers => {
+                "a list like \"authorization: Bearer ${COLLECTOR_TOKEN}\", each value in a variable"
+                    .to_owned()
             }
             Self::Names => "a list of names of variables".to_owned(),
             Self::Remote => {
@@ -544,6 +565,11 @@ impl Kind {
             Self::Proxy => {
                 "an http or https address, without user name, password and query".to_owned()
             }
+            Self::Scopes => {
+                "a list like \"mcp:read: reader\": a scope, and the client whose rules hold"
+                    .to_owned()
+            }
+            Self::Subjects => "a list of names, each one word".to_owned(),
             Self::Secret => "a secret".to_owned(),
             Self::Database => {
                 "empty, or an address like postgres://legation@db.example.com/legation".to_owned()

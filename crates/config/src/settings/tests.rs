@@ -38,6 +38,7 @@ fn file(text: &str, expected: &Expect) {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a line for every key there is")]
 fn defaults_are_read_from_their_own_file() {
     let settings = Settings::defaults();
     let mut shown = String::new();
@@ -49,6 +50,11 @@ fn defaults_are_read_from_their_own_file() {
     }
     expect![[r#"
         call_timeout_ms = 60000 # How long a call may take where a server's entry has no `timeout`.
+        copilot.certificate_file = "" # The certificate (PEM, with its chain) that it shows, read again when it changes; without one it does not listen.
+        copilot.github = "https://api.github.com" # GitHub's API, which has the keys that requests are signed with and knows whose a token is.
+        copilot.github_ca_file = "" # A file of certificates (PEM) that it is trusted by besides the system's.
+        copilot.key_file = "" # The private key of the certificate (PEM).
+        copilot.listen = "" # Where the webhook of GitHub Copilot's agents listens: empty for nowhere. GitHub has to reach it, directly or through something that passes TLS on as it is.
         delegate.age_ms = 600000 # A task that has waited for so long, in milliseconds, comes before people once, for twenty seconds; 0 means never.
         delegate.age_turns = 8 # A task that has let so many messages of people pass does so too; 0 means never.
         delegate.check_tries = 3 # How often the check of a task may fail before the task has failed.
@@ -61,6 +67,8 @@ fn defaults_are_read_from_their_own_file() {
         delegate.tokens_max = 2000000 # After how many tokens, read and written, a task fails.
         delegate.turns_max = 50 # After how many requests to its model a task fails.
         delegate.wall_clock_ms = 3600000 # After how much work a task fails, in milliseconds.
+        desk.keep_days = 90 # After how many days items of triage that were dealt with, and suggestions where to file that were decided about, are forgotten; 0 keeps them, less than 8 counts as 8. The letters stay where they are.
+        desk.keep_open_days = 365 # After how many days items that nobody dealt with, and suggestions that nobody decided about, are forgotten; 0 keeps them, less than 8 counts as 8.
         env_value_mode = "direct" # How values of `env` in mcp.json are read: `direct` takes them as the values, `indirect` as names of variables that hold the values.
         events.error_numbers = "sep" # The numbers of errors of the events extension: those of its proposal (`sep`), or those of its draft (`draft`), which older clients expect.
         events.heartbeat_ms = 15000 # After how many milliseconds of silence a stream of events says that it lives.
@@ -86,15 +94,29 @@ fn defaults_are_read_from_their_own_file() {
         limits.upstream_message_bytes = 67108864 # The largest message an upstream server may send, in bytes.
         listen = "127.0.0.1:48080" # Where the HTTP front listens. Addresses beyond this machine are refused.
         load_parallelism = 5 # How many servers are started at once.
+        log.days = 30 # After how many days those are forgotten; 0 keeps them until they are too many.
+        log.file_bytes = 8388608 # How large the file may be, in bytes, before another is begun.
+        log.files = 5 # How many files are kept beside it.
+        log.format = "text" # How lines of logs/hub.log are written: for people (`text`), or as one JSON object each (`json`).
         log_level = "info" # How much is logged: error, warn, info, debug or trace.
+        oauth.audience = "" # What those tokens have to be for (`aud`): the address that clients have of the front; empty for http://LISTEN/mcp. Where it names another host, such as that of a proxy with TLS on this machine, MCP is answered under that name too, and only for these tokens.
+        oauth.issuer = "" # An authorization server whose tokens open the HTTP front, beside the hub's own: signed JWTs of this issuer. Empty for none.
+        oauth.jwks_uri = "" # Where the issuer's keys are; empty for where it says itself.
+        oauth.scopes = [] # Scopes, each with the client whose rules hold for who has it, such as "mcp:write: editor". The first that a token has counts; with none of them it opens nothing.
+        oauth.subjects = [] # Whose tokens are taken, by their `sub`; empty for everybody to whom the issuer gives one.
         rate.burst_s = 10 # How many seconds' worth of a budget may be used at once.
         rate.client_per_minute = 0 # How many calls a minute one client may make; 0 is no limit.
         rate.poll_per_minute = 0 # How often a minute one client may read a list or ask after a task; 0 is no limit. Calls have budgets of their own.
         rate.server_per_minute = 0 # How many calls a minute one client may make to one server; 0 is no limit.
         rate.tool_per_minute = 0 # How many calls a minute one client may make of one tool; 0 is no limit.
         secrets.keep_in = "auto" # Where the key is that seals tokens and other secrets: in the keystore of the system if one answers (`auto`), there or nowhere (`system`), or in a file of the data directory (`file`). What was sealed stays where it is.
+        server_sandbox = "asked" # Which servers that are programs run in a sandbox although their entries in mcp.json do not say so: those that folders bring along (`workspace`), `all`, or none (`asked`).
         slow_start_ms = 10000 # After so many milliseconds a server that is still connecting is warned about.
         store.url = "" # Where the hub keeps its records, approvals and the like: empty for the file state.db in the data directory, else a PostgreSQL database, like postgres://legation:${DB_PASSWORD}@db.example.com/legation. A password that is left out is taken from the variable PGPASSWORD. Beyond this machine the connection is encrypted and the server's certificate checked.
+        tls.ca_files = [] # Files of certificates (PEM) that are trusted besides the system's, by everything that connects: servers behind a URL, sign-ins, models, webhooks, the database and the collector of traces. SSL_CERT_FILE and SSL_CERT_DIR name others in the place of the system's.
+        traces.endpoint = "" # A collector that spans are sent to over OTLP/HTTP, such as http://127.0.0.1:4318; empty for none.
+        traces.headers = [] # What the collector is sent beside them, each as a header's name and a variable that holds its value, such as "authorization: Bearer ${COLLECTOR_TOKEN}".
+        traces.percent = 100 # How many of a hundred traces are followed where the client does not say.
         workspace.bash = "confined" # Commands of the tool `bash`: behind walls, and not at all where this machine has none (`confined`), with all that the hub's user may do (`unconfined`), or never (`off`).
         workspace.bash_env = [] # Variables of the hub's environment that commands get. What they hold can be read by every command.
         workspace.bash_network = "none" # What confined commands reach beyond themselves: nothing (`none`), or what this machine reaches, its own services among it (`host`).
@@ -401,5 +423,43 @@ fn where_checkpoints_go_is_checked() {
     ] {
         let error = load(bad).expect_err(bad).to_string();
         assert!(!error.contains("user:password"), "{error}");
+    }
+}
+
+#[test]
+fn tokens_of_an_issuer_open_the_front_as_clients_that_rules_know() {
+    let text = "[oauth]\nissuer = \"https://as.example.com\"\nscopes = [\"mcp:write: editor\", \"mcp:read: reader\"]\nsubjects = [\"auth0|1\"]\n";
+    let settings = load(text, &[], &[]).expect("all is well");
+    let oauth = settings.oauth.expect("an issuer");
+    let scopes: Vec<(&str, &str)> = oauth
+        .scopes
+        .iter()
+        .map(|(one, as_)| (&**one, &**as_))
+        .collect();
+    assert_eq!(scopes, [("mcp:write", "editor"), ("mcp:read", "reader")]);
+    assert_eq!(oauth.subjects, ["auth0|1".into()] as [Box<str>; 1]);
+    assert_eq!((oauth.audience, oauth.jwks_uri), (None, None));
+    assert_eq!(Settings::defaults().oauth, None);
+    let variables = [
+        ("LEGATION_OAUTH_ISSUER", "http://127.0.0.1:1"),
+        ("LEGATION_OAUTH_SCOPES", "a:b: one; c: two"),
+    ];
+    let settings = load("", &variables, &[]).expect("all is well");
+    assert_eq!(settings.oauth.expect("an issuer").scopes.len(), 2);
+    // Nobody becomes the owner, or somebody whom GitHub vouches for.
+    for scope in [
+        "mcp: owner",
+        "mcp: local",
+        "mcp: delegate",
+        "mcp: copilot",
+        "mcp: a/b",
+        "mcp",
+        "a b: c",
+        ": c",
+        "mcp: ",
+    ] {
+        let text = format!("[oauth]\nscopes = [{scope:?}]\n");
+        let error = load(&text, &[], &[]).expect_err(scope);
+        assert!(matches!(error, SettingsError::BadValue { .. }), "{scope}");
     }
 }

@@ -107,3 +107,28 @@ fn a_broken_record_trusts_nothing_and_is_not_overwritten() {
         assert_eq!(fs::read_to_string(home.trust()).expect("there"), broken);
     }
 }
+
+#[test]
+fn another_sign_in_is_agreed_to_anew() {
+    let (folder, home) = world();
+    let project = folder.path().join("project");
+    let file = |oauth: &str| {
+        let text = format!(
+            r#"{{"mcpServers": {{"remote": {{"type": "http", "url": "https://example.com/mcp"{oauth}}}}}}}"#
+        );
+        fs::write(project.join(".mcp.json"), text).expect("written");
+    };
+    let state = || status(&home, &project).expect("a folder").servers[0].state;
+    file("");
+    let shown = status(&home, &project).expect("a folder");
+    grant(&home, &shown, Wall(0)).expect("granted");
+    assert_eq!(state(), State::Trusted);
+    for oauth in [
+        r#", "oauthClientId": "me""#,
+        r#", "oauthPublicClient": true"#,
+        r#", "oauth": {"issuer": "https://evil.example.com"}"#,
+    ] {
+        file(oauth);
+        assert_eq!(state(), State::Changed, "{oauth}");
+    }
+}

@@ -122,7 +122,7 @@ fn the_files_that_matter_are_watched() {
     let folder = folder.path().canonicalize().expect("there");
     assert_eq!(
         workspace_files(&folder),
-        [folder.join(".mcp.json"), folder.join(".github/mcp.json")]
+        [".mcp.json", ".github/mcp.json", ".vscode/mcp.json"].map(|name| folder.join(name))
     );
 }
 

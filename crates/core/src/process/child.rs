@@ -95,13 +95,31 @@ impl GuardPath {
     /// running image, so replacing the file during an upgrade changes nothing.
     pub fn this_program() -> std::io::Result<Self> {
         #[cfg(target_os = "linux")]
-        let program = PathBuf::from("/proc/self/exe");
+        let program = running_image();
         #[cfg(not(target_os = "linux"))]
         let program = std::env::current_exe()?;
         Ok(Self {
             program,
             args: vec!["guard".into()],
         })
+    }
+}
+
+/// Under a profiler or an emulator the running image is that one's, and the link names the program
+/// that it runs. A program that was replaced has no file of the name any more.
+#[cfg(target_os = "linux")]
+fn running_image() -> PathBuf {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let image = PathBuf::from("/proc/self/exe");
+    let file = |path: &PathBuf| std::fs::metadata(path).ok();
+    let named = std::env::current_exe().ok();
+    let (Some(own), Some(named)) = (file(&image), named) else {
+        return image;
+    };
+    match file(&named) {
+        Some(other) if (other.dev(), other.ino()) != (own.dev(), own.ino()) => named,
+        _ => image,
     }
 }
 

@@ -156,7 +156,7 @@ impl HandOverError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::TooLong { .. } => {
-                "Set LEGATION_…_CLIENT_SECRET and LEGATION_…_BLUEPRINT_SECRET to nothing but the secrets."
+                "Set LEGATION_…_CLIENT_SECRET, LEGATION_…_BLUEPRINT_SECRET and keys of model providers to nothing but the secrets."
             }
             Self::Start { .. } | Self::Pipe { .. } => {
                 "Take the secrets out of the environment, and keep them in the keystore or behind a broker."

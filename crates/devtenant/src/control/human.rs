@@ -103,11 +103,31 @@ impl Command<'_> {
                 .map(|at| at.0)
                 .ok_or_else(|| format!("`{name}` is not a time"))
         };
-        let times = (time("start")?, time("end")?);
-        let subject = self.text("subject")?.to_owned();
+        let word = |name: &str| self.body[name].as_str().unwrap_or_default().to_owned();
+        let attendees = self.body["attendees"].as_array().into_iter().flatten();
+        let meeting = calendar::Meeting {
+            subject: self.text("subject")?.to_owned(),
+            text: word("body"),
+            times: (time("start")?, time("end")?),
+            all_day: self.body["all_day"].as_bool().unwrap_or(false),
+            place: word("place"),
+            attendees: attendees
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect(),
+            organizer: self.body["organizer"].as_str().map(str::to_owned),
+            recurrence: self.body["recurrence"].clone(),
+            zone: word("zone"),
+            more: self.body["more"].clone(),
+        };
+        calendar::check(&meeting.recurrence)?;
         let now = self.now_ms()?;
-        let id = calendar::set(self.world, &self.tenant, &user, &subject, times, now)
-            .ok_or("the user is gone")?;
-        Ok(json!({"id": id}))
+        let copies = self.body["copies"].as_u64().unwrap_or(1).min(20_000);
+        let mut ids = Vec::new();
+        for _ in 0..copies {
+            let id = calendar::set(self.world, &self.tenant, &user, &meeting, now);
+            ids.push(id.ok_or("the user is gone")?);
+        }
+        Ok(json!({"id": ids.first(), "copies": ids.len()}))
     }
 }

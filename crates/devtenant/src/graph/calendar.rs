@@ -1,23 +1,30 @@
 //! Calendars: meetings, and a view over a time.
 
+mod delta;
 mod recurrence;
+mod set;
 mod shape;
+
+use std::borrow::Cow;
 
 use http::Method;
 use legation_core::Wall;
 use serde_json::{Map, Value, json};
 
-use self::shape::{blank, in_order, instant, merge, shown, time, zone};
+use self::shape::{blank, days, in_order, instant, merge, shown, time, zone};
 use super::error::Failure;
 use super::{Call, Outcome, chats, odata, subscriptions};
 use crate::random;
 use crate::state::World;
-use crate::state::calendar::{Calendar, Event};
+use crate::state::calendar::{Calendar, Event, RemovedEvent};
 use crate::state::directory::ObjectId;
 use crate::web::Answer;
 
 const READ: [&str; 2] = ["Calendars.Read", "Calendars.ReadWrite"];
 const WRITE: [&str; 1] = ["Calendars.ReadWrite"];
+
+pub(crate) use self::set::{Meeting, set};
+
 /// Everything of a calendar under `/me` or `/users/{id}`.
 pub(super) fn route(call: Call<'_>, name: &str, rest: &[&str]) -> Outcome {
     let method = call.ask.method.clone();
@@ -43,6 +50,7 @@ pub(super) fn route(call: Call<'_>, name: &str, rest: &[&str]) -> Outcome {
     };
     match (&method, rest) {
         (&Method::GET, ["calendarView"]) => view(&call, &owner),
+        (&Method::GET, ["calendarView", "delta"]) => delta::delta(call, &owner),
         (&Method::GET, ["events"]) => list(&call, &owner),
         (&Method::POST, ["events"]) => create(call, &owner),
         (&Method::GET, ["events", id]) => read(&call, &owner, id),
@@ -81,6 +89,25 @@ fn view(call: &Call<'_>, owner: &ObjectId) -> Outcome {
         "skiptoken",
         "count",
     ])?;
+    let (from, until) = window(call)?;
+    // A series is shown as its occurrences, which only a view does.
+    let mut found: Vec<Cow<'_, Event>> = Vec::new();
+    for event in events(call, owner)? {
+        if event.shown["recurrence"].is_null() {
+            if event.start_ms < until && event.end_ms > from {
+                found.push(Cow::Borrowed(event));
+            }
+            continue;
+        }
+        let series = recurrence::occurrences(event, from, until);
+        found.extend(series.into_iter().map(Cow::Owned));
+    }
+    found.sort_by_key(|event| event.start_ms);
+    page(call, "users('{id}')/calendarView", found)
+}
+
+/// The time that a view is over.
+fn window(call: &Call<'_>) -> Result<(i64, i64), Failure> {
     let bound = |name: &str| {
         call.option(name).and_then(instant).ok_or_else(|| {
             Failure::new(
@@ -99,13 +126,7 @@ fn view(call: &Call<'_>, owner: &ObjectId) -> Outcome {
             "The end of the time window is before its start.",
         ));
     }
-    // A series is shown as its occurrences, which only a view does.
-    let mut found: Vec<Event> = events(call, owner)?
-        .iter()
-        .flat_map(|event| recurrence::occurrences(event, from, until))
-        .collect();
-    found.sort_by_key(|event| event.start_ms);
-    page(call, "users('{id}')/calendarView", found)
+    Ok((from, until))
 }
 
 fn list(call: &Call<'_>, owner: &ObjectId) -> Outcome {
@@ -119,11 +140,15 @@ fn list(call: &Call<'_>, owner: &ObjectId) -> Outcome {
         "skiptoken",
         "count",
     ])?;
-    let found: Vec<Event> = events(call, owner)?.iter().rev().cloned().collect();
+    let found = events(call, owner)?
+        .iter()
+        .rev()
+        .map(Cow::Borrowed)
+        .collect();
     page(call, "users('{id}')/events", found)
 }
 
-fn page(call: &Call<'_>, context: &str, mut found: Vec<Event>) -> Outcome {
+fn page(call: &Call<'_>, context: &str, mut found: Vec<Cow<'_, Event>>) -> Outcome {
     if call.option("filter").is_some() {
         return Err(Failure::new(
             400,
@@ -149,8 +174,10 @@ fn page(call: &Call<'_>, context: &str, mut found: Vec<Event>) -> Outcome {
         }
     }
     let zone = zone(call)?;
-    let shown = found.iter().map(|event| shown(event, &zone)).collect();
-    call.list(context, shown, call.top(10, 1000)?)
+    call.list_of(context, found.len(), call.top(10, 1000)?, |from, size| {
+        let page = found.iter().skip(from).take(size);
+        page.map(|event| shown(event, &zone)).collect()
+    })
 }
 
 fn read(call: &Call<'_>, owner: &ObjectId, id: &str) -> Outcome {
@@ -163,7 +190,10 @@ fn read(call: &Call<'_>, owner: &ObjectId, id: &str) -> Outcome {
 fn create(call: Call<'_>, owner: &ObjectId) -> Outcome {
     call.permit("POST /me/events", &WRITE, &WRITE)?;
     let body = call.body()?;
-    let (start, end) = (time(&body["start"])?, time(&body["end"])?);
+    let (start, end) = match body["isAllDay"] == true {
+        true => days(&body["start"], &body["end"])?,
+        false => (time(&body["start"])?, time(&body["end"])?),
+    };
     in_order(start, end)?;
     let transaction = body["transactionId"].as_str().map(str::to_owned);
     let zone = zone(&call)?;
@@ -183,12 +213,20 @@ fn create(call: Call<'_>, owner: &ObjectId) -> Outcome {
     let mut shown_members = blank(now, &organizer);
     merge(&mut shown_members, &body)?;
     shown_members.insert("transactionId".to_owned(), transaction.clone().into());
+    for (name, time) in [
+        ("originalStartTimeZone", "start"),
+        ("originalEndTimeZone", "end"),
+    ] {
+        let zone = body[time]["timeZone"].as_str().unwrap_or("UTC");
+        shown_members.insert(name.to_owned(), zone.into());
+    }
     let event = Event {
         id: format!("AAMk{}", random::opaque()),
         start_ms: start,
         end_ms: end,
         transaction,
         sequence: call.world.next(),
+        skipped: Vec::new(),
         shown: shown_members,
     };
     let tenant = call.caller.tenant.clone();
@@ -220,6 +258,11 @@ fn addresses(shown: &Map<String, Value>) -> Vec<String> {
         .collect()
 }
 
+/// Whether a series is one that is kept here.
+pub(crate) fn check(value: &Value) -> Result<(), String> {
+    recurrence::check(value).map_err(|failure| failure.message)
+}
+
 /// Puts a meeting into a calendar and tells subscribers.
 fn put(world: &mut World, tenant_id: &str, owner: &ObjectId, event: Event, now: i64) {
     let Some(tenant) = world.tenant_mut(tenant_id) else {
@@ -232,6 +275,7 @@ fn put(world: &mut World, tenant_id: &str, owner: &ObjectId, event: Event, now: 
         .or_insert_with(|| Calendar {
             id: format!("AQMk{}", random::opaque()),
             events: Vec::new(),
+            removed: Vec::new(),
         });
     calendar.events.push(event);
     tell(world, tenant_id, owner, &id, "created", now);
@@ -248,45 +292,23 @@ fn tell(world: &mut World, tenant: &str, owner: &ObjectId, id: &str, change: &st
     subscriptions::changed(world, tenant, &resources, concerned, change, &object, now);
 }
 
-/// A meeting that the human sets.
-pub(crate) fn set(
-    world: &mut World,
-    tenant: &str,
-    owner: &ObjectId,
-    subject: &str,
-    times: (i64, i64),
-    now: i64,
-) -> Option<String> {
-    let user = world.tenant(tenant)?.user(owner.as_str())?;
-    let organizer = json!({"emailAddress": {"name": user.name, "address": user.upn}});
-    let mut shown = blank(now, &organizer);
-    shown.insert("subject".to_owned(), subject.into());
-    let event = Event {
-        id: format!("AAMk{}", random::opaque()),
-        start_ms: times.0,
-        end_ms: times.1,
-        transaction: None,
-        sequence: world.next(),
-        shown,
-    };
-    let id = event.id.clone();
-    put(world, tenant, owner, event, now);
-    Some(id)
-}
-
 fn update(mut call: Call<'_>, owner: &ObjectId, id: &str) -> Outcome {
     call.permit("PATCH /me/events/{id}", &WRITE, &WRITE)?;
     let body = call.body()?;
     let zone = zone(&call)?;
     let mut event = find(&call, owner, id)?;
-    if body.get("start").is_some() {
-        event.start_ms = time(&body["start"])?;
-    }
-    if body.get("end").is_some() {
-        event.end_ms = time(&body["end"])?;
+    merge(&mut event.shown, &body)?;
+    if event.is_all_day() && body.get("start").is_some() {
+        (event.start_ms, event.end_ms) = days(&body["start"], &body["end"])?;
+    } else {
+        if body.get("start").is_some() {
+            event.start_ms = time(&body["start"])?;
+        }
+        if body.get("end").is_some() {
+            event.end_ms = time(&body["end"])?;
+        }
     }
     in_order(event.start_ms, event.end_ms)?;
-    merge(&mut event.shown, &body)?;
     event.sequence = call.world.next();
     let now = call.now_ms();
     event.shown.insert(
@@ -306,9 +328,28 @@ fn update(mut call: Call<'_>, owner: &ObjectId, id: &str) -> Outcome {
 
 fn delete(mut call: Call<'_>, owner: &ObjectId, id: &str) -> Outcome {
     call.permit("DELETE /me/events/{id}", &WRITE, &WRITE)?;
-    find(&call, owner, id)?;
+    let event = find(&call, owner, id)?;
     let now = call.now_ms();
+    let sequence = call.world.next();
+    let gone = |event: &Event| RemovedEvent {
+        id: event.id.clone(),
+        start_ms: event.start_ms,
+        end_ms: event.end_ms,
+        sequence,
+    };
     if let Some(calendar) = call.tenant_mut()?.calendars.get_mut(owner) {
+        let master = event.shown["seriesMasterId"].as_str().unwrap_or_default();
+        for series in calendar.events.iter_mut().filter(|one| one.id == master) {
+            // Its id ends with the day.
+            let day = id.rsplit('.').next().unwrap_or_default();
+            series.skipped.push(day.to_owned());
+            series.sequence = sequence;
+        }
+        let all = recurrence::occurrences(&event, i64::MIN, i64::MAX);
+        calendar.removed.extend(all.iter().map(gone));
+        if all.iter().all(|one| one.id != event.id) {
+            calendar.removed.push(gone(&event));
+        }
         calendar.events.retain(|event| event.id != id);
     }
     let tenant = call.caller.tenant.clone();

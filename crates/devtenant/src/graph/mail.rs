@@ -193,6 +193,15 @@ fn list(call: &Call<'_>, owner: &ObjectId, folder: Option<&str>) -> Outcome {
             )
         };
         let tests = odata::comparisons(filter).ok_or_else(bad)?;
+        // What a list is ordered by must be what it is filtered by first.
+        let order = call.option("orderby").map(|order| odata::order(order).0);
+        if order.is_some_and(|order| tests.first().is_none_or(|first| first.0 != order)) {
+            return Err(Failure::new(
+                400,
+                "InefficientFilter",
+                "The restriction or sort order is too complex for this operation.",
+            ));
+        }
         for (property, operator, operand) in &tests {
             shape::filterable(property).ok_or_else(bad)?;
             mails.retain(|mail| shape::fits(mail, property, operator, operand));

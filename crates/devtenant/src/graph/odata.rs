@@ -96,6 +96,20 @@ impl Call<'_> {
     /// A page of a list whose continuation counts what was shown. `items` is the whole list.
     pub(crate) fn list(&self, context: &str, items: Vec<Value>, size: usize) -> Outcome {
         let total = items.len();
+        self.list_of(context, total, size, |from, size| {
+            items.into_iter().skip(from).take(size).collect()
+        })
+    }
+
+    /// The same of a list so long that only the page of it should be made: from where, and how
+    /// many.
+    pub(crate) fn list_of(
+        &self,
+        context: &str,
+        total: usize,
+        size: usize,
+        make: impl FnOnce(usize, usize) -> Vec<Value>,
+    ) -> Outcome {
         let from = match self.option("skiptoken") {
             None => self
                 .option("skip")
@@ -105,10 +119,8 @@ impl Call<'_> {
                 .and_then(|bytes| String::from_utf8(bytes).ok()?.parse::<usize>().ok())
                 .ok_or_else(|| Failure::bad_request("Skip token is not valid."))?,
         };
-        let page: Vec<Value> = items
+        let page: Vec<Value> = make(from, size)
             .into_iter()
-            .skip(from)
-            .take(size)
             .map(|item| self.selected(item))
             .collect();
         let mut body = json!({});

@@ -1,6 +1,8 @@
 //! The tenants of the first start: two, with different people, so that what must not be mixed can
 //! be seen not to be.
 
+pub(crate) mod desk;
+
 use super::directory::{
     App, AppId, GRAPH, Grant, KeyCredential, ObjectId, Principal, PrincipalKind, SecretCredential,
     TOKEN_EXCHANGE, User, UserKind,

@@ -46,6 +46,7 @@ impl Tenant {
             dir: dir.to_owned(),
             env_file: Some(dir.join("env")),
             control_command: vec!["tenant".to_owned()],
+            with_desk: false,
         };
         Server::start(options, clock)
             .await

@@ -144,6 +144,7 @@ fn nothing_but_loopback_is_listened_on() {
                 dir: dir.path().join("d"),
                 env_file: None,
                 control_command: Vec::new(),
+                with_desk: false,
             },
             legation_core::SystemClock::shared(),
         )

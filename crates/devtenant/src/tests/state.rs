@@ -97,6 +97,7 @@ fn a_state_that_cannot_be_read_is_not_overwritten() {
                 dir: dir.path().to_owned(),
                 env_file: None,
                 control_command: Vec::new(),
+                with_desk: false,
             },
             legation_core::SystemClock::shared(),
         )

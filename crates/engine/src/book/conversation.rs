@@ -1,12 +1,13 @@
 //! Sessions and their entries.
 
 use std::cmp::Reverse;
+use std::collections::hash_map;
 use std::path::{Path, PathBuf};
 
 use legation_api::conversation::{Body, Event, MessageView, SessionView, Source};
 use legation_core::id::random_hex;
-use legation_core::{EntityLabels, SessionId, TaskId, Wall};
-use legation_store::SessionRow;
+use legation_core::{ClientId, EntityLabels, SessionId, TaskId, Wall};
+use legation_store::{SessionRow, SessionUpdate};
 
 use super::rows::{labels_of, labels_text};
 use super::{Book, title};
@@ -21,6 +22,8 @@ const READ_MAX: usize = 1_000;
 pub(crate) struct SessionState {
     pub(crate) id: SessionId,
     pub(crate) workspace: Option<PathBuf>,
+    /// The client whose it is, where there is no folder; people's when not given.
+    pub(crate) client: Option<ClientId>,
     pub(crate) title: String,
     pub(crate) created: Wall,
     /// When somebody last said something in it.
@@ -28,32 +31,62 @@ pub(crate) struct SessionState {
     /// When it became the one of its folder that is gone on with.
     pub(crate) current: Wall,
     pub(crate) labels: EntityLabels,
+    /// Those of them that are in the store for certain.
+    kept: EntityLabels,
+}
+
+// === impl SessionState ===
+
+impl SessionState {
+    /// Takes in what another hub stored of it.
+    fn join(&mut self, stored: &Self) {
+        self.labels = self.labels.join(&stored.labels);
+        self.kept = self.kept.join(&stored.kept);
+        self.active = self.active.max(stored.active);
+        self.current = self.current.max(stored.current);
+        if self.title.is_empty() {
+            self.title.clone_from(&stored.title);
+        }
+    }
 }
 
 // === impl Book ===
 
 impl Book {
-    pub(super) async fn read_sessions(&self) -> Result<(), BookError> {
+    pub(crate) async fn read_sessions(&self) -> Result<(), BookError> {
         let hub = self.hub.clone();
         let rows = self
             .with_store(true, move |store| store.session_list(&hub))
             .await?;
         let mut sessions = self.sessions_held();
         for row in rows {
-            let labels = labels_of(&row.labels);
-            let title = self.seals.open(&labels, &beside(&row.id), &row.title);
-            let state = SessionState {
-                id: row.id.clone(),
-                workspace: row.workspace.map(Into::into),
-                title: title.unwrap_or_default(),
-                created: Wall(row.created_ms),
-                active: Wall(row.active_ms),
-                current: Wall(row.current_ms),
-                labels,
-            };
-            sessions.insert(row.id, state);
+            let state = self.session_state(&row);
+            match sessions.entry(row.id) {
+                // One that is held is newer than its row, but for what another hub brought into it
+                // meanwhile: whose data it holds above all, which is never forgotten.
+                hash_map::Entry::Occupied(mut held) => held.get_mut().join(&state),
+                hash_map::Entry::Vacant(free) => {
+                    free.insert(state);
+                }
+            }
         }
         Ok(())
+    }
+
+    fn session_state(&self, row: &SessionRow) -> SessionState {
+        let labels = labels_of(&row.labels);
+        let title = self.seals.open(&labels, &beside(&row.id), &row.title);
+        SessionState {
+            id: row.id.clone(),
+            workspace: row.workspace.as_ref().map(Into::into),
+            client: row.client.as_deref().map(ClientId::new),
+            title: title.unwrap_or_default(),
+            created: Wall(row.created_ms),
+            active: Wall(row.active_ms),
+            current: Wall(row.current_ms),
+            kept: labels.clone(),
+            labels,
+        }
     }
 
     fn session_row(&self, session: &SessionState) -> Result<SessionRow, BookError> {
@@ -64,6 +97,7 @@ impl Book {
             id: session.id.clone(),
             hub: self.hub.clone(),
             workspace: workspace.map(std::borrow::Cow::into_owned),
+            client: session.client.as_ref().map(ToString::to_string),
             created_ms: session.created.0,
             active_ms: session.active.0,
             current_ms: session.current.0,
@@ -76,12 +110,18 @@ impl Book {
         self.sessions_held().get(id).cloned()
     }
 
-    /// The session of a folder that is gone on with, if there is one.
-    pub(crate) fn session_current(&self, workspace: Option<&Path>) -> Option<SessionState> {
+    /// The session of a folder that is gone on with, if there is one. Without a folder every client
+    /// has its own, because nothing says that they work on the same thing.
+    pub(crate) fn session_current(
+        &self,
+        workspace: Option<&Path>,
+        client: Option<&ClientId>,
+    ) -> Option<SessionState> {
         let sessions = self.sessions_held();
-        let of_folder = sessions
-            .values()
-            .filter(|session| session.workspace.as_deref() == workspace);
+        let of_folder = sessions.values().filter(|session| {
+            session.workspace.as_deref() == workspace
+                && (workspace.is_some() || session.client.as_ref() == client)
+        });
         of_folder
             .max_by_key(|session| (session.current, session.id.clone()))
             .cloned()
@@ -91,44 +131,94 @@ impl Book {
     pub(crate) async fn session_new(
         &self,
         workspace: Option<PathBuf>,
+        client: Option<&ClientId>,
     ) -> Result<SessionState, BookError> {
         let name = random_hex().map_err(|_| BookError::NoName)?;
-        let now = self.later_than_current(workspace.as_deref());
+        let now = self.later_than_current(workspace.as_deref(), client);
+        let client = client.filter(|_| workspace.is_none()).cloned();
         let session = SessionState {
             id: SessionId::new(format!("ses_{name}")),
             workspace,
+            client,
             title: String::new(),
             created: now,
             active: now,
             current: now,
             labels: EntityLabels::none(),
+            kept: EntityLabels::none(),
         };
         let row = self.session_row(&session)?;
-        self.with_store(true, move |store| store.session_put(&row))
+        self.with_store(true, move |store| store.session_add(&row))
             .await?;
         self.sessions_held()
             .insert(session.id.clone(), session.clone());
         Ok(session)
     }
 
+    /// Stores a session as it is held, and changed by `change`. What others brought into it since it
+    /// was read here is taken in first, whichever hub they are of: whose data it holds only grows.
+    async fn session_store(
+        &self,
+        id: &SessionId,
+        change: impl Fn(&mut SessionState),
+        durable: bool,
+    ) -> Result<SessionState, BookError> {
+        let gone = || BookError::Gone { what: "session" };
+        let mut session = self.session(id).ok_or_else(gone)?;
+        change(&mut session);
+        let of = id.clone();
+        let mut read = self
+            .with_store(durable, move |store| store.session_get(&of))
+            .await?;
+        // Whoever comes second reads again, and the first has stored: somebody always gets on.
+        while let Some(now) = read {
+            let stored = self.session_state(&now);
+            session.join(&stored);
+            let mut row = self.session_row(&session)?;
+            if (&session.labels, &session.title) == (&stored.labels, &stored.title) {
+                // Sealed anew it would be other bytes, and send others to read again for nothing.
+                row.title.clone_from(&now.title);
+            }
+            let update = self
+                .with_store(durable, move |store| {
+                    store.session_update(&row, &now, durable)
+                })
+                .await?;
+            match update {
+                SessionUpdate::Done => {
+                    session.kept.clone_from(&session.labels);
+                    if let Some(held) = self.sessions_held().get_mut(id) {
+                        held.join(&session);
+                    }
+                    return Ok(session);
+                }
+                SessionUpdate::Stale(row) => read = Some(row),
+                SessionUpdate::Gone => read = None,
+            }
+        }
+        // Another hub deleted it.
+        self.sessions_held().remove(id);
+        Err(gone())
+    }
+
     /// Makes a session its folder's current one. On disk on return.
     pub(crate) async fn session_resume(&self, id: &SessionId) -> Result<SessionState, BookError> {
         let gone = BookError::Gone { what: "session" };
-        let mut session = self.session(id).ok_or(gone)?;
-        session.current = self.later_than_current(session.workspace.as_deref());
-        let row = self.session_row(&session)?;
-        self.with_store(true, move |store| store.session_put(&row))
-            .await?;
-        if let Some(held) = self.sessions_held().get_mut(id) {
-            held.current = session.current;
-        }
-        Ok(session)
+        let session = self.session(id).ok_or(gone)?;
+        let (workspace, client) = (session.workspace.as_deref(), session.client.as_ref());
+        let now = self.later_than_current(workspace, client);
+        self.session_store(
+            id,
+            |session| session.current = session.current.max(now),
+            true,
+        )
+        .await
     }
 
     /// Now, but later than the current session of a folder began to be it.
-    fn later_than_current(&self, workspace: Option<&Path>) -> Wall {
+    fn later_than_current(&self, workspace: Option<&Path>, client: Option<&ClientId>) -> Wall {
         let now = self.clock.wall();
-        let current = self.session_current(workspace);
+        let current = self.session_current(workspace, client);
         current.map_or(now, |session| now.max(Wall(session.current.0 + 1)))
     }
 
@@ -164,7 +254,8 @@ impl Book {
         let messages = self
             .with_store(false, move |store| store.session_messages(&id))
             .await?;
-        let current = self.session_current(session.workspace.as_deref());
+        let (folder, client) = (session.workspace.as_deref(), session.client.as_ref());
+        let current = self.session_current(folder, client);
         let workspace = session.workspace.as_deref().map(Path::to_string_lossy);
         Ok(SessionView {
             id: session.id.to_string(),
@@ -206,7 +297,7 @@ impl Book {
             let Some(session) = sessions.get_mut(&entry.session) else {
                 return Err(BookError::Gone { what: "session" });
             };
-            let before = (session.labels.clone(), session.title.clone());
+            let before = session.title.clone();
             session.labels = session.labels.join(&entry.labels);
             session.active = session.active.max(at);
             if let Body::Text { text, .. } = &entry.body
@@ -215,14 +306,13 @@ impl Book {
             {
                 session.title = title(text);
             }
-            let is_same = before.0 == session.labels && before.1 == session.title;
+            // Compared with what is stored: what could not be stored the last time still has to be.
+            let is_same = session.labels == session.kept && before == session.title;
             let is_talk = matches!(entry.source, Source::Human | Source::Client(_));
-            (!is_same || is_talk).then(|| session.clone())
+            !is_same || is_talk
         };
-        if let Some(session) = changed {
-            let row = self.session_row(&session)?;
-            self.with_store(false, move |store| store.session_put_soon(&row))
-                .await?;
+        if changed {
+            self.session_store(&entry.session, |_| {}, false).await?;
         }
         Ok(())
     }

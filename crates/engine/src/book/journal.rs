@@ -4,6 +4,8 @@
 //! than making it once; what it came to is stored after. Where the hub ends between the two nobody
 //! knows whether it was made, and a person is asked.
 
+mod read;
+
 use legation_api::conversation::{Body, Source};
 use legation_api::tasks::ToolCallView;
 use legation_core::{EntityLabels, SessionId, TaskId, Wall};
@@ -12,12 +14,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Book;
 use super::open::Listed;
-use super::rows::{labels_of, labels_text};
+use super::rows::labels_text;
 use crate::BookError;
-use crate::record::{CallEnd, CallRecord, Intent, Loaded, NewEntry, Outcome, Partial, TurnRecord};
+use crate::record::{CallEnd, Intent, NewEntry, Outcome, Partial, TurnRecord};
 
-/// Entries of a conversation that a run is given.
-const LOG_MAX: usize = 500;
 /// How much of a call's arguments and result an entry shows, in bytes.
 const SHOWN_MAX: usize = 4 * 1024;
 
@@ -35,67 +35,6 @@ struct KeptCall {
 // === impl Book ===
 
 impl Book {
-    /// Everything a run needs to begin a task or to go on with it.
-    pub(crate) async fn load(&self, task: &TaskId) -> Result<Loaded, BookError> {
-        let open = self.task_open(task)?;
-        let (turns, calls) = self.steps(task).await?;
-        let partial = self.partial(task).await?;
-        let log = self.last(Some(&open.session), None, LOG_MAX).await?;
-        Ok(Loaded {
-            task: open.id,
-            session: open.session,
-            client: open.client,
-            workspace: open.workspace,
-            new: open.new,
-            labels: open.labels,
-            log,
-            turns,
-            calls,
-            partial,
-            outcome: open.outcome,
-        })
-    }
-
-    /// The turns and calls of a task, in order.
-    pub(super) async fn steps(
-        &self,
-        task: &TaskId,
-    ) -> Result<(Vec<TurnRecord>, Vec<CallRecord>), BookError> {
-        let id = task.clone();
-        let steps = self
-            .with_store(false, move |store| store.step_list(&id))
-            .await?;
-        let mut turns = Vec::new();
-        let mut calls = Vec::new();
-        for step in steps {
-            if step.place == 0 {
-                turns.push(self.turn_of(&step)?);
-            } else {
-                calls.push(self.call_of(&step)?);
-            }
-        }
-        Ok((turns, calls))
-    }
-
-    /// What a task's model was saying, for those who look on.
-    pub(super) async fn said_so_far(&self, task: &TaskId) -> Result<String, BookError> {
-        let partial = self.partial(task).await?;
-        Ok(partial.map(|partial| partial.text).unwrap_or_default())
-    }
-
-    async fn partial(&self, task: &TaskId) -> Result<Option<Partial>, BookError> {
-        let id = task.clone();
-        let row = self
-            .with_store(false, move |store| store.partial_get(&id))
-            .await?;
-        Ok(row.and_then(|row| {
-            let labels = labels_of(&row.labels);
-            self.seals
-                .open(&labels, &beside_partial(task), &row.body)
-                .ok()
-        }))
-    }
-
     /// Stores a turn that is over, and with it the entry that shows what was said in it, if there
     /// is one. On disk on return.
     pub(crate) async fn turn(
@@ -236,22 +175,6 @@ impl Book {
             .await
     }
 
-    /// Whose data the steps of a task hold, and what its model was saying.
-    pub(super) async fn labels_kept(&self, task: &TaskId) -> Result<EntityLabels, BookError> {
-        let id = task.clone();
-        let (steps, partial) = self
-            .with_store(false, move |store| {
-                Ok((store.step_list(&id)?, store.partial_get(&id)?))
-            })
-            .await?;
-        let mut labels = EntityLabels::none();
-        let steps = steps.iter().map(|step| &step.labels);
-        for text in steps.chain(partial.iter().map(|partial| &partial.labels)) {
-            labels = labels.join(&labels_of(text));
-        }
-        Ok(labels)
-    }
-
     /// Takes note of how a task gets on: its model, tokens, check and files. Stored with the next
     /// change of its state.
     pub(crate) fn progress(
@@ -267,40 +190,26 @@ impl Book {
         }
     }
 
+    /// Adds to the files that a task changed. Stored with the next change of its state.
+    pub(crate) fn changed_files(&self, task: &TaskId, files: Vec<String>) {
+        let mut open = self.tasks_open();
+        let Some(open) = open.get_mut(task) else {
+            return;
+        };
+        let known = &mut open.outcome.changed_files;
+        for file in files {
+            if !known.contains(&file) {
+                known.push(file);
+            }
+        }
+    }
+
     /// Adds to whose data a task holds.
     pub(crate) fn label(&self, task: &TaskId, labels: &EntityLabels) {
         let mut open = self.tasks_open();
         if let Some(open) = open.get_mut(task) {
             open.labels = open.labels.join(labels);
         }
-    }
-
-    /// The calls of a task as the journal has them, and the first of them that was about to be
-    /// made, changes something, and has no end.
-    pub(super) async fn journalled(
-        &self,
-        task: &TaskId,
-    ) -> Result<(Vec<Listed>, Option<Intent>), BookError> {
-        let id = task.clone();
-        let steps = self
-            .with_store(false, move |store| store.step_list(&id))
-            .await?;
-        let mut calls = Vec::new();
-        let mut unfinished = None;
-        for step in steps.iter().filter(|step| step.place > 0) {
-            let (at, call) = self.kept_call(step)?;
-            calls.push(Listed {
-                step: call.intent.step,
-                place: call.intent.place,
-                seq: step.seq,
-                at,
-                view: call.intent.view.clone(),
-            });
-            if step.state == StepState::Intent && step.changes && unfinished.is_none() {
-                unfinished = Some(call.intent);
-            }
-        }
-        Ok((calls, unfinished))
     }
 
     /// Takes back that a call was about to be made: a person says that it may be made again. On disk
@@ -356,46 +265,6 @@ impl Book {
                 result: shown(&result),
             },
         }
-    }
-
-    fn turn_of(&self, step: &StepRow) -> Result<TurnRecord, BookError> {
-        let number = u32::try_from(step.step).unwrap_or(u32::MAX);
-        let labels = labels_of(&step.labels);
-        let opened = self
-            .seals
-            .open(&labels, &beside(&step.task, number, 0), &step.body);
-        opened.map_err(|_| unreadable(step))
-    }
-
-    fn call_of(&self, step: &StepRow) -> Result<CallRecord, BookError> {
-        self.kept_call(step).map(|(_, call)| call)
-    }
-
-    fn kept_call(&self, step: &StepRow) -> Result<(Wall, CallRecord), BookError> {
-        let number = u32::try_from(step.step).unwrap_or(u32::MAX);
-        let place = u32::try_from(step.place).unwrap_or(u32::MAX);
-        let labels = labels_of(&step.labels);
-        let beside = beside(&step.task, number, place);
-        let opened = self.seals.open::<KeptCall>(&labels, &beside, &step.body);
-        let kept = opened.map_err(|_| unreadable(step))?;
-        let intent = Intent {
-            step: number,
-            place,
-            call_id: step.call_id.clone(),
-            tool: step.tool.clone(),
-            arguments: kept.arguments,
-            changes: step.changes,
-            view: kept.view,
-            labels,
-        };
-        let end = kept.end;
-        Ok((kept.at, CallRecord { intent, end }))
-    }
-}
-
-fn unreadable(step: &StepRow) -> BookError {
-    BookError::Unreadable {
-        what: format!("a step of task {}", step.task),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A task that is not over, as it is held in memory.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use legation_api::tasks::{Class, NewTask, TaskState, TaskView, TokenUsage, ToolCallView};
@@ -31,7 +32,8 @@ pub(crate) struct OpenTask {
     pub(crate) since: Option<Instant>,
     pub(crate) attempts: u32,
     pub(crate) labels: EntityLabels,
-    pub(crate) new: NewTask,
+    /// What it was handed, which may be megabytes and never changes while it runs.
+    pub(crate) new: Arc<NewTask>,
     pub(crate) outcome: Outcome,
     /// The calls it made.
     pub(crate) calls: Vec<Listed>,
@@ -89,14 +91,10 @@ impl OpenTask {
             changed_files,
         } = self.outcome.clone();
         let is_waiting = self.state == TaskState::InputRequired;
+        let (id, session) = (self.id.to_string(), self.session.to_string());
         TaskView {
-            task_id: self.id.to_string(),
-            session: self.session.to_string(),
-            class: self.class,
             source: source_name(self.class, &self.client),
             title: title(&self.new.message),
-            status: self.state,
-            queue_position: None,
             progress: self.doing.clone(),
             elapsed_seconds: self.worked_at(now).as_secs(),
             created: self.created.to_string(),
@@ -115,6 +113,7 @@ impl OpenTask {
             model,
             entities: self.labels.iter().map(ToString::to_string).collect(),
             changed_files,
+            ..TaskView::new(id, session, self.class, self.state)
         }
     }
 }

@@ -12,8 +12,14 @@ use super::rows::{labels_of, labels_text};
 use crate::BookError;
 use crate::record::{CallRecord, Entry, TurnRecord};
 
-/// Reports that are listed.
-const LIST_MAX: usize = 1_000;
+/// Reports that are kept, of all clients together; the oldest go first.
+const KEPT_MAX: usize = 1_000;
+/// Reports of one client that are kept, so that none can push out those of others.
+const OF_CLIENT_MAX: usize = 100;
+/// How much of a transcript is kept, in bytes; its end is what the report is about.
+const TRANSCRIPT_MAX: usize = 1024 * 1024;
+/// The longest that each part of a report's own words is kept, in bytes.
+const WORDS_MAX: usize = 16 * 1024;
 
 /// What is reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +39,9 @@ struct Kept {
     messages: Vec<MessageView>,
     turns: Vec<TurnRecord>,
     calls: Vec<serde_json::Value>,
+    /// How much of the beginning was left out, because it was too long.
+    #[serde(default)]
+    left_out: usize,
 }
 
 // === impl Book ===
@@ -46,9 +55,9 @@ impl Book {
             id: format!("rep_{name}"),
             task_id: report.task.as_ref().map(TaskId::to_string),
             client: report.client.clone(),
-            issue_type: report.issue_type,
-            description: report.description,
-            expected: report.expected,
+            issue_type: cut(report.issue_type),
+            description: cut(report.description),
+            expected: report.expected.map(cut),
             created: at.to_string(),
         };
         let mut kept = Kept {
@@ -57,6 +66,7 @@ impl Book {
             messages: Vec::new(),
             turns: Vec::new(),
             calls: Vec::new(),
+            left_out: 0,
         };
         let mut labels = EntityLabels::none();
         if let Some(task) = &report.task {
@@ -71,8 +81,13 @@ impl Book {
             labels: labels_text(&labels),
             body: self.seals.seal(&labels, &view.id, &kept)?,
         };
-        self.with_store(true, move |store| store.report_add(&row))
+        let most = (OF_CLIENT_MAX, KEPT_MAX);
+        let gone = self
+            .with_store(true, move |store| store.report_add(&row, most))
             .await?;
+        if gone > 0 {
+            tracing::info!(gone, "the oldest reports were removed for a new one");
+        }
         Ok(view)
     }
 
@@ -86,10 +101,12 @@ impl Book {
         let own = entries
             .iter()
             .filter(|entry| entry.entry.task.as_ref() == Some(task));
-        kept.messages = own.map(Entry::view).collect();
+        // A third each: what people saw must not push out what the model said, nor that the calls.
+        let room = TRANSCRIPT_MAX / 3;
         let (turns, calls) = self.steps(task).await?;
-        kept.turns = turns;
-        kept.calls = calls.iter().map(told).collect();
+        kept.messages = last_of(own.map(Entry::view).collect(), room, &mut kept.left_out);
+        kept.turns = last_of(turns, room, &mut kept.left_out);
+        kept.calls = last_of(calls.iter().map(told).collect(), room, &mut kept.left_out);
         kept.task = Some(view);
         Ok(open.labels)
     }
@@ -98,7 +115,7 @@ impl Book {
     pub(crate) async fn reports(&self) -> Result<Vec<ReportView>, BookError> {
         let hub = self.hub.clone();
         let rows = self
-            .with_store(false, move |store| store.report_list(&hub, LIST_MAX))
+            .with_store(false, move |store| store.report_list(&hub, KEPT_MAX))
             .await?;
         Ok(rows
             .into_iter()
@@ -134,6 +151,25 @@ impl Book {
             what: format!("report {}", row.id),
         })
     }
+}
+
+/// The last of some things that fit into so many bytes, and how many more do not.
+fn last_of<T: Serialize>(mut all: Vec<T>, room: usize, left_out: &mut usize) -> Vec<T> {
+    let mut bytes = 0;
+    let fit = all.iter().rev().take_while(|one| {
+        // What cannot be written takes no room, and is refused where it is.
+        bytes += serde_json::to_vec(one).map_or(0, |text| text.len());
+        bytes <= room
+    });
+    let more = all.len() - fit.count();
+    *left_out += more;
+    all.split_off(more)
+}
+
+/// The beginning of what somebody wrote, cut between characters.
+fn cut(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(WORDS_MAX));
+    text
 }
 
 fn told(call: &CallRecord) -> serde_json::Value {

@@ -5,6 +5,7 @@ use legation_api::tasks::{Class, NewTask, TaskState};
 use legation_core::{ClientId, EntityLabels, SeatId, Wall};
 use legation_store::{DelegatedRow, DelegatedState, MessageNew, MessageRow};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Book;
@@ -31,7 +32,7 @@ impl Book {
             calls: task.calls.clone(),
         };
         let labels = &task.labels;
-        let spec = self.seals.seal(labels, &beside_spec(task), &task.new)?;
+        let spec = self.seals.seal(labels, &beside_spec(task), &*task.new)?;
         let outcome = self.seals.seal(labels, &beside_outcome(task), &kept)?;
         Ok(DelegatedRow {
             id: id.clone(),
@@ -54,6 +55,7 @@ impl Book {
             labels: labels_text(labels),
             spec,
             outcome: Some(outcome),
+            owner: self.owner(),
         })
     }
 
@@ -75,7 +77,7 @@ impl Book {
             since: None,
             attempts: u32::try_from(row.attempts).unwrap_or(u32::MAX),
             labels: labels_of(&row.labels),
-            new: NewTask::default(),
+            new: Arc::default(),
             outcome: Outcome::default(),
             calls: Vec::new(),
             doing: None,
@@ -83,14 +85,14 @@ impl Book {
         };
         let spec = self
             .seals
-            .open(&task.labels, &beside_spec(&task), &row.spec);
+            .open::<NewTask>(&task.labels, &beside_spec(&task), &row.spec);
         let outcome = row.outcome.unwrap_or_default();
         let kept = self
             .seals
             .open::<Kept>(&task.labels, &beside_outcome(&task), &outcome);
         match (spec, kept) {
             (Ok(spec), Ok(kept)) => {
-                task.new = spec;
+                task.new = Arc::new(spec);
                 task.outcome = kept.outcome;
                 task.calls = kept.calls;
             }

@@ -1,10 +1,11 @@
 //! Tasks: handed in, moved on, over.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use legation_api::conversation::{Body, Source};
-use legation_api::tasks::{Class, Failure, TaskState, TaskView, ToolCallView};
-use legation_core::{SessionId, TaskId};
+use legation_api::tasks::{Class, Failure, NewTask, TaskState, TaskView, ToolCallView};
+use legation_core::{SessionId, TaskId, Wall};
 use legation_store::DelegatedWhich;
 
 use super::open::OpenTask;
@@ -60,8 +61,13 @@ impl Book {
         let rows = self
             .with_store(true, move |store| store.delegated_open(&hub))
             .await?;
+        let own = self.owner();
         let mut left = Vec::new();
         for row in rows {
+            // Others are at work on theirs, and this hub on what it has.
+            if row.owner != own || self.task_open(&row.id).is_ok() {
+                continue;
+            }
             let mut task = self.task_of(row);
             if let Some(error) = self.broken(&task) {
                 self.fail_broken(task, error).await?;
@@ -72,7 +78,9 @@ impl Book {
                     task.calls = calls;
                     task.said = self.said_so_far(&task.id).await?;
                     // Its own row is older than its last steps, where the hub was killed.
-                    task.labels = task.labels.join(&self.labels_kept(&task.id).await?);
+                    let kept = self.kept_of(&task.id).await?;
+                    task.labels = task.labels.join(&kept.labels);
+                    task.worked += worked_on(&task, kept.last);
                     if let Some(intent) = unfinished.filter(|_| !task.state.is_final()) {
                         task.outcome.question = Some(ask_about(&intent));
                         task.state = TaskState::InputRequired;
@@ -210,7 +218,7 @@ impl Book {
     /// on return.
     pub(crate) async fn edit(&self, id: &TaskId, message: String) -> Result<bool, BookError> {
         let mut task = self.task_open(id)?;
-        task.new.message = message;
+        Arc::make_mut(&mut task.new).message = message;
         let row = self.task_row(&task)?;
         let (of, now) = (id.clone(), self.clock.wall());
         let changed = self
@@ -219,7 +227,7 @@ impl Book {
             })
             .await?;
         if changed && let Some(open) = self.tasks_open().get_mut(id) {
-            open.new.message = task.new.message;
+            open.new = task.new;
             open.changed = now;
         }
         Ok(changed)
@@ -327,6 +335,11 @@ impl Book {
         self.snapshot(|| ()).0
     }
 
+    /// How much the open tasks were handed together, in bytes.
+    pub(crate) fn bytes_open(&self) -> usize {
+        self.tasks_open().values().map(|task| size(&task.new)).sum()
+    }
+
     /// Whether a client has, or had, a task in a session.
     pub(crate) async fn takes_part(
         &self,
@@ -344,13 +357,15 @@ impl Book {
         Ok(!of_client.is_empty())
     }
 
-    /// Forgets tasks that have been over for long; what was said stays. How many.
+    /// Forgets tasks that have been over for long, and reports that are as old; what was said stays.
+    /// How many tasks.
     pub(crate) async fn forget_old(&self, keep: Duration) -> Result<usize, BookError> {
         let keep_ms = i64::try_from(keep.as_millis()).unwrap_or(i64::MAX);
         let before = self.clock.wall().0.saturating_sub(keep_ms);
         let hub = self.hub.clone();
         let gone = self
             .with_store(true, move |store| {
+                store.report_expire(&hub, before)?;
                 store.delegated_expire(&hub, before, FORGET_MAX)
             })
             .await?;
@@ -388,6 +403,21 @@ impl Verdict {
             },
         }
     }
+}
+
+/// How much a task was handed, in bytes.
+pub(crate) fn size(new: &NewTask) -> usize {
+    let files = new.context.iter();
+    let files: usize = files.map(|file| file.path.len() + file.content.len()).sum();
+    new.message.len() + files
+}
+
+/// How long a task was worked on between its last change of state and its last step: so much at
+/// least, where the hub that worked on it did not live to say so.
+fn worked_on(task: &OpenTask, last: Option<Wall>) -> Duration {
+    let last = last.filter(|_| task.state == TaskState::InProgress);
+    let millis = last.map_or(0, |last| last.0.saturating_sub(task.changed.0));
+    Duration::from_millis(u64::try_from(millis).unwrap_or(0))
 }
 
 fn ask_about(intent: &Intent) -> Question {

@@ -16,6 +16,9 @@ use crate::queue::{Effect, Event, Hold, Ticket};
 
 /// How often tasks that are over for long are looked for.
 const FORGET_EVERY: Duration = Duration::from_secs(60 * 60);
+/// How long after a task gave way that is stored: what the person said it gave way to is stored in
+/// that time, and would wait for it.
+const KEEP_AFTER: Duration = Duration::from_millis(250);
 
 // === impl Core ===
 
@@ -81,7 +84,7 @@ impl Core {
         self.dispatch(Event::Submitted(ticket, task.id.clone()));
     }
 
-    fn give_up(&self, ticket: &Ticket) {
+    pub(super) fn give_up(&self, ticket: &Ticket) {
         self.desk().queue.give_up(ticket);
     }
 
@@ -181,23 +184,31 @@ impl Core {
         view
     }
 
+    /// How long until the queue wants to know the time.
+    fn next_tick(&self) -> Option<Duration> {
+        let next = self.desk().queue.next_tick()?;
+        Some(next.saturating_duration_since(self.clock.now()))
+    }
+
     /// Tells the queue that time has passed, whenever it wants to know.
     pub(super) fn run_timer(self: &Arc<Self>) {
-        let weak = Arc::downgrade(self);
+        let (weak, retimed) = (Arc::downgrade(self), Arc::clone(&self.retimed));
         self.tasks
             .spawn_on(&self.runtime, "timer of tasks", async move {
-                loop {
-                    let Some(core) = weak.upgrade() else { return };
-                    let next = core.desk().queue.next_tick();
-                    let wait = next.map(|next| next.saturating_duration_since(core.clock.now()));
-                    let retimed = core.retimed.notified();
-                    match wait {
-                        None => retimed.await,
-                        Some(wait) => tokio::select! {
-                            () = retimed => {}
-                            // A moment more, so that it has passed for certain.
-                            () = tokio::time::sleep(wait + Duration::from_millis(1)) => core.tick(),
-                        },
+                // Nothing is held while it waits, so that the engine may go meanwhile.
+                while let Some(wait) = weak.upgrade().map(|core| core.next_tick()) {
+                    let Some(wait) = wait else {
+                        retimed.notified().await;
+                        continue;
+                    };
+                    tokio::select! {
+                        () = retimed.notified() => {}
+                        // A moment more, so that it has passed for certain.
+                        () = tokio::time::sleep(wait + Duration::from_millis(1)) => {
+                            if let Some(core) = weak.upgrade() {
+                                core.tick();
+                            }
+                        }
                     }
                 }
             });
@@ -206,30 +217,41 @@ impl Core {
     /// Stores where tasks stand after they gave way or went on, which nobody waits for; and forgets
     /// what is over for long.
     pub(super) fn run_keeper(self: &Arc<Self>) {
-        let weak = Arc::downgrade(self);
+        let (weak, stale_any) = (Arc::downgrade(self), Arc::clone(&self.stale_any));
         self.tasks
             .spawn_on(&self.runtime, "keeper of tasks", async move {
                 // The first time is at once.
                 let mut forget = tokio::time::interval(FORGET_EVERY);
                 loop {
-                    let Some(core) = weak.upgrade() else { return };
-                    tokio::select! {
-                        () = core.stale_any.notified() => {}
-                        _ = forget.tick() => core.forget_old().await,
-                    }
-                    let stale = {
-                        let mut stale = core.stale.lock().unwrap_or_else(PoisonError::into_inner);
-                        std::mem::take::<BTreeSet<TaskId>>(&mut stale)
-                    };
-                    for id in stale {
-                        // A hub that ends now goes on with it from its last step either way.
-                        if let Err(error) = core.book.keep(&id, None, false).await {
-                            let error = chain(&error);
-                            tracing::warn!(task = %id, error, "where a task stands was not stored");
+                    let is_time = tokio::select! {
+                        () = stale_any.notified() => {
+                            tokio::time::sleep(KEEP_AFTER).await;
+                            false
                         }
+                        _ = forget.tick() => true,
+                    };
+                    let Some(core) = weak.upgrade() else { return };
+                    if is_time {
+                        core.forget_old().await;
+                        core.clear_offices().await;
                     }
+                    core.keep_stale().await;
                 }
             });
+    }
+
+    async fn keep_stale(&self) {
+        let stale = {
+            let mut stale = self.stale.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take::<BTreeSet<TaskId>>(&mut stale)
+        };
+        for id in stale {
+            // A hub that ends now goes on with it from its last step either way.
+            if let Err(error) = self.book.keep(&id, None, false).await {
+                let error = chain(&error);
+                tracing::warn!(task = %id, error, "where a task stands was not stored");
+            }
+        }
     }
 
     async fn forget_old(&self) {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use legation_api::conversation::{Body, MessageView, SessionView};
-use legation_core::SessionId;
+use legation_core::{ClientId, SessionId};
 use serde_json::Value;
 
 use super::{Asker, Core, Engine};
@@ -65,11 +65,21 @@ impl Engine {
     ) -> Result<SessionView, SessionError> {
         let _beginning = self.core.beginning.lock().await;
         let book = &self.core.book;
-        let session = match book.session_current(workspace) {
+        let session = match book.session_current(workspace, None) {
             Some(session) => session,
-            None => book.session_new(workspace.map(Path::to_owned)).await?,
+            None => {
+                book.session_new(workspace.map(Path::to_owned), None)
+                    .await?
+            }
         };
         Ok(book.session_view(&session).await?)
+    }
+
+    /// The session that a client goes on with in a folder, or without one, if there is one.
+    #[must_use]
+    pub fn session_of(&self, client: &ClientId, workspace: Option<&Path>) -> Option<SessionId> {
+        let session = self.core.book.session_current(workspace, Some(client))?;
+        Some(session.id)
     }
 
     /// Begins a session, which is then its folder's current one. On disk on return.
@@ -78,7 +88,9 @@ impl Engine {
     /// [`SessionError`] when the book cannot be written.
     pub async fn session_new(&self, workspace: Option<&Path>) -> Result<SessionView, SessionError> {
         let book = &self.core.book;
-        let session = book.session_new(workspace.map(Path::to_owned)).await?;
+        let session = book
+            .session_new(workspace.map(Path::to_owned), None)
+            .await?;
         Ok(book.session_view(&session).await?)
     }
 

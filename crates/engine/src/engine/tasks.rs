@@ -2,18 +2,17 @@
 
 use std::cmp::Reverse;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use legation_api::conversation::{Body, Source};
-use legation_api::tasks::{Class, EngineStatusAnswer, NewTask, ReportView, TaskState, TaskView};
+use legation_api::tasks::{Class, EngineStatusAnswer, NewTask, TaskState, TaskView};
 use legation_core::id::random_hex;
-use legation_core::{ClientId, EntityLabels, SessionId, TaskId};
-use serde_json::Value;
+use legation_core::{ClientId, SeatId, SessionId, TaskId};
 
 use super::{Asker, Core, Engine, Filter, Submitter, WAIT_MAX};
-use crate::book::{OpenTask, Report, SessionState, Verdict, Which};
+use crate::book::{OpenTask, SessionState, Which, size};
 use crate::queue::Event;
-use crate::record::{NewEntry, Outcome, Question};
+use crate::record::Outcome;
 use crate::{BookError, SubmitError, TaskError};
 
 /// The most that may be handed over with a task, in bytes.
@@ -25,17 +24,13 @@ const LIST_MAX: usize = 10_000;
 /// So long a call-off waits until the task is over.
 const CANCEL_WAIT: Duration = Duration::from_secs(2);
 
-/// A report of a poor result.
-#[derive(Debug, Clone)]
-pub struct NewReport {
-    /// The task it is about.
-    pub task: Option<String>,
-    /// What is wrong, in a word.
-    pub issue_type: String,
-    /// What is wrong.
-    pub description: String,
-    /// What was expected instead.
-    pub expected: Option<String>,
+/// What a task holds that is being stored, and counts until it is among the open ones.
+#[derive(Debug)]
+struct Arriving<'a> {
+    core: &'a Core,
+    bytes: usize,
+    /// With everything else that arrives.
+    all: usize,
 }
 
 // === impl Engine ===
@@ -53,7 +48,7 @@ impl Engine {
         if core.desk().is_stopping {
             return Err(SubmitError::Stopping);
         }
-        check_size(&new)?;
+        let bytes = check_size(&new)?;
         let session = self.session_for(from, new.session.as_deref()).await?;
         let class = match from.class {
             Class::Human if !from.is_owner => Class::Agent,
@@ -82,13 +77,21 @@ impl Engine {
             since: None,
             attempts: 0,
             labels: from.labels.clone(),
-            new,
+            new: Arc::new(new),
             outcome: Outcome::default(),
             calls: Vec::new(),
             doing: None,
             said: String::new(),
         };
-        Ok(core.take(task, ticket).await?)
+        let arriving = Arriving::begin(core, bytes);
+        let most = core.open_bytes_max;
+        if core.book.bytes_open() + arriving.all > most {
+            core.give_up(&ticket);
+            return Err(SubmitError::TooMuch { most });
+        }
+        let taken = core.take(task, ticket).await;
+        drop(arriving);
+        Ok(taken?)
     }
 
     /// How a task is. Its id may be cut where no other begins so.
@@ -98,6 +101,13 @@ impl Engine {
     pub async fn task(&self, who: &Asker, id: &str) -> Result<TaskView, TaskError> {
         let id = self.found(who, id).await?;
         Ok(self.view(&id).await?.1)
+    }
+
+    /// In which of its client's conversations an open task was handed in.
+    #[must_use]
+    pub fn seat(&self, id: &str) -> Option<SeatId> {
+        let task = self.core.book.task_open(&TaskId::new(id));
+        task.ok().map(|task| task.seat)
     }
 
     /// Tasks, newest first, but those of the queue in its order.
@@ -196,151 +206,6 @@ impl Engine {
         self.core.dispatch(Event::CancelAll(session.clone()));
     }
 
-    /// Answers what a task asks; it then goes on, or asks the next thing.
-    ///
-    /// # Errors
-    /// [`TaskError`].
-    pub async fn answer(&self, who: &Asker, id: &str, text: &str) -> Result<TaskView, TaskError> {
-        self.answer_with(who, id, text, &EntityLabels::none()).await
-    }
-
-    /// As [`Engine::answer`], with words that may hold these entities' data; the task holds it from
-    /// then on.
-    ///
-    /// # Errors
-    /// [`TaskError`].
-    pub async fn answer_with(
-        &self,
-        who: &Asker,
-        id: &str,
-        text: &str,
-        labels: &EntityLabels,
-    ) -> Result<TaskView, TaskError> {
-        let id = self.found(who, id).await?;
-        let _answering = self.core.answering.lock().await;
-        self.run_gone(&id).await;
-        let (task, _) = self.view(&id).await?;
-        let question = task.outcome.question.clone();
-        let question = question.filter(|_| task.state == TaskState::InputRequired);
-        let Some(question) = question else {
-            return Err(TaskError::NotNow {
-                id,
-                state: task.state,
-                what: "it asks nothing",
-            });
-        };
-        let book = &self.core.book;
-        let next = match question {
-            Question::Call { step, place, .. } => {
-                // What an agent says is no proof that a person looked.
-                if !matches!(who, Asker::Owner) {
-                    return Err(TaskError::NotYours {
-                        what: "say whether a call ran",
-                    });
-                }
-                let verdict = Verdict::parse(text).ok_or_else(|| TaskError::NoAnswer {
-                    id: id.clone(),
-                    answer: text.to_owned(),
-                })?;
-                book.settle(&id, (step, place), verdict).await?
-            }
-            Question::Run { .. } => {
-                book.label(&id, labels);
-                self.say(who, &book.task_open(&id)?, text).await?;
-                None
-            }
-        };
-        self.core.answered(&id, next).await?;
-        Ok(self.view(&id).await?.1)
-    }
-
-    /// Says something to a task: it hears it before its next step.
-    ///
-    /// # Errors
-    /// [`TaskError`].
-    pub async fn steer(&self, who: &Asker, id: &str, text: &str) -> Result<TaskView, TaskError> {
-        let id = self.found(who, id).await?;
-        let (task, _) = self.view(&id).await?;
-        if task.state.is_final() {
-            return Err(TaskError::NotNow {
-                id,
-                state: task.state,
-                what: "nobody can say anything to it",
-            });
-        }
-        self.say(who, &task, text).await?;
-        if let Some(control) = self.core.desk().runs.get(&id) {
-            control.wake();
-        }
-        Ok(self.view(&id).await?.1)
-    }
-
-    async fn say(&self, who: &Asker, task: &OpenTask, text: &str) -> Result<(), TaskError> {
-        let entry = NewEntry {
-            session: task.session.clone(),
-            task: Some(task.id.clone()),
-            source: match who {
-                Asker::Owner => Source::Human,
-                Asker::Client { client, .. } => Source::Client(client.to_string()),
-            },
-            labels: task.labels.clone(),
-            body: Body::Text {
-                text: text.to_owned(),
-                partial: false,
-            },
-        };
-        self.core.book.append(entry, true).await?;
-        Ok(())
-    }
-
-    /// Moves a task that has not begun before another of its class, or to the end. For the owner.
-    ///
-    /// # Errors
-    /// [`TaskError`].
-    pub async fn reorder(&self, id: &str, before: Option<&str>) -> Result<TaskView, TaskError> {
-        let id = self.found(&Asker::Owner, id).await?;
-        let before = match before {
-            Some(before) => Some(self.found(&Asker::Owner, before).await?),
-            None => None,
-        };
-        let moved = self.core.desk().queue.reorder(&id, before.as_ref());
-        let Some(moved) = moved else {
-            let (task, _) = self.view(&id).await?;
-            return Err(TaskError::NotNow {
-                id,
-                state: task.state,
-                what: "it cannot be moved there",
-            });
-        };
-        self.core.book.place(moved).await?;
-        self.core.changed(&id);
-        Ok(self.view(&id).await?.1)
-    }
-
-    /// Puts another message in place of a task's that has not begun. For the owner.
-    ///
-    /// # Errors
-    /// [`TaskError`].
-    pub async fn edit(&self, id: &str, message: &str) -> Result<TaskView, TaskError> {
-        let id = self.found(&Asker::Owner, id).await?;
-        let (task, _) = self.view(&id).await?;
-        let is_queued = task.state == TaskState::Queued && task.attempts == 0;
-        if !is_queued || !self.core.book.edit(&id, message.to_owned()).await? {
-            return Err(TaskError::NotNow {
-                id,
-                state: task.state,
-                what: "it has begun and cannot be changed",
-            });
-        }
-        self.core.changed(&id);
-        Ok(self.view(&id).await?.1)
-    }
-
-    /// Somebody presses keys: agents' steps that have not begun wait for a moment.
-    pub fn typing(&self, session: &SessionId) {
-        self.core.dispatch(Event::Typing(session.clone()));
-    }
-
     /// How the engine is. Which model would have the next task is for `models` to say.
     #[must_use]
     pub fn status(&self) -> EngineStatusAnswer {
@@ -371,44 +236,18 @@ impl Engine {
         }
     }
 
-    /// Reports a poor result, with the transcript of its task. On disk on return.
-    ///
-    /// # Errors
-    /// [`TaskError`].
-    pub async fn report(&self, who: &Asker, report: NewReport) -> Result<ReportView, TaskError> {
-        let task = match &report.task {
-            Some(id) => Some(self.found(who, id).await?),
-            None => None,
-        };
-        let report = Report {
-            task,
-            client: who
-                .client()
-                .map_or_else(|| "you".to_owned(), ToString::to_string),
-            issue_type: report.issue_type,
-            description: report.description,
-            expected: report.expected,
-        };
-        Ok(self.core.book.report(report).await?)
+    /// How many tasks are worked on, and how many wait.
+    #[must_use]
+    pub fn load(&self) -> (usize, usize) {
+        let open = self.core.book.all_open();
+        let count = |is: fn(TaskState) -> bool| open.iter().filter(|task| is(task.state)).count();
+        (
+            count(|state| matches!(state, TaskState::InProgress | TaskState::Preempted)),
+            count(|state| state == TaskState::Queued),
+        )
     }
 
-    /// Reports, newest first. For the owner.
-    ///
-    /// # Errors
-    /// [`TaskError`] when the book cannot be read.
-    pub async fn reports(&self) -> Result<Vec<ReportView>, TaskError> {
-        Ok(self.core.book.reports().await?)
-    }
-
-    /// A report with the transcript of its task. For the owner.
-    ///
-    /// # Errors
-    /// [`TaskError`].
-    pub async fn report_export(&self, id: &str) -> Result<Value, TaskError> {
-        Ok(self.core.book.report_export(id).await?)
-    }
-
-    async fn view(&self, id: &TaskId) -> Result<(OpenTask, TaskView), TaskError> {
+    pub(super) async fn view(&self, id: &TaskId) -> Result<(OpenTask, TaskView), TaskError> {
         let (task, _) = self.core.book.view(id).await.map_err(|error| match error {
             BookError::Gone { .. } => TaskError::Unknown { id: id.to_string() },
             error => error.into(),
@@ -418,7 +257,7 @@ impl Engine {
     }
 
     /// The task that somebody means, if it is theirs to see.
-    async fn found(&self, who: &Asker, given: &str) -> Result<TaskId, TaskError> {
+    pub(super) async fn found(&self, who: &Asker, given: &str) -> Result<TaskId, TaskError> {
         let unknown = || TaskError::Unknown {
             id: given.to_owned(),
         };
@@ -446,27 +285,8 @@ impl Engine {
         found.pop().ok_or_else(unknown)
     }
 
-    /// Returns when no run works on a task any more that has just ended.
-    async fn run_gone(&self, id: &TaskId) {
-        loop {
-            let changed = self.core.changed.notified();
-            tokio::pin!(changed);
-            changed.as_mut().enable();
-            let is_ending = self.core.desk().runs.contains_key(id)
-                && self
-                    .core
-                    .book
-                    .task_open(id)
-                    .is_ok_and(|task| task.state == TaskState::InputRequired);
-            if !is_ending {
-                return;
-            }
-            changed.await;
-        }
-    }
-
-    /// The session a task belongs to: the one it names, or the current one of its folder, which is
-    /// begun if there is none.
+    /// The session a task belongs to: the one it names, or the current one of its folder (of its
+    /// client, where there is no folder), which is begun if there is none.
     async fn session_for(
         &self,
         from: &Submitter,
@@ -476,9 +296,10 @@ impl Engine {
         let Some(given) = given else {
             let _beginning = core.beginning.lock().await;
             let workspace = from.workspace.clone();
-            return match core.book.session_current(workspace.as_deref()) {
+            let client = (!from.is_owner).then_some(&from.client);
+            return match core.book.session_current(workspace.as_deref(), client) {
                 Some(session) => Ok(session),
-                None => Ok(core.book.session_new(workspace).await?),
+                None => Ok(core.book.session_new(workspace, client).await?),
             };
         };
         let unknown = || SubmitError::NoSession {
@@ -522,34 +343,20 @@ impl Core {
             None => self.end_soon(id.clone(), reason),
         }
     }
+}
 
-    /// A person answered: the task asks the next thing, or goes back into the queue.
-    async fn answered(
-        self: &Arc<Self>,
-        id: &TaskId,
-        next: Option<Question>,
-    ) -> Result<(), BookError> {
-        let (core, id) = (Arc::clone(self), id.clone());
-        self.to_end(async move { core.go_on(&id, next).await })
-            .await
+// === impl Arriving ===
+
+impl<'a> Arriving<'a> {
+    fn begin(core: &'a Core, bytes: usize) -> Self {
+        let all = core.arriving.fetch_add(bytes, Ordering::SeqCst) + bytes;
+        Self { core, bytes, all }
     }
+}
 
-    async fn go_on(self: &Arc<Self>, id: &TaskId, next: Option<Question>) -> Result<(), BookError> {
-        if next.is_some() {
-            self.book
-                .progress(id, None, |outcome| outcome.question = next);
-            self.book.keep(id, None, true).await?;
-            self.changed(id);
-            return Ok(());
-        }
-        self.book
-            .progress(id, None, |outcome| outcome.question = None);
-        self.book.stand(id, TaskState::Queued);
-        self.book.keep(id, None, true).await?;
-        let task = self.book.task_open(id)?;
-        self.take_up(&task);
-        self.changed(id);
-        Ok(())
+impl Drop for Arriving<'_> {
+    fn drop(&mut self) {
+        self.core.arriving.fetch_sub(self.bytes, Ordering::SeqCst);
     }
 }
 
@@ -566,18 +373,17 @@ impl Asker {
     }
 }
 
-fn check_size(new: &NewTask) -> Result<(), SubmitError> {
+/// How many bytes a task was handed.
+fn check_size(new: &NewTask) -> Result<usize, SubmitError> {
     if new.message.trim().is_empty() {
         return Err(SubmitError::Empty);
     }
-    let files = new.context.iter();
-    let files: usize = files.map(|file| file.path.len() + file.content.len()).sum();
-    let bytes = new.message.len() + files;
+    let bytes = size(new);
     if bytes > TASK_MAX {
         return Err(SubmitError::TooLong {
             bytes,
             most: TASK_MAX,
         });
     }
-    Ok(())
+    Ok(bytes)
 }

@@ -91,7 +91,7 @@ impl Core {
             let Err(error) = self.store_end(id, &end, reason.as_deref()).await else {
                 return;
             };
-            if matches!(error, BookError::Gone { .. }) {
+            if matches!(error, BookError::Gone { .. }) || error.is_taken_over() {
                 return;
             }
             let text = chain(&error);
@@ -146,6 +146,9 @@ impl Core {
                 RunEnd::Paused => {}
             })
             .await?;
+        if state.is_final() {
+            (self.let_go)(id);
+        }
         self.tell_end(id, state).await;
         // What never began was never said, and needs no remark.
         if let Some(text) = note.filter(|_| before.attempts > 0) {

@@ -4,8 +4,10 @@
 //! One future does all of it, so that dropping it drops the answer that is under way and the calls
 //! that run.
 
+mod answer;
 mod begin;
 mod doing;
+mod turns;
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -17,17 +19,19 @@ use legation_api::conversation::Source;
 use legation_api::tasks::Failure as Kind;
 use legation_core::error::chain;
 use legation_core::{Cancel, CancelReason, EntityLabels, SessionId, TaskId};
-use legation_models::{AskError, GatedStream, ModelClass};
 
 use super::RunParts;
 use super::entry::Called;
 use super::hands::{Done, Hands};
-use super::machine::{Checked, Effect, Ending, Failure, Force, Input, Machine};
+use super::machine::{Checked, Effect, Ending, Force, Input, Machine};
 use super::prompt;
 use super::toolset::PlannedCall;
 use crate::BookError;
 use crate::queue::Hold;
 use crate::record::{Intent, RunEnd};
+use turns::Telling;
+
+use answer::Answer;
 
 /// How long what was said may be kept nowhere but in memory.
 const SAVE_AFTER: Duration = Duration::from_millis(250);
@@ -66,14 +70,10 @@ pub(super) struct Shell {
     saved: Saved,
     held: Option<Hold>,
     has_yielded: bool,
-}
-
-/// A model's answer.
-enum Answer {
-    None,
-    /// Nobody has said a word yet.
-    Asked(BoxFuture<'static, Result<GatedStream, AskError>>),
-    Comes(Box<GatedStream>),
+    /// Those who want to know of its turns.
+    telling: Telling,
+    /// What keeps the servers of its agent running.
+    lent: Option<Box<dyn Send + Sync>>,
 }
 
 /// What was kept of an answer that is under way.
@@ -134,7 +134,6 @@ impl Shell {
                 Next::Told(told) => {
                     let (call, done) = *told;
                     self.hold(&done.labels);
-                    self.changed_file(&call, &done);
                     self.listen().await?;
                     let (id, told) = (call.id, done.told);
                     self.feed(Input::Told { id, told }).await?
@@ -304,26 +303,17 @@ impl Shell {
         match ending {
             Ending::Paused => RunEnd::Paused,
             Ending::Asks { question } => RunEnd::InputRequired { question },
-            Ending::Completed { response } => {
-                self.hands.let_go();
-                RunEnd::Completed { response }
-            }
-            Ending::Cancelled { .. } => {
-                self.hands.let_go();
-                RunEnd::Cancelled
-            }
+            Ending::Completed { response } => RunEnd::Completed { response },
+            Ending::Cancelled { .. } => RunEnd::Cancelled,
             Ending::Failed {
                 class,
                 message,
                 hint,
-            } => {
-                self.hands.let_go();
-                RunEnd::Failed {
-                    failure: kind(&class),
-                    error: message,
-                    hint: Some(hint),
-                }
-            }
+            } => RunEnd::Failed {
+                failure: kind(&class),
+                error: message,
+                hint: Some(hint),
+            },
         }
     }
 }
@@ -332,55 +322,6 @@ impl Drop for Shell {
     fn drop(&mut self) {
         // Whatever still runs is nobody's any more.
         self.cancel.cancel(CancelReason::ClientCancelled);
-    }
-}
-
-// === impl Answer ===
-
-impl Answer {
-    /// What comes next of it; never where there is none.
-    async fn next(&mut self) -> Input {
-        match self {
-            Self::None => std::future::pending().await,
-            Self::Asked(asked) => match asked.await {
-                Ok(stream) => {
-                    let began = Input::Began {
-                        resumption: stream.resumption(),
-                        window: stream.context_tokens(),
-                    };
-                    *self = Self::Comes(Box::new(stream));
-                    began
-                }
-                Err(error) => {
-                    *self = Self::None;
-                    Input::Failed(failure(&error))
-                }
-            },
-            Self::Comes(stream) => match stream.next().await {
-                Some(Ok(delta)) => Input::Delta(delta),
-                Some(Err(error)) => {
-                    *self = Self::None;
-                    Input::Failed(failure(&error))
-                }
-                None => {
-                    *self = Self::None;
-                    Input::Ended
-                }
-            },
-        }
-    }
-}
-
-/// A model's failure, in the machine's words.
-fn failure(error: &AskError) -> Failure {
-    Failure {
-        // What no provider's answer stands behind does not pass by itself.
-        class: error.class().unwrap_or(ModelClass::NotFound),
-        // Where nobody is on there is no rule against it.
-        is_refused: error.is_refused() && !error.is_nobody_on(),
-        message: chain(error).to_string(),
-        hint: error.hint(),
-        retry_after: error.retry_after(),
     }
 }
 

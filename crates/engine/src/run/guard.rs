@@ -127,6 +127,11 @@ impl Guard {
         self.turns = self.turns.saturating_add(1);
     }
 
+    /// How long it was worked on before.
+    pub(crate) fn has_worked(&mut self, worked: Duration) {
+        self.worked += worked;
+    }
+
     /// What was used before.
     pub(crate) fn has_used(&mut self, usage: TokenUsage) {
         self.counted |= usage.input.is_some() || usage.output.is_some();

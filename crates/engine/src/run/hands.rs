@@ -4,6 +4,8 @@
 //! both. What waits for a person's approval waits here, not in the model: it would otherwise call
 //! again and again.
 
+mod told;
+
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,19 +19,17 @@ use legation_core::{
 };
 use legation_gate::stage::Unapproved;
 use legation_gate::stage::delegate::ON_BEHALF_OF;
-use legation_gate::{
-    Ask, Endpoint, Entry, Gate, Item, ListKind, Outcome, Peer, Refusal, Request, TaskWish,
-};
+use legation_gate::{Ask, Endpoint, Entry, Gate, Item, ListKind, Peer, Refusal, Request, TaskWish};
 use legation_wire::caps::ClientCapabilities;
 use legation_wire::codes;
 use legation_wire::json::{Object, Raw};
 use legation_wire::message::ErrorObject;
 use legation_wire::meta::META;
 use legation_wire::revision::Revision;
-use serde_json::Value;
 
 use super::entry::{CallStatus, Told};
-use super::toolset::{Offer, PlannedCall, WORKSPACE};
+use super::toolset::{Offer, PlannedCall};
+use told::{denied, spilled, told, too_long};
 
 /// The client that the engine is.
 pub const CLIENT: &str = "delegate";
@@ -80,15 +80,7 @@ impl Hands {
     ) -> Self {
         Self {
             gate,
-            caller: Caller {
-                principal: Principal {
-                    client: ClientId::new(CLIENT),
-                    via: Via::Socket,
-                },
-                // A task is a conversation of its own: what it holds taints no other.
-                seat: SeatId::new(task.as_str()),
-                workspace: workspace.map(Arc::from),
-            },
+            caller: caller(task, workspace),
             task: task.clone(),
             delegator: delegator.clone(),
             progress,
@@ -125,20 +117,14 @@ impl Hands {
         }
     }
 
-    /// Forgets whose data the task held; it is over.
-    pub(crate) fn let_go(&self) {
-        // Forgetting waits for the disk, and most tasks hold nobody's data.
-        if self
-            .carry(&EntityLabels::none())
-            .is_ok_and(|held| held.is_empty())
-        {
-            return;
-        }
-        let holder = legation_gate::conversation::holder(&self.caller);
-        if let Err(error) = self.gate.asking().conversations.reset(holder) {
-            let error = chain(&error);
-            tracing::debug!(task = %self.task, error, "labels of a task that is over were kept");
-        }
+    /// The seat of the task.
+    pub(crate) fn seat(&self) -> &SeatId {
+        &self.caller.seat
+    }
+
+    /// Who delegated it.
+    pub(crate) fn delegator(&self) -> &ClientId {
+        &self.delegator
     }
 
     /// Everything there is to call.
@@ -314,11 +300,33 @@ impl fmt::Debug for TaskPeer {
     }
 }
 
-/// The rest of a result that was put aside is read like a file.
-fn spilled(call: &PlannedCall) -> Option<&str> {
-    let path = call.arguments.get("path").and_then(Value::as_str)?;
-    let reads = &*call.server == WORKSPACE && call.reads;
-    (reads && path.starts_with("legation://spill/")).then_some(path)
+/// A task as the gate knows it.
+fn caller(task: &TaskId, workspace: Option<&Path>) -> Caller {
+    Caller {
+        principal: Principal {
+            client: ClientId::new(CLIENT),
+            via: Via::Socket,
+        },
+        // A task is a conversation of its own: what it holds taints no other.
+        seat: SeatId::new(task.as_str()),
+        workspace: workspace.map(Arc::from),
+    }
+}
+
+/// Forgets whose data a task held; it is over.
+pub(crate) fn let_go(gate: &Gate, task: &TaskId) {
+    let caller = caller(task, None);
+    let conversations = &gate.asking().conversations;
+    let held = conversations.carry(&caller, &EntityLabels::none());
+    // Forgetting waits for the disk, and most tasks hold nobody's data.
+    if held.is_ok_and(|held| held.is_empty()) {
+        return;
+    }
+    let holder = legation_gate::conversation::holder(&caller);
+    if let Err(error) = conversations.reset(holder) {
+        let error = chain(&error);
+        tracing::debug!(%task, error, "labels of a task that is over were kept");
+    }
 }
 
 fn offer(entry: &Entry) -> Option<Offer> {
@@ -349,111 +357,6 @@ fn pending(refusal: &Refusal) -> Option<ApprovalId> {
         Unapproved::Pending { id, .. } => Some(id.clone()),
         _ => None,
     }
-}
-
-fn too_long() -> Told {
-    Told::new(
-        CallStatus::Unknown,
-        format!(
-            "The call did not return within {} minutes and was called off; whether it took effect is not known.",
-            CALL_MAX.as_secs() / 60
-        ),
-    )
-}
-
-fn denied(refusal: &Refusal) -> Told {
-    Told::new(
-        CallStatus::Denied,
-        format!("{}\n{}", chain(refusal), refusal.hint()),
-    )
-}
-
-/// What a model reads of an outcome.
-fn told(call: &PlannedCall, outcome: Outcome) -> Told {
-    match outcome {
-        Outcome::Complete(raw) if spilled(call).is_some() => {
-            let text = texts(&raw, "contents");
-            Told::new(CallStatus::Success, text)
-        }
-        Outcome::Complete(raw) => complete(&raw),
-        Outcome::Error(error) => Told::new(CallStatus::Error, error.message.to_string()),
-        Outcome::Failed(failure) => {
-            use legation_gate::CallFailure::{Lost, TimedOut};
-            let status = match failure {
-                Lost { .. } | TimedOut { .. } => CallStatus::Unknown,
-                _ => CallStatus::Error,
-            };
-            Told::new(status, format!("{failure}\n{}", failure.hint()))
-        }
-        Outcome::InputRequired(_) => Told::new(
-            CallStatus::Error,
-            "The tool asks a person something, and a delegated task cannot pass that on.",
-        ),
-        Outcome::Task(_) => Told::new(
-            CallStatus::Unknown,
-            "The tool began a task of its own instead of answering; what came of it is not known.",
-        ),
-    }
-}
-
-fn complete(raw: &Raw) -> Told {
-    let is_error = raw.get("isError").and_then(|flag| flag.to_bool());
-    let status = match is_error {
-        Some(true) => CallStatus::Error,
-        _ => CallStatus::Success,
-    };
-    let structure = raw.get("structuredContent");
-    let mut text = texts(raw, "content");
-    if text.is_empty()
-        && let Some(structure) = &structure
-    {
-        structure.as_text().clone_into(&mut text);
-    }
-    if text.is_empty() {
-        text.push_str("(The tool said nothing.)");
-    }
-    let number = |member: &str| structure.as_ref()?.get(member)?.to_i64();
-    Told {
-        exit_code: number("exit_code"),
-        lines: number("lines").and_then(|lines| u64::try_from(lines).ok()),
-        result_uri: link(raw),
-        ..Told::new(status, text)
-    }
-}
-
-/// All text of a result's blocks.
-fn texts(raw: &Raw, member: &str) -> String {
-    let blocks = raw.get(member).and_then(|blocks| blocks.to_array());
-    let mut text = String::new();
-    for block in blocks.unwrap_or_default() {
-        let kind = block.get("type");
-        let kind = kind
-            .as_ref()
-            .and_then(|kind| kind.to_str())
-            .unwrap_or_default()
-            .into_owned();
-        let more = match block.get("text").as_ref().and_then(Raw::to_str) {
-            Some(more) => more.into_owned(),
-            None if kind == "resource_link" => continue,
-            None => format!("({kind} that cannot be shown here)"),
-        };
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        text.push_str(&more);
-    }
-    text
-}
-
-/// Where the whole of a result is that was put aside.
-fn link(raw: &Raw) -> Option<String> {
-    let blocks = raw.get("content")?.to_array()?;
-    blocks.iter().find_map(|block| {
-        let uri = block.get("uri")?;
-        let uri = uri.to_str()?;
-        uri.starts_with("legation://spill/")
-            .then(|| uri.into_owned())
-    })
 }
 
 #[cfg(test)]

@@ -7,8 +7,10 @@
 mod calling;
 mod compacting;
 mod ending;
+mod failures;
 mod restoring;
 mod saying;
+mod standing;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -39,6 +41,8 @@ pub(crate) struct Setup {
     pub(crate) task: String,
     /// What it may call.
     pub(crate) tools: Toolset,
+    /// Whether its model has to be told of tools in words, and writes its calls in words.
+    pub(crate) calls_in_words: bool,
     /// What must hold at the end.
     pub(crate) check: Option<Check>,
     /// Bounds.
@@ -108,6 +112,8 @@ pub(crate) struct Failure {
     pub(crate) class: ModelClass,
     /// Whether rules are against it, so that asking again changes nothing.
     pub(crate) is_refused: bool,
+    /// Whether it cannot call tools, and was sent nothing for that.
+    pub(crate) lacks_calls: bool,
     /// What happened.
     pub(crate) message: String,
     /// What to do next.
@@ -347,6 +353,11 @@ impl Machine {
     #[must_use]
     pub(crate) fn usage(&self) -> Option<TokenUsage> {
         self.guard.usage()
+    }
+
+    /// How long an earlier run worked on it.
+    pub(crate) fn has_worked(&mut self, worked: Duration) {
+        self.guard.has_worked(worked);
     }
 
     /// What an earlier hub had counted.

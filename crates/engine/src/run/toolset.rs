@@ -70,6 +70,8 @@ pub(crate) struct ToolChoice {
     /// Names or patterns: `read_file`, `server/tool`, `server/*`, `*`; the workspace's tools and
     /// those to find others by when there are none.
     pub(crate) patterns: Option<Vec<String>>,
+    /// Servers that its agent brought along, whose tools are wanted where nobody chose any.
+    pub(crate) own: Vec<String>,
     /// How many bytes of definitions fit.
     pub(crate) budget_bytes: usize,
 }
@@ -119,7 +121,10 @@ impl Toolset {
     #[must_use]
     pub(crate) fn choose(offers: Vec<Offer>, choice: &ToolChoice) -> Self {
         let is_wanted = |offer: &Offer| match &choice.patterns {
-            None => &*offer.server == WORKSPACE || is_finder(offer),
+            None => {
+                let is_own = choice.own.iter().any(|own| **own == *offer.server);
+                is_own || &*offer.server == WORKSPACE || is_finder(offer)
+            }
             Some(patterns) => patterns.iter().any(|pattern| matches(pattern, offer)),
         };
         let mut offers: Vec<Offer> = offers
@@ -178,6 +183,11 @@ impl Toolset {
             parameters: tool.offer.schema.clone(),
         };
         self.tools.iter().map(told).collect()
+    }
+
+    /// Whether the name of one of them begins so.
+    pub(crate) fn begins(&self, text: &str) -> bool {
+        self.tools.iter().any(|tool| tool.name.starts_with(text))
     }
 
     /// Whether a name means one of them.

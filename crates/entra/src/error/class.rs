@@ -26,6 +26,10 @@ pub enum Class {
     ChatNotFound,
     /// The message is larger than Teams takes.
     MessageTooLong,
+    /// A mailbox or calendar refused in a way that has no name of its own.
+    Mailbox,
+    /// There is no such letter, folder or event, or not in this mailbox.
+    ItemNotFound,
     /// Too much was asked; it says when to come again.
     RateLimit,
     /// No answer, or none that could be read.
@@ -40,7 +44,7 @@ pub enum Class {
 
 impl Class {
     /// Every class.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Auth,
         Self::DeviceCodeTimeout,
         Self::ConsentDenied,
@@ -51,6 +55,8 @@ impl Class {
         Self::TeamsNotLicensed,
         Self::ChatNotFound,
         Self::MessageTooLong,
+        Self::Mailbox,
+        Self::ItemNotFound,
         Self::RateLimit,
         Self::Unreachable,
         Self::Cancelled,
@@ -71,6 +77,8 @@ impl Class {
             Self::TeamsNotLicensed => "TeamsNotLicensed",
             Self::ChatNotFound => "ChatNotFound",
             Self::MessageTooLong => "MessageTooLong",
+            Self::Mailbox => "MailboxError",
+            Self::ItemNotFound => "ItemNotFound",
             Self::RateLimit => "RateLimitError",
             Self::Unreachable => "ConnectionError",
             Self::Cancelled => "Cancelled",
@@ -79,7 +87,7 @@ impl Class {
     }
 
     /// The class above it: every failure of signing in is an `AuthError`, every
-    /// failure of Teams a `TeamsError`.
+    /// failure of Teams a `TeamsError`, and one of mail or calendar a `MailboxError`.
     #[must_use]
     pub fn parent(self) -> Option<Self> {
         match self {
@@ -89,8 +97,10 @@ impl Class {
             | Self::AgentIdNotAvailable
             | Self::TokenExpired => Some(Self::Auth),
             Self::TeamsNotLicensed | Self::ChatNotFound | Self::MessageTooLong => Some(Self::Teams),
+            Self::ItemNotFound => Some(Self::Mailbox),
             Self::Auth
             | Self::Teams
+            | Self::Mailbox
             | Self::RateLimit
             | Self::Unreachable
             | Self::Cancelled

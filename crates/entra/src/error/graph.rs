@@ -210,6 +210,8 @@ impl GraphRefusal {
             GraphMeaning::TooLarge => Class::MessageTooLong,
             GraphMeaning::Throttled => Class::RateLimit,
             GraphMeaning::NotFound if self.is_of_a_chat() => Class::ChatNotFound,
+            GraphMeaning::NotFound if self.is_of_a_mailbox() => Class::ItemNotFound,
+            _ if self.is_of_a_mailbox() => Class::Mailbox,
             GraphMeaning::Forbidden
             | GraphMeaning::NotFound
             | GraphMeaning::Conflict
@@ -222,6 +224,12 @@ impl GraphRefusal {
 
     fn is_of_a_chat(&self) -> bool {
         self.operation.contains("/chats/")
+    }
+
+    /// Mail and calendars are one service.
+    fn is_of_a_mailbox(&self) -> bool {
+        let kinds = ["/messages", "/mailFolders", "/events", "/calendar"];
+        !self.is_of_a_chat() && kinds.iter().any(|kind| self.operation.contains(kind))
     }
 
     /// What to do next.
@@ -237,6 +245,9 @@ impl GraphRefusal {
             }
             GraphMeaning::NotFound if self.is_of_a_chat() => {
                 "connect again: the chat is gone, or this user is not in it"
+            }
+            GraphMeaning::NotFound if self.is_of_a_mailbox() => {
+                "list again what is there; an id of one account is none of another's, and a user without a licence has no mailbox"
             }
             GraphMeaning::NotFound => "see the ids in the settings of the account",
             GraphMeaning::Conflict => "read it again, then decide",
@@ -326,6 +337,18 @@ impl GraphError {
     pub(crate) fn is_answer_too_large(&self) -> bool {
         let too_large = |source: &HttpError| matches!(source, HttpError::TooLarge { .. });
         matches!(self, Self::Unreachable { source, .. } if too_large(source))
+    }
+
+    /// Whether it was an id that could not be read.
+    pub(crate) fn is_about_an_id(&self) -> bool {
+        let code = self.refusal().map_or("", |refusal| &refusal.code);
+        [
+            "ErrorInvalidIdMalformed",
+            "ErrorInvalidIdEmpty",
+            "ErrorInvalidId",
+        ]
+        .iter()
+        .any(|known| code.eq_ignore_ascii_case(known))
     }
 
     /// Whether the request may have been carried out although no answer says so.

@@ -54,7 +54,15 @@ impl Letter {
     /// Reads what Graph answers. Without a time, or not sent yet, it is none: a
     /// change may be told with the changed members alone.
     pub(super) fn from_wire(wire: WireLetter) -> Option<Self> {
-        if wire.is_draft == Some(true) || wire.id.is_empty() {
+        match wire.is_draft {
+            Some(true) => None,
+            _ => Self::draft_or_not(wire),
+        }
+    }
+
+    /// The same of one that may be a draft.
+    pub(super) fn draft_or_not(wire: WireLetter) -> Option<Self> {
+        if wire.id.is_empty() {
             return None;
         }
         let received = wire.received_date_time.as_deref().and_then(Wall::parse)?;

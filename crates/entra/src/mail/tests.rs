@@ -259,3 +259,89 @@ async fn a_letter_that_left_was_deleted_or_only_moved() {
         assert_eq!(mails.is_deleted(&ctx(), id).await.unwrap(), deleted, "{id}");
     }
 }
+
+#[test]
+fn folders_are_named_as_people_and_graph_do() {
+    for (text, expected) in [
+        ("inbox", Some(Folder::INBOX)),
+        (" Sent Items ", Some(Folder::Known("sentitems"))),
+        ("DRAFTS", Some(Folder::DRAFTS)),
+        (
+            "/Deals/Mill Lane",
+            Some(Folder::Path(vec!["Deals".into(), "Mill Lane".into()])),
+        ),
+        ("AQMkAD-_x=", Some(Folder::Id("AQMkAD-_x=".into()))),
+        ("outbox", None),
+        ("Out Box", None),
+        ("", None),
+        ("/", None),
+        ("/a//b", None),
+        ("../messages", None),
+        ("inbox/messages?$top=1", None),
+        ("a\u{0}b", None),
+    ] {
+        assert_eq!(Folder::parse(text).ok(), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn an_address_is_one_address_and_nothing_beside_it() {
+    for (text, expected) in [
+        ("robin@example.com", true),
+        ("r.o+b@mail.example.com", true),
+        ("robin@example", false),
+        ("Robin <robin@example.com>", false),
+        ("robin@example.com,kim@example.com", false),
+        ("robin@example.com\nBcc: kim@example.com", false),
+        ("@example.com", false),
+        ("robin@@example.com", false),
+        ("robin@example..com", false),
+        ("robin", false),
+        // In a normal form these are several texts, of which one is an address or none.
+        ("robin\u{ff0c}kim@example.com", false),
+        ("robin\u{1f101}kim@example.com", false),
+        ("robin\u{b4}@example.com", false),
+        ("robin@example\u{ff0c}.com", false),
+        ("robin@xn--bcher-kva.example", true),
+    ] {
+        assert_eq!(is_address(text), expected, "{text:?}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_sent_and_a_draft_elsewhere_than_in_drafts_is_a_failure() {
+    let (stand, mails) = mails(|asked| {
+        let body = match (asked.method.as_str(), asked.target.as_str()) {
+            ("POST", _) => json!({ "id": "m1", "isDraft": true, "parentFolderId": "elsewhere",
+                "receivedDateTime": "2026-11-21T01:55:06Z" }),
+            (_, target) if target.contains("mailFolders/drafts") => json!({ "id": "drafts" }),
+            _ => json!({ "value": [] }),
+        };
+        Answer::json(200, &body)
+    })
+    .await;
+    let account = mails.graph.account();
+    let new = NewDraft {
+        to: vec!["kim@example.com".to_owned()],
+        subject: "Hello".to_owned(),
+        body: DraftBody::Text("a < b".to_owned()),
+        ..NewDraft::default()
+    };
+    let error = account.drafts().make(&ctx(), &new).await.unwrap_err();
+    assert!(matches!(error, MailError::NoDraft), "{error:?}");
+    let asked = stand.asked();
+    assert!(
+        asked
+            .iter()
+            .all(|one| !one.target.to_lowercase().contains("send"))
+    );
+    let scopes: Vec<String> = asked.iter().filter_map(|one| one.form("scope")).collect();
+    assert!(
+        scopes.iter().any(|one| one.contains("Mail.ReadWrite")),
+        "{scopes:?}"
+    );
+    assert!(
+        scopes.iter().all(|one| !one.contains("Mail.Send")),
+        "{scopes:?}"
+    );
+}

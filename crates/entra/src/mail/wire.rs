@@ -81,6 +81,39 @@ pub(super) struct WireFolder {
     pub(super) id: Option<String>,
     #[serde(default)]
     pub(super) parent_folder_id: Option<String>,
+    #[serde(default)]
+    pub(super) display_name: Option<String>,
+}
+
+/// A page of a list.
+#[derive(Deserialize)]
+pub(super) struct WireListing {
+    #[serde(default)]
+    pub(super) value: Vec<WireListed>,
+    #[serde(rename = "@odata.count", default)]
+    pub(super) count: Option<u64>,
+    #[serde(rename = "@odata.nextLink", default)]
+    pub(super) next: Option<String>,
+}
+
+/// A letter, with what its mailbox knows about it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct WireListed {
+    #[serde(flatten)]
+    pub(super) letter: WireLetter,
+    #[serde(default)]
+    pub(super) body_preview: Option<String>,
+    #[serde(default)]
+    pub(super) is_read: Option<bool>,
+    #[serde(default)]
+    pub(super) importance: Option<String>,
+    #[serde(default)]
+    pub(super) parent_folder_id: Option<String>,
+    #[serde(default)]
+    pub(super) web_link: Option<String>,
+    #[serde(default)]
+    pub(super) body: Option<WireBody>,
 }
 
 #[derive(Deserialize)]

@@ -3,23 +3,19 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header;
-use http_body_util::{BodyExt as _, Full};
-use hyper_util::rt::TokioIo;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use http_body_util::Full;
+use legation_core::error::chain;
+use legation_core::net::{Lookup, is_global};
+use legation_net::{Tls, TlsError};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
-use tokio_rustls::TlsConnector;
 
-use super::address::is_global;
-use super::receiver::{Allowed, Lookup, Receiver};
+use super::receiver::{Allowed, Receiver};
 use crate::Reason;
 
 /// How much of an answer is read: that of a challenge is short, and of others
@@ -28,15 +24,11 @@ const ANSWER_MAX: usize = 4 * 1024;
 /// Requests that are under way at once, whoever's: each has a connection. One that waits
 /// for its turn does not lose its time by it.
 const POSTS_MAX: usize = 128;
-/// Addresses of one host that are tried.
-const ADDRESSES_MAX: usize = 4;
 
 /// Sends requests.
 #[derive(Debug)]
 pub(crate) struct Poster {
-    ca_pem: Option<Vec<u8>>,
-    /// Read at the first delivery: it takes some milliseconds of a hub's start.
-    tls: OnceLock<Result<Arc<ClientConfig>, String>>,
+    tls: Tls,
     allowed: Allowed,
     lookup: Arc<dyn Lookup>,
     limit: Duration,
@@ -75,8 +67,7 @@ impl Poster {
         limit: Duration,
     ) -> Self {
         Self {
-            ca_pem,
-            tls: OnceLock::new(),
+            tls: Tls::new(ca_pem),
             allowed,
             lookup,
             limit,
@@ -104,47 +95,27 @@ impl Poster {
 
     async fn exchange(&self, receiver: &Receiver, parcel: &Parcel<'_>) -> Result<Answer, Reason> {
         let tcp = self.connect(receiver).await?;
-        let name = ServerName::try_from(receiver.host().to_owned());
-        let name = name.map_err(|_| Reason::TlsError)?;
-        let config = self.tls.get_or_init(|| config(self.ca_pem.as_deref()));
-        let config = config.clone().map_err(|why| {
-            tracing::error!(why, "no receiver can be checked by its certificate");
-            Reason::TlsError
-        })?;
-        let tls = TlsConnector::from(config);
-        let stream = tls.connect(name, tcp).await.map_err(|error| {
-            tracing::debug!(?receiver, %error, "no TLS with a receiver");
+        let tls = self.tls.connect(receiver.host(), tcp).await;
+        let stream = tls.map_err(|error| {
+            match &error {
+                TlsError::Trust(why) => {
+                    tracing::error!(%why, "no receiver can be checked by its certificate");
+                }
+                TlsError::Name | TlsError::Handshake(_) => {
+                    let error = chain(&error);
+                    tracing::debug!(?receiver, error, "no TLS with a receiver");
+                }
+            }
             Reason::TlsError
         })?;
         let message = message(receiver, parcel).ok_or(Reason::Http4xx)?;
-        let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
-        let (mut sender, connection) = handshake.map_err(|_| Reason::ConnectionRefused)?;
-        let mut exchange = pin!(async move {
-            let broken = |_: hyper::Error| Reason::ConnectionRefused;
-            let (head, mut body) = sender
-                .send_request(message)
-                .await
-                .map_err(broken)?
-                .into_parts();
-            let mut text = Vec::new();
-            while text.len() < ANSWER_MAX
-                && let Some(Ok(frame)) = body.frame().await
-            {
-                if let Ok(data) = frame.into_data() {
-                    let room = ANSWER_MAX - text.len();
-                    text.extend_from_slice(&data[..data.len().min(room)]);
-                }
-            }
-            Ok(Answer {
-                status: head.status.as_u16(),
-                body: text,
-            })
-        });
-        let mut connection = pin!(connection);
-        tokio::select! {
-            answer = &mut exchange => answer,
-            _ended = &mut connection => exchange.await,
-        }
+        let answer = legation_net::exchange(stream, message, ANSWER_MAX).await;
+        let answer = answer.map_err(|_| Reason::ConnectionRefused)?;
+        // Of a long answer, or one that broke off, the beginning will do.
+        Ok(Answer {
+            status: answer.status.as_u16(),
+            body: answer.body.into(),
+        })
     }
 
     /// Connects to the first address that may be reached. What the name leads to
@@ -157,20 +128,16 @@ impl Poster {
         let usable: Vec<SocketAddr> = found
             .into_iter()
             .filter(|address| any || is_global(address.ip()))
-            .take(ADDRESSES_MAX)
             .collect();
         if usable.is_empty() {
             tracing::warn!(?receiver, "a receiver has no address that may be reached");
         }
-        let mut reason = Reason::ConnectionRefused;
-        for address in usable {
-            match TcpStream::connect(address).await {
-                Ok(tcp) => return Ok(tcp),
-                Err(error) if error.kind() == io::ErrorKind::TimedOut => reason = Reason::Timeout,
-                Err(_) => reason = Reason::ConnectionRefused,
-            }
-        }
-        Err(reason)
+        legation_net::first_of(usable)
+            .await
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::TimedOut => Reason::Timeout,
+                _ => Reason::ConnectionRefused,
+            })
     }
 }
 
@@ -178,30 +145,11 @@ fn message(receiver: &Receiver, parcel: &Parcel<'_>) -> Option<http::Request<Ful
     http::Request::post(receiver.target())
         .header(header::HOST, receiver.authority())
         .header(header::CONTENT_TYPE, "application/json")
-        .header(
-            header::USER_AGENT,
-            concat!("legation/", env!("CARGO_PKG_VERSION")),
-        )
+        .header(header::USER_AGENT, legation_net::USER_AGENT)
         .header("webhook-id", parcel.id)
         .header("webhook-timestamp", parcel.timestamp)
         .header("webhook-signature", parcel.signature)
         .header("x-mcp-subscription-id", parcel.subscription)
         .body(Full::new(parcel.body.clone()))
         .ok()
-}
-
-fn config(extra: Option<&[u8]>) -> Result<Arc<ClientConfig>, String> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    for certificate in extra.into_iter().flat_map(CertificateDer::pem_slice_iter) {
-        let certificate = certificate.map_err(|error| error.to_string())?;
-        roots.add(certificate).map_err(|error| error.to_string())?;
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(Arc::new(config))
 }

@@ -2,12 +2,10 @@
 //! single delivery.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
-use futures_util::future::BoxFuture;
 use http::uri::Uri;
-
-use super::address::is_global;
+use legation_core::net::is_global;
 
 /// Longest address of a receiver, in bytes.
 const URL_MAX: usize = 2048;
@@ -41,13 +39,6 @@ pub(crate) enum BadReceiver {
 /// Hosts that may be reached though their addresses are not global.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Allowed(Vec<Box<str>>);
-
-/// Finds the addresses of hosts.
-pub trait Lookup: Send + Sync + fmt::Debug {
-    /// The addresses of a host, in the order in which they are to be tried.
-    fn lookup(&self, host: &str, port: u16)
-    -> BoxFuture<'static, std::io::Result<Vec<SocketAddr>>>;
-}
 
 // === impl Receiver ===
 

@@ -351,10 +351,11 @@ impl Inner {
 /// A webhook needs somebody whose it is.
 fn authenticated(who: &Caller) -> Result<&ClientId, EventsError> {
     match who.principal.via {
-        Via::NoAuth => Err(EventsError::Forbidden {
+        // Whoever writes in a chat has no program that could be told.
+        Via::NoAuth | Via::Copilot => Err(EventsError::Forbidden {
             reason: "webhooks need an authenticated client",
         }),
-        Via::Http | Via::Sse | Via::Socket | Via::Admin => Ok(&who.principal.client),
+        Via::Http | Via::Sse | Via::Socket | Via::Admin | Via::Web => Ok(&who.principal.client),
     }
 }
 

@@ -19,7 +19,9 @@ const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BodyError {
     /// It is longer than allowed.
-    #[error("the body is longer than the {max} bytes that limits.client_message_bytes allows")]
+    #[error(
+        "the body is longer than the {max} bytes that are taken here (messages: limits.client_message_bytes)"
+    )]
     TooLong {
         /// The limit.
         max: usize,
@@ -54,14 +56,14 @@ impl BodyError {
     }
 }
 
-/// The whole body; what has come of it stands in `came`.
+/// The whole body of at most `max` bytes; what has come of it stands in `came`.
 pub(super) async fn read(
     io: &mut Io,
     came: &mut Came,
     head: &Head,
+    max: usize,
     settings: &FrontSettings,
 ) -> Result<Bytes, BodyError> {
-    let max = settings.body_max;
     let length = match head.framing {
         None => return Ok(Bytes::new()),
         Some(Framing::Length(length)) => usize::try_from(length).unwrap_or(usize::MAX),

@@ -25,13 +25,16 @@ use legation_wire::json::Raw;
 use tokio::net::TcpStream;
 
 use super::body;
+use super::guard;
 use super::head::{BadHead, Finder};
 use super::io::{Buffers, Came, Io};
-use super::reply::{Reply, ReplyBody, hex};
+use super::reply::{self, Reply, ReplyBody, hex};
 use super::route::{self, Begun, Next};
-use super::stream::{EventStream, Waiting};
+use super::stream::{Broken, Waiting};
+use super::web::Answering;
 use crate::shared::{Gauge, Shared, count};
 use crate::speaker::Claim;
+use crate::web::WebAnswer;
 
 /// How long a client is heard out that was answered before it had sent all.
 const LINGER: Duration = Duration::from_secs(2);
@@ -200,7 +203,16 @@ async fn read_head(
 async fn answer(connection: &Arc<Connection>, io: &mut Io, buffers: &mut Buffers) -> After {
     let Buffers { came, head, .. } = buffers;
     let settings = &connection.shared.settings;
-    let begun = match route::begin(connection, head) {
+    let mut next = route::begin(connection, head);
+    if let Next::Wait(wait) = next {
+        tokio::select! {
+            () = wait => {}
+            _ = connection.cancel.cancelled() => return After::Over,
+        }
+        next = route::begin(connection, head);
+    }
+    let begun = match next {
+        Next::Wait(_) => Begun::Reply(reply::rejected(&guard::unavailable(), None).closing()),
         Next::Reply(reply) => {
             // What it would have been about is passed over if it is there.
             let reply = if skip(came, head.framing) {
@@ -210,13 +222,16 @@ async fn answer(connection: &Arc<Connection>, io: &mut Io, buffers: &mut Buffers
             };
             Begun::Reply(reply)
         }
-        Next::Body(posting) => match body::read(io, came, head, settings).await {
-            Ok(body) => route::finish(connection, head, posting, body),
-            Err(error) => match error.reply() {
-                Some(reply) => Begun::Reply(reply),
-                None => return After::Over,
-            },
-        },
+        Next::Body(posting) => {
+            let most = posting.body_max(settings);
+            match body::read(io, came, head, most, settings).await {
+                Ok(body) => route::finish(connection, head, posting, body),
+                Err(error) => match error.reply() {
+                    Some(reply) => Begun::Reply(reply),
+                    None => return After::Over,
+                },
+            }
+        }
     };
     let reply = match begun {
         Begun::Reply(reply) => reply,
@@ -229,6 +244,10 @@ async fn answer(connection: &Arc<Connection>, io: &mut Io, buffers: &mut Buffers
             }
             waiting.into_reply()
         }
+        Begun::Web(mut answering) => match answered(io, came, &mut answering).await {
+            Ok(answer) => reply::web(answer),
+            Err(_) => return After::Over,
+        },
     };
     let was_refused = reply.closes;
     match send(connection, io, buffers, reply).await {
@@ -276,6 +295,24 @@ async fn wait(
     .await
 }
 
+/// Waits for an answer of the admin API's or the console's. Fails when its client hangs up.
+async fn answered(
+    io: &mut Io,
+    came: &mut Came,
+    answering: &mut Answering,
+) -> io::Result<WebAnswer> {
+    poll_fn(|cx| {
+        if let Poll::Ready(answer) = answering.poll(cx) {
+            return Poll::Ready(Ok(answer));
+        }
+        match poll_hung_up(io, cx, came) {
+            Some(error) => Poll::Ready(Err(error)),
+            None => Poll::Pending,
+        }
+    })
+    .await
+}
+
 /// Whether the client has hung up; what else it sends waits for its turn.
 fn poll_hung_up(io: &mut Io, cx: &mut Context<'_>, came: &mut Came) -> Option<io::Error> {
     while !came.is_full() {
@@ -296,21 +333,31 @@ async fn send(
     mut reply: Reply,
 ) -> io::Result<bool> {
     let Buffers { came, head, out } = buffers;
-    let is_event_stream = matches!(reply.body, ReplyBody::Events(_));
     // What is sent as it comes ends with the connection in HTTP/1.0.
-    reply.closes |= !head.keep || (is_event_stream && !head.is_11);
+    reply.closes |= !head.keep || (reply.body.is_stream() && !head.is_11);
     out.clear();
     let is_chunked = reply.write_head(out, head, connection.shared.clock.wall());
     let keep = !reply.closes;
     match reply.body {
-        ReplyBody::Full(_) if head.method == Method::HEAD => io.write(out, b"").await?,
+        _ if head.method == Method::HEAD => io.write(out, b"").await?,
         ReplyBody::Full(body) if body.len() <= TOGETHER => {
             out.extend_from_slice(&body);
             io.write(out, b"").await?;
         }
         ReplyBody::Full(body) => io.write(out, &body).await?,
         ReplyBody::Events(mut events) => {
-            stream(io, came, out, &mut events, is_chunked).await?;
+            stream(io, came, out, |cx| events.poll_chunk(cx), is_chunked).await?;
+        }
+        ReplyBody::Web(mut chunks) => {
+            let mut stop = Box::pin(connection.cancel.cancelled());
+            let next = |cx: &mut Context<'_>| {
+                // Whoever listens for as long as the hub runs is not waited for when it stops.
+                if stop.as_mut().poll(cx).is_ready() {
+                    return Poll::Ready(None);
+                }
+                chunks.as_mut().poll_next(cx).map(|one| one.map(Ok))
+            };
+            stream(io, came, out, next, is_chunked).await?;
         }
     }
     reply.deliveries.written();
@@ -322,13 +369,13 @@ async fn stream(
     io: &mut Io,
     came: &mut Came,
     out: &mut Vec<u8>,
-    events: &mut EventStream,
+    mut next_chunk: impl FnMut(&mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>>,
     is_chunked: bool,
 ) -> io::Result<()> {
     loop {
         let is_head_left = !out.is_empty();
         let next = poll_fn(|cx| {
-            if let Poll::Ready(chunk) = events.poll_chunk(cx) {
+            if let Poll::Ready(chunk) = next_chunk(cx) {
                 return Poll::Ready(chunk.map(|chunk| chunk.map_err(io::Error::other)));
             }
             if is_head_left {

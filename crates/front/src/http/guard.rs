@@ -1,16 +1,18 @@
 //! What stands before every HTTP request: the checks that need its head only,
 //! in the order in which a stranger learns least.
 
+use std::fmt;
 use std::net::IpAddr;
 
+use futures_util::future::BoxFuture;
 use http::StatusCode;
 use http::header::{self, HeaderName};
 use legation_core::{ClientId, Principal, Via};
 use legation_wire::http1::{self, Fields};
 
 use super::head::Target;
-use crate::access::Authenticator;
-use crate::settings::FrontSettings;
+use crate::access::{Authenticator, Issued};
+use crate::settings::{FrontSettings, ProtectedResource};
 
 /// A request that goes no further.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -18,6 +20,25 @@ use crate::settings::FrontSettings;
 pub(super) struct Rejected {
     pub(super) status: StatusCode,
     pub(super) message: &'static str,
+    /// What is wrong with a token, as a challenge says it (RFC 6750, section 3.1).
+    pub(super) error: Option<&'static str>,
+}
+
+/// A request that does not go on as it is.
+pub(super) enum Halt {
+    /// It goes no further.
+    Rejected(Rejected),
+    /// Whose it is can be told when this is over.
+    Wait(BoxFuture<'static, ()>),
+}
+
+/// Under which name the hub was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Named {
+    /// One of this machine's.
+    Own,
+    /// The one that only an authorization server's tokens open.
+    Public,
 }
 
 /// Names of query parameters that carry credentials elsewhere.
@@ -30,8 +51,50 @@ const SECRET_PARAMETERS: [&str; 6] = [
     "authorization",
 ];
 
+/// What a request without a credential is told.
+pub(super) const NO_TOKEN: &str = "no bearer token; run `legation connect` for this client";
+/// What a request with a bad one is told.
+const BAD_TOKEN: &str = "the bearer token is not good; run `legation connect` for this client";
+
+// === impl Rejected ===
+
+impl Rejected {
+    pub(super) fn new(status: StatusCode, message: &'static str) -> Self {
+        Self {
+            status,
+            message,
+            error: None,
+        }
+    }
+
+    /// What is said of a token that is not good.
+    fn token(message: &'static str) -> Self {
+        Self {
+            error: Some("invalid_token"),
+            ..Self::new(StatusCode::UNAUTHORIZED, message)
+        }
+    }
+}
+
+// === impl Halt ===
+
+impl From<Rejected> for Halt {
+    fn from(rejected: Rejected) -> Self {
+        Self::Rejected(rejected)
+    }
+}
+
+impl fmt::Debug for Halt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rejected(rejected) => f.debug_tuple("Rejected").field(rejected).finish(),
+            Self::Wait(_) => f.write_str("Wait"),
+        }
+    }
+}
+
 fn rejected(status: StatusCode, message: &'static str) -> Rejected {
-    Rejected { status, message }
+    Rejected::new(status, message)
 }
 
 /// Exactly one `Host`, and it is the hub's own (DNS rebinding).
@@ -43,7 +106,7 @@ pub(super) fn host(
     headers: &impl Fields,
     port: u16,
     settings: &FrontSettings,
-) -> Result<(), Rejected> {
+) -> Result<Named, Rejected> {
     let host = sole(headers, &header::HOST)
         .map_err(|()| {
             rejected(
@@ -66,7 +129,10 @@ pub(super) fn host(
         .iter()
         .any(|own| own.eq_ignore_ascii_case(host));
     if listed || is_own(host, port) {
-        return Ok(());
+        return Ok(Named::Own);
+    }
+    if is_public(host, settings.resource.as_ref()) {
+        return Ok(Named::Public);
     }
     Err(rejected(
         StatusCode::FORBIDDEN,
@@ -97,7 +163,8 @@ pub(super) fn origin(
     let host = origin
         .strip_prefix("http://")
         .or_else(|| origin.strip_prefix("https://"));
-    if host.is_some_and(|host| is_own(host, port)) {
+    let is_hubs = |host| is_own(host, port) || is_public(host, settings.resource.as_ref());
+    if host.is_some_and(is_hubs) {
         Ok(())
     } else {
         Err(refused())
@@ -127,44 +194,72 @@ pub(super) fn query(target: &Target<'_>) -> Result<(), Rejected> {
 /// Who asks.
 ///
 /// # Errors
-/// 401 when the bearer token is missing, doubled or not good.
+/// 401 when the bearer token is missing, doubled or not good, 403 when it has no scope that
+/// leads anywhere; or it has to be waited for.
 pub(super) fn principal(
     headers: &impl Fields,
-    via: Via,
+    (via, named): (Via, Named),
     authenticator: &dyn Authenticator,
     settings: &FrontSettings,
-) -> Result<Principal, Rejected> {
-    let refused = |message| rejected(StatusCode::UNAUTHORIZED, message);
-    let sent = sole(headers, &header::AUTHORIZATION)
-        .map_err(|()| refused("the Authorization header is doubled or unreadable"))?;
-    let Some(sent) = sent else {
-        if settings.no_auth {
-            return Ok(Principal {
-                client: ClientId::new("no-auth"),
-                via: Via::NoAuth,
-            });
-        }
-        return Err(refused(
-            "no bearer token; run `legation connect` for this client",
-        ));
-    };
-    if settings.no_auth {
+) -> Result<Principal, Halt> {
+    let is_own = named == Named::Own;
+    if is_own && settings.no_auth && sole(headers, &header::AUTHORIZATION).is_ok() {
         return Ok(Principal {
             client: ClientId::new("no-auth"),
             via: Via::NoAuth,
         });
     }
-    let token = sent
-        .split_once(' ')
+    let token = shown(headers)?;
+    if is_own && let Some(client) = authenticator.bearer(token) {
+        return Ok(Principal { client, via });
+    }
+    match authenticator.issued(token) {
+        Issued::Client(client) => Ok(Principal { client, via }),
+        Issued::Wait(wait) => Err(Halt::Wait(wait)),
+        Issued::Refused => Err(Rejected::token(BAD_TOKEN).into()),
+        Issued::NoScope => Err(Halt::Rejected(Rejected {
+            error: Some("insufficient_scope"),
+            ..rejected(
+                StatusCode::FORBIDDEN,
+                "the token has none of the scopes that lead anywhere here",
+            )
+        })),
+        Issued::Unavailable => Err(unavailable().into()),
+    }
+}
+
+/// What is said where nobody can tell whose a token is.
+pub(super) fn unavailable() -> Rejected {
+    rejected(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "the keys of the token's issuer could not be had; try again soon",
+    )
+}
+
+/// Whose bearer token it is.
+///
+/// # Errors
+/// 401 when it is missing, doubled or not good.
+pub(super) fn bearer(
+    headers: &impl Fields,
+    via: Via,
+    authenticator: &dyn Authenticator,
+) -> Result<Principal, Rejected> {
+    match authenticator.bearer(shown(headers)?) {
+        Some(client) => Ok(Principal { client, via }),
+        None => Err(Rejected::token(BAD_TOKEN)),
+    }
+}
+
+/// The bearer token that is shown.
+fn shown(headers: &impl Fields) -> Result<&str, Rejected> {
+    let sent = sole(headers, &header::AUTHORIZATION)
+        .map_err(|()| Rejected::token("the Authorization header is doubled or unreadable"))?
+        .ok_or_else(|| rejected(StatusCode::UNAUTHORIZED, NO_TOKEN))?;
+    sent.split_once(' ')
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
         .map(|(_, token)| token.trim())
-        .ok_or_else(|| refused("the Authorization header is not a bearer token"))?;
-    match authenticator.bearer(token) {
-        Some(client) => Ok(Principal { client, via }),
-        None => Err(refused(
-            "the bearer token is not good; run `legation connect` for this client",
-        )),
-    }
+        .ok_or_else(|| Rejected::token("the Authorization header is not a bearer token"))
 }
 
 /// The body is JSON and nothing else.
@@ -235,6 +330,11 @@ pub(super) fn accept(headers: &impl Fields) -> Result<Accepts, Rejected> {
 /// The one value of a header; an error when there are more, or it is no text.
 pub(super) fn sole<'a>(headers: &'a impl Fields, name: &HeaderName) -> Result<Option<&'a str>, ()> {
     headers.sole(name).map_err(|_| ())
+}
+
+/// Whether `name[:port]` is what clients elsewhere have of the hub.
+fn is_public(host: &str, resource: Option<&ProtectedResource>) -> bool {
+    resource.is_some_and(|resource| resource.authority.eq_ignore_ascii_case(host))
 }
 
 /// Whether `name[:port]` is this machine's loopback at our port.

@@ -8,8 +8,8 @@
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use http::header::{self, HeaderName};
-use http::{Method, StatusCode};
+use http::header::{self, HeaderName, HeaderValue};
+use http::{HeaderMap, Method, StatusCode};
 use legation_wire::http1::{Fields, Framing};
 
 /// Longest head of a request, in bytes, and most of its headers.
@@ -224,6 +224,20 @@ impl Head {
         let text = self.text.get(self.target.clone());
         let text = text.and_then(|text| std::str::from_utf8(text).ok());
         Target::parse(text.unwrap_or_default()).ok_or(BadHead::Malformed)
+    }
+
+    /// Its headers in a map, for those who are asked too rarely to read the text.
+    pub(super) fn to_map(&self) -> HeaderMap {
+        let fields = self.fields.iter().filter_map(|field| {
+            let name = HeaderName::from_bytes(&self.text[field.name.clone()]).ok()?;
+            let value = HeaderValue::from_bytes(&self.text[field.value.clone()]).ok()?;
+            Some((name, value))
+        });
+        let mut map = HeaderMap::with_capacity(self.fields.len());
+        for (name, value) in fields {
+            map.append(name, value);
+        }
+        map
     }
 }
 

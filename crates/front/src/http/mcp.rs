@@ -6,13 +6,15 @@ use bytes::Bytes;
 use http::{Method, StatusCode};
 use legation_core::{Caller, SeatId};
 use legation_gate::Endpoint;
-use legation_wire::headers;
+use legation_wire::headers::{self, trace};
+use legation_wire::http1::Fields as _;
 use legation_wire::json::{Limits, Raw};
-use legation_wire::message::{ErrorObject, Message, MessageError, Parsed};
+use legation_wire::message::{ErrorObject, Message, MessageError, Parsed, Request};
 use legation_wire::meta;
 use legation_wire::revision::Revision;
 
 use super::guard::Accepts;
+use super::head::Head;
 use super::reply::{self, Reply};
 use super::route::{Asked, Begun, PostTo};
 use super::{guard, legacy, modern};
@@ -65,7 +67,10 @@ pub(super) fn finish(asked: Asked<'_>, endpoint: Endpoint, accepts: Accepts, bod
         bytes: asked.connection.shared.settings.body_max,
         ..Limits::CLIENT
     };
-    let parsed = Message::parse(body, &limits);
+    let mut parsed = Message::parse(body, &limits);
+    if let Ok(Parsed::One(Message::Request(request))) = &mut parsed {
+        traced(asked.head, request);
+    }
     if let Err(error) = known(&asked, &posted.endpoint) {
         let answer = match parsed {
             Ok(Parsed::One(Message::Request(request))) => error_bytes(Some(request.id), error),
@@ -82,6 +87,17 @@ pub(super) fn finish(asked: Asked<'_>, endpoint: Endpoint, accepts: Accepts, bod
         Ok(Parsed::One(message)) if posted.is_modern() => Begun::Reply(modern::other(&message)),
         Ok(parsed) => legacy::post(&asked, &posted, parsed),
         Err(error) => Begun::Reply(malformed(&error)),
+    }
+}
+
+/// Where a client says by headers of which trace its request is, and not in the request itself, puts
+/// it there: that is where servers that are no HTTP servers look.
+fn traced(head: &Head, request: &mut Request) {
+    if matches!(head.sole(&trace::TRACEPARENT), Ok(Some(_))) {
+        let mut params = request.params_object();
+        if trace::take_in(&mut params, head) {
+            request.params = Some(params.to_raw());
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Clients over HTTP/1.1 on loopback.
 //!
 //! Routing and checks are written out here rather than taken from a web
-//! framework: there are six paths, and the order of the checks is the point.
+//! framework: there are six paths of its own, and the order of the checks is the point.
 
 mod body;
 mod connection;
@@ -11,12 +11,12 @@ mod io;
 mod legacy;
 mod mcp;
 mod modern;
-mod ops;
 mod pair;
 mod plain;
 mod reply;
 mod route;
 mod stream;
+mod web;
 mod workers;
 
 use std::io as std_io;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
 
-use http::StatusCode;
+use http::{StatusCode, header};
 use legation_events::Events;
 use legation_wire::json::{Object, Raw};
 
@@ -16,6 +16,15 @@ pub(super) fn health(shared: &Shared) -> Reply {
         .with("status", Raw::from_static(r#""ok""#))
         .with("version", Raw::str(&shared.version));
     reply::json(StatusCode::OK, body.to_raw().as_bytes().clone())
+}
+
+/// What the front is for an authorization server (RFC 9728, section 3.2). Pages of other
+/// origins may read it: programs in a browser sign in as well.
+pub(super) fn resource(shared: &Shared) -> Reply {
+    let resource = shared.settings.resource.as_ref();
+    let document = resource.map(|resource| resource.document.clone());
+    reply::json(StatusCode::OK, document.unwrap_or_default())
+        .with(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*")
 }
 
 /// `/metrics`, in the text format of Prometheus 0.0.4.
@@ -77,6 +86,18 @@ pub(super) fn metrics(shared: &Shared) -> Reply {
             "Answers that wait for a client's input.",
             shared.parking.len() as u64,
         ),
+        (
+            "legation_listeners",
+            "gauge",
+            "Streams on which clients hear of changes.",
+            shared.watchers.len() as u64,
+        ),
+        (
+            "legation_calls_in_flight",
+            "gauge",
+            "Calls on their way now.",
+            load(&counters.in_flight),
+        ),
     ];
     let mut body = String::new();
     for (name, kind, help, value) in rows.into_iter().chain(events(shared)) {
@@ -86,6 +107,7 @@ pub(super) fn metrics(shared: &Shared) -> Reply {
             "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}"
         );
     }
+    body.push_str(&shared.admin.metrics());
     reply::text(body, "text/plain; version=0.0.4")
 }
 

@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::fmt;
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
-use http::StatusCode;
-use http::header::{self, HeaderName};
+use futures_util::stream::BoxStream;
+use http::header::{self, HeaderName, HeaderValue};
+use http::{HeaderMap, StatusCode};
 use legation_core::Wall;
 use legation_wire::codes;
 use legation_wire::http1::number;
@@ -17,6 +19,8 @@ use super::head::{BadHead, Head};
 use super::stream::EventStream;
 use crate::intake::bare_error;
 use crate::outgoing::Deliveries;
+use crate::settings::ProtectedResource;
+use crate::web::{WebAnswer, WebBody};
 
 /// Length of a date as HTTP has it.
 const DATE: usize = 29;
@@ -27,12 +31,13 @@ thread_local! {
 }
 
 /// The body of a response.
-#[derive(Debug)]
 pub(super) enum ReplyBody {
     /// Whole, or nothing.
     Full(Bytes),
-    /// As it comes.
+    /// A client's messages as they come.
     Events(Box<EventStream>),
+    /// Whatever the admin API or the console sends, as it comes.
+    Web(BoxStream<'static, Bytes>),
 }
 
 /// A response.
@@ -43,11 +48,35 @@ pub(super) struct Reply {
     kind: Option<&'static str>,
     /// Further headers.
     fields: Vec<(HeaderName, Cow<'static, str>)>,
+    /// Headers of the admin API's and the console's.
+    others: Box<HeaderMap>,
     pub(super) body: ReplyBody,
     /// The connection ends with it.
     pub(super) closes: bool,
     /// Who wants to know when a whole body was written.
     pub(super) deliveries: Deliveries,
+}
+
+// === impl ReplyBody ===
+
+impl ReplyBody {
+    /// Whether it comes bit by bit.
+    pub(super) fn is_stream(&self) -> bool {
+        match self {
+            Self::Full(_) => false,
+            Self::Events(_) | Self::Web(_) => true,
+        }
+    }
+}
+
+impl fmt::Debug for ReplyBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full(body) => f.debug_tuple("Full").field(body).finish(),
+            Self::Events(events) => f.debug_tuple("Events").field(events).finish(),
+            Self::Web(_) => f.debug_tuple("Web").finish(),
+        }
+    }
 }
 
 // === impl Reply ===
@@ -58,6 +87,7 @@ impl Reply {
             status,
             kind,
             fields: Vec::new(),
+            others: Box::default(),
             body,
             closes: false,
             deliveries: Deliveries::default(),
@@ -100,12 +130,17 @@ impl Reply {
         for (name, value) in &self.fields {
             put(out, &[name.as_str(), ": ", value, "\r\n"]);
         }
+        for (name, value) in self.others.iter() {
+            put(out, &[name.as_str(), ": "]);
+            out.extend_from_slice(value.as_bytes());
+            out.extend_from_slice(b"\r\n");
+        }
         let is_chunked = match &self.body {
-            ReplyBody::Events(_) if request.is_11 => {
+            ReplyBody::Events(_) | ReplyBody::Web(_) if request.is_11 => {
                 out.extend_from_slice(b"transfer-encoding: chunked\r\n");
                 true
             }
-            ReplyBody::Events(_) => false,
+            ReplyBody::Events(_) | ReplyBody::Web(_) => false,
             // What has no body by its nature says nothing of one (RFC 9110, 8.6).
             ReplyBody::Full(_) if self.status == StatusCode::NO_CONTENT => false,
             ReplyBody::Full(body) => {
@@ -181,6 +216,30 @@ pub(super) fn events(stream: EventStream) -> Reply {
         .with(HeaderName::from_static("x-accel-buffering"), "no")
 }
 
+/// What the admin API or the console answers. Headers that say how the body is framed are
+/// the front's own.
+pub(super) fn web(answer: WebAnswer) -> Reply {
+    let body = match answer.body {
+        WebBody::Whole(body) => ReplyBody::Full(body),
+        WebBody::Stream(stream) => ReplyBody::Web(stream),
+    };
+    let mut reply = Reply::new(answer.status, None, body);
+    reply.others = Box::new(answer.headers);
+    for own in [
+        header::CONNECTION,
+        header::CONTENT_LENGTH,
+        header::DATE,
+        header::TRANSFER_ENCODING,
+    ] {
+        reply.others.remove(own);
+    }
+    reply
+        .others
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
+    reply
+}
+
 /// A request that was not even read.
 pub(super) fn refuse(status: StatusCode, message: &str) -> Reply {
     let error = ErrorObject::new(
@@ -192,6 +251,31 @@ pub(super) fn refuse(status: StatusCode, message: &str) -> Reply {
         return reply.with(header::WWW_AUTHENTICATE, r#"Bearer realm="legation""#);
     }
     reply
+}
+
+/// A refusal, with what a client needs to sign in, where it can (RFC 6750 section 3, RFC 9728
+/// section 5.1).
+pub(super) fn rejected(rejected: &Rejected, resource: Option<&ProtectedResource>) -> Reply {
+    let mut reply = refuse(rejected.status, rejected.message);
+    let is_challenge = rejected.status == StatusCode::UNAUTHORIZED || rejected.error.is_some();
+    let Some(resource) = resource.filter(|_| is_challenge) else {
+        return reply;
+    };
+    let mut challenge = r#"Bearer realm="legation""#.to_owned();
+    let scope = Some(&*resource.scope).filter(|scope| !scope.is_empty());
+    for (name, value) in [
+        ("error", rejected.error),
+        ("scope", scope),
+        ("resource_metadata", Some(&*resource.metadata_url)),
+    ] {
+        if let Some(value) = value {
+            challenge.push_str(&format!(", {name}=\"{value}\""));
+        }
+    }
+    reply
+        .fields
+        .retain(|(name, _)| name != header::WWW_AUTHENTICATE);
+    reply.with(header::WWW_AUTHENTICATE, challenge)
 }
 
 /// A method that this path does not have.

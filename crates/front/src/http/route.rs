@@ -3,21 +3,24 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use http::{Method, StatusCode};
 use legation_core::{Principal, ServerName, Via};
 use legation_gate::Endpoint;
 
 use super::connection::Connection;
-use super::guard::{self, Accepts, Rejected};
+use super::guard::{self, Accepts, Halt, Named, Rejected};
 use super::head::{Head, Target};
 use super::reply::{self, Reply};
 use super::stream::Waiting;
-use super::{mcp, ops, pair, plain};
+use super::{mcp, pair, plain, web};
 use crate::session::Session;
+use crate::settings::FrontSettings;
 use crate::shared::count;
+use crate::web::WEB_BODY_MAX;
 
-/// The preferences of models.
-const LLM_PROVIDER: &str = "/ops/llm-provider";
+/// Before the path of the resource that is described (RFC 9728, section 3).
+const RESOURCE: &str = "/.well-known/oauth-protected-resource";
 
 /// What a path leads to.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,12 +31,25 @@ pub(super) enum Route {
     Sse,
     /// The requests beside it.
     Messages,
+    /// What the hub is for an authorization server (RFC 9728), for this path of it.
+    Resource(Box<str>),
     /// Whether the hub is there.
     Health,
     /// Numbers for Prometheus.
     Metrics,
-    /// What the owner asks and changes.
-    Ops(&'static str),
+    /// Whatever the admin API and the console have.
+    Web,
+}
+
+/// Whose request passed the guard.
+#[derive(Debug)]
+enum Passed {
+    /// Who it is does not matter.
+    Anybody,
+    /// A client's.
+    Client(Principal),
+    /// The owner's, or a browser's.
+    Web(web::Asker),
 }
 
 /// A request that passed the guard.
@@ -46,19 +62,22 @@ pub(super) struct Asked<'a> {
 }
 
 /// What follows a request's head.
-#[derive(Debug)]
 pub(super) enum Next {
     /// Its answer.
     Reply(Reply),
     /// Its body, to be read and brought to [`finish`].
     Body(Posting),
+    /// Nothing yet: once this is over, its head is to be looked at again.
+    Wait(BoxFuture<'static, ()>),
 }
 
 /// A request whose body is wanted.
 #[derive(Debug)]
-pub(super) struct Posting {
-    principal: Principal,
-    to: PostTo,
+pub(super) enum Posting {
+    /// A client's.
+    Client(Principal, PostTo),
+    /// For the admin API or the console.
+    Web(web::Asker),
 }
 
 /// Whose body it is.
@@ -68,8 +87,6 @@ pub(super) enum PostTo {
     Mcp(Endpoint, Accepts),
     /// A message beside the stream of this session.
     Pair(Arc<Session>),
-    /// What the owner changes.
-    Ops(&'static str),
 }
 
 /// What a whole request leads to.
@@ -79,12 +96,14 @@ pub(super) enum Begun {
     Reply(Reply),
     /// An answer that takes a while.
     Wait(Box<Waiting>),
+    /// An answer of the admin API's or the console's.
+    Web(web::Answering),
 }
 
 // === impl Route ===
 
 impl Route {
-    /// Reads a path; `None` when there is nothing.
+    /// Reads a path; `None` where it names no endpoint of MCP and nothing else could.
     pub(super) fn find(path: &str) -> Option<Self> {
         Some(match path {
             "/mcp" => Self::Mcp(Endpoint::All),
@@ -92,7 +111,10 @@ impl Route {
             "/messages" => Self::Messages,
             "/healthz" => Self::Health,
             "/metrics" => Self::Metrics,
-            LLM_PROVIDER => Self::Ops(LLM_PROVIDER),
+            path if !path.starts_with("/mcp/") => match path.strip_prefix(RESOURCE) {
+                Some(of) => Self::Resource(of.into()),
+                None => Self::Web,
+            },
             path => {
                 if let Some(name) = path.strip_prefix("/mcp/s/") {
                     Self::Mcp(Endpoint::Server(ServerName::parse(&decoded(name)?).ok()?))
@@ -108,6 +130,18 @@ impl Route {
     }
 }
 
+// === impl Posting ===
+
+impl Posting {
+    /// How long the body may be.
+    pub(super) fn body_max(&self, settings: &FrontSettings) -> usize {
+        match self {
+            Self::Client(..) => settings.body_max,
+            Self::Web(_) => WEB_BODY_MAX,
+        }
+    }
+}
+
 /// Looks at a request's head.
 pub(super) fn begin(connection: &Arc<Connection>, head: &Head) -> Next {
     let target = match head.target() {
@@ -115,29 +149,36 @@ pub(super) fn begin(connection: &Arc<Connection>, head: &Head) -> Next {
         Err(bad) => return Next::Reply(bad.into()),
     };
     let route = Route::find(target.path);
-    let principal = match check(connection, &target, head, route.as_ref()) {
-        Ok(principal) => principal,
-        Err(rejected) => {
-            count(&connection.shared.counters.rejected);
-            return Next::Reply(rejected.into());
+    let passed = match check(connection, &target, head, route.as_ref()) {
+        Ok(passed) => passed,
+        Err(Halt::Wait(wait)) => return Next::Wait(wait),
+        Err(Halt::Rejected(rejected)) => {
+            let shared = &connection.shared;
+            count(&shared.counters.rejected);
+            return Next::Reply(match route {
+                Some(Route::Web) => web::refused(&rejected),
+                _ => reply::rejected(&rejected, shared.settings.resource.as_ref()),
+            });
         }
     };
     let Some(route) = route else {
         let nothing = reply::refuse(StatusCode::NOT_FOUND, "there is nothing at this path");
         return Next::Reply(nothing);
     };
-    let asked = match principal {
-        Some(principal) => Asked {
+    let asked = match passed {
+        Passed::Client(principal) => Asked {
             connection,
             head,
             target,
             principal,
         },
-        None => {
+        Passed::Web(asker) => return Next::Body(Posting::Web(asker)),
+        Passed::Anybody => {
             return Next::Reply(match route {
                 _ if head.method != Method::GET && head.method != Method::HEAD => {
                     reply::not_allowed("GET, HEAD")
                 }
+                Route::Resource(_) => plain::resource(&connection.shared),
                 Route::Health => plain::health(&connection.shared),
                 _ => plain::metrics(&connection.shared),
             });
@@ -147,14 +188,12 @@ pub(super) fn begin(connection: &Arc<Connection>, head: &Head) -> Next {
         Route::Mcp(endpoint) => mcp::begin(&asked, endpoint),
         Route::Sse => Err(pair::stream(&asked)),
         Route::Messages => pair::begin(&asked),
-        Route::Ops(path) => ops::begin(&asked, path),
-        Route::Health | Route::Metrics => Err(reply::not_allowed("GET, HEAD")),
+        Route::Health | Route::Metrics | Route::Resource(_) | Route::Web => {
+            Err(reply::not_allowed("GET, HEAD"))
+        }
     };
     match to {
-        Ok(to) => Next::Body(Posting {
-            principal: asked.principal,
-            to,
-        }),
+        Ok(to) => Next::Body(Posting::Client(asked.principal, to)),
         Err(reply) => Next::Reply(reply),
     }
 }
@@ -170,43 +209,62 @@ pub(super) fn finish(
         Ok(target) => target,
         Err(bad) => return Begun::Reply(bad.into()),
     };
+    let (principal, to) = match posting {
+        Posting::Client(principal, to) => (principal, to),
+        Posting::Web(asker) => return web::finish(connection, (head, target), asker, body),
+    };
     let asked = Asked {
         connection,
         head,
         target,
-        principal: posting.principal,
+        principal,
     };
-    match posting.to {
+    match to {
         PostTo::Mcp(endpoint, accepts) => mcp::finish(asked, endpoint, accepts, body),
         PostTo::Pair(session) => Begun::Reply(pair::finish(&asked, &session, body)),
-        PostTo::Ops(path) => Begun::Reply(ops::finish(&asked, path, body)),
     }
 }
 
-/// Everything that can be refused by a request's head alone; the principal of a
-/// path that needs one.
+/// Everything that can be refused by a request's head alone; whose it is where
+/// its path needs somebody.
 fn check(
     connection: &Connection,
     target: &Target<'_>,
     headers: &Head,
     route: Option<&Route>,
-) -> Result<Option<Principal>, Rejected> {
+) -> Result<Passed, Halt> {
     let shared = &connection.shared;
-    guard::host(target, headers, connection.port, &shared.settings)?;
+    let named = guard::host(target, headers, connection.port, &shared.settings)?;
     guard::origin(headers, connection.port, &shared.settings)?;
     guard::query(target)?;
     let via = match route {
-        Some(Route::Health | Route::Metrics) => return Ok(None),
+        Some(Route::Resource(of)) if is_described(of, &shared.settings) => {
+            return Ok(Passed::Anybody);
+        }
+        Some(Route::Health | Route::Metrics | Route::Web | Route::Resource(_))
+            if named == Named::Public =>
+        {
+            let nothing = "there is nothing at this path under this name";
+            return Err(Rejected::new(StatusCode::NOT_FOUND, nothing).into());
+        }
+        Some(Route::Health | Route::Metrics) => return Ok(Passed::Anybody),
+        Some(Route::Web | Route::Resource(_)) => {
+            return Ok(Passed::Web(web::asker(headers, shared)?));
+        }
         Some(Route::Sse | Route::Messages) => Via::Sse,
-        Some(Route::Mcp(_) | Route::Ops(_)) | None => Via::Http,
+        Some(Route::Mcp(_)) | None => Via::Http,
     };
-    guard::principal(
-        headers,
-        via,
-        shared.authenticator.as_ref(),
-        &shared.settings,
-    )
-    .map(Some)
+    let authenticator = shared.authenticator.as_ref();
+    guard::principal(headers, (via, named), authenticator, &shared.settings).map(Passed::Client)
+}
+
+/// Whether the description is looked for where it may be: for the resource, for its root, or for
+/// an endpoint of MCP.
+fn is_described(of: &str, settings: &FrontSettings) -> bool {
+    settings.resource.as_ref().is_some_and(|resource| {
+        let endpoint = || matches!(Route::find(of), Some(Route::Mcp(_) | Route::Sse));
+        of.is_empty() || *of == *resource.path || endpoint()
+    })
 }
 
 /// Undoes percent encoding (RFC 3986, section 2.1).
@@ -248,18 +306,20 @@ mod tests {
             Route::find("/mcp/v/work"),
             Some(Route::Mcp(Endpoint::View("work".into())))
         );
-        assert_eq!(Route::find(LLM_PROVIDER), Some(Route::Ops(LLM_PROVIDER)));
+        let described = |of: &str| Some(Route::Resource(of.into()));
+        assert_eq!(Route::find(RESOURCE), described(""));
+        assert_eq!(Route::find(&format!("{RESOURCE}/mcp")), described("/mcp"));
+        for elsewhere in ["/", "/ops/llm-provider", "/MCP", "/mcps", "*"] {
+            assert_eq!(Route::find(elsewhere), Some(Route::Web), "{elsewhere}");
+        }
         for nowhere in [
-            "/",
-            "/ops/",
-            "/ops/llm-provider/",
             "/mcp/",
+            "/mcp/x",
             "/mcp/s/",
             "/mcp/s/%",
             "/mcp/s/%zz",
             "/mcp/s/%0a",
             "/mcp/v/",
-            "/MCP",
             "/mcp/s/%ff",
         ] {
             assert_eq!(Route::find(nowhere), None, "{nowhere}");

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::{BoxStream, SelectAll};
+use legation_core::SeatId;
 use legation_wire::codes;
 use legation_wire::json::Limits;
 use legation_wire::message::{ErrorObject, Message, Request};
@@ -21,7 +22,7 @@ use crate::shared::Shared;
 const RUNNING_MAX: usize = 64;
 
 /// Serves the owner until either side ends it.
-pub(super) async fn serve(shared: &Arc<Shared>, lines: Lines) {
+pub(super) async fn serve(shared: &Arc<Shared>, lines: Lines, seat: &SeatId) {
     let Lines {
         mut reader,
         mut writer,
@@ -35,14 +36,19 @@ pub(super) async fn serve(shared: &Arc<Shared>, lines: Lines) {
     ));
     tokio::select! {
         () = &mut writing => return,
-        () = read_all(shared, &mut reader, &outbox, &room) => {}
+        () = read_all((shared, seat), &mut reader, &outbox, &room) => {}
         _ = shared.cancel.cancelled() => {}
     }
     outbox.finish();
     writing.await;
 }
 
-async fn read_all(shared: &Shared, reader: &mut Reader, outbox: &Outbox, room: &Notify) {
+async fn read_all(
+    (shared, seat): (&Shared, &SeatId),
+    reader: &mut Reader,
+    outbox: &Outbox,
+    room: &Notify,
+) {
     let mut running: SelectAll<BoxStream<'static, Bytes>> = SelectAll::new();
     let mut open = true;
     while open || !running.is_empty() {
@@ -55,7 +61,9 @@ async fn read_all(shared: &Shared, reader: &mut Reader, outbox: &Outbox, room: &
                 }
             };
             match Message::parse_one(line, &Limits::CLIENT) {
-                Ok(Message::Request(request)) => running.push(answer(shared, request)),
+                Ok(Message::Request(request)) => {
+                    running.push(answer((shared, seat), request));
+                }
                 Ok(Message::Notification(_) | Message::Response(_)) => {}
                 Err(error) => {
                     outbox.push(
@@ -80,8 +88,8 @@ async fn read_all(shared: &Shared, reader: &mut Reader, outbox: &Outbox, room: &
 }
 
 /// What a request leads to, as messages.
-fn answer(shared: &Shared, request: Request) -> BoxStream<'static, Bytes> {
-    let items = shared.admin.handle(&request.method, request.params);
+fn answer((shared, seat): (&Shared, &SeatId), request: Request) -> BoxStream<'static, Bytes> {
+    let items = shared.admin.handle(seat, &request.method, request.params);
     let id = request.id;
     let unanswered = id.clone();
     let mut answered = false;

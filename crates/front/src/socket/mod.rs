@@ -124,7 +124,7 @@ async fn serve(shared: Arc<Shared>, stream: UnixStream, only: Option<ServerName>
             }
             match greeted.mode {
                 Mode::Mcp => mcp::serve(&shared, lines, greeted).await,
-                Mode::Admin => admin::serve(&shared, lines).await,
+                Mode::Admin => admin::serve(&shared, lines, &greeted.caller.seat).await,
             }
         }
         Err(rejection) => {

@@ -4,12 +4,14 @@
 mod fake;
 mod http;
 mod socket;
+mod web;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
-use legation_core::{BootId, ClientId, SystemClock};
+use legation_core::{BootId, ClientId, SeatId, SystemClock};
 use legation_gate::keystore::Key;
 use legation_gate::rate::RateLimits;
 use legation_gate::stage::KnownClients;
@@ -24,28 +26,60 @@ use legation_wire::message::ErrorObject;
 pub(crate) use self::fake::Fake;
 pub(crate) use self::http::{Client, Response, mirrored};
 pub(crate) use self::socket::SocketClient;
-use crate::{AdminHandler, AdminItem, Authenticator, Front, FrontParts, FrontSettings, Workers};
+pub(crate) use self::web::Web;
+use crate::{
+    AdminHandler, AdminItem, Authenticator, Front, FrontParts, FrontSettings, Issued, Workers,
+};
 
 /// A running front. Tokens are `TOKEN-<client>` for the clients `claude` and
-/// `codex`.
+/// `codex`, and for the owner; and `JWT-<what>` are an issuer's.
 pub(crate) struct Rig {
     pub(crate) front: Arc<Front>,
     pub(crate) fake: Arc<Fake>,
     pub(crate) port: u16,
     pub(crate) home: tempfile::TempDir,
+    pub(crate) web: Arc<Web>,
     workers: Arc<Workers>,
     serving: tokio::task::JoinHandle<()>,
 }
 
-#[derive(Debug)]
-struct Tokens;
+#[derive(Debug, Default)]
+struct Tokens {
+    /// Whether the issuer's keys have come.
+    has_keys: Arc<AtomicBool>,
+}
 
 impl Authenticator for Tokens {
     fn bearer(&self, token: &str) -> Option<ClientId> {
         let client = token.strip_prefix("TOKEN-")?;
-        ["claude", "codex"]
+        ["claude", "codex", "owner"]
             .contains(&client)
             .then(|| ClientId::new(client))
+    }
+
+    fn issued(&self, token: &str) -> Issued {
+        match token.strip_prefix("JWT-") {
+            Some("reader") => Issued::Client(ClientId::member("reader", "~1")),
+            Some("stranger") => Issued::Client(ClientId::member("stranger", "~1")),
+            Some("scopeless") => Issued::NoScope,
+            Some("late") if self.has_keys.load(Ordering::SeqCst) => {
+                Issued::Client(ClientId::member("reader", "~2"))
+            }
+            Some("late") => {
+                let has_keys = Arc::clone(&self.has_keys);
+                Issued::Wait(Box::pin(async move {
+                    tokio::task::yield_now().await;
+                    has_keys.store(true, Ordering::SeqCst);
+                }))
+            }
+            Some("never") => Issued::Wait(Box::pin(std::future::ready(()))),
+            Some("unavailable") => Issued::Unavailable,
+            _ => Issued::Refused,
+        }
+    }
+
+    fn is_owner(&self, client: &ClientId) -> bool {
+        client.as_str() == "owner"
     }
 
     fn local(&self, name: Option<&str>) -> Option<ClientId> {
@@ -62,8 +96,14 @@ impl Authenticator for Tokens {
 struct Admin;
 
 impl AdminHandler for Admin {
-    fn handle(&self, method: &str, params: Option<Raw>) -> BoxStream<'static, AdminItem> {
+    fn handle(
+        &self,
+        seat: &SeatId,
+        method: &str,
+        params: Option<Raw>,
+    ) -> BoxStream<'static, AdminItem> {
         let items = match method {
+            "seat" => vec![AdminItem::Done(Ok(Raw::str(seat.as_str())))],
             "silent" => Vec::new(),
             "echo" => vec![
                 AdminItem::Notification {
@@ -91,6 +131,7 @@ impl Rig {
     pub(crate) async fn with(settings: FrontSettings) -> Self {
         let home = tempfile::tempdir().expect("a folder");
         let fake = Arc::new(Fake::default());
+        let web = Arc::new(Web::default());
         let store =
             Store::open(&home.path().join("state.db"), StoreOptions::default()).expect("a store");
         let clock = SystemClock::shared();
@@ -106,15 +147,17 @@ impl Rig {
             .expect("a ledger");
         let rules = Policy::of_template(Template::Personal);
         let clients = KnownClients::new(["claude", "codex", "owner"].map(ClientId::new))
-            .with_no_auth(settings.no_auth);
+            .with_no_auth(settings.no_auth)
+            .with_issued(["reader".into()]);
         let servers: Arc<dyn legation_gate::ServerSet> = Arc::clone(&fake) as _;
         let gate = Gate::new(servers, Arc::new(ledger), rules, clients, asking);
         let front = Front::new(FrontParts {
             gate: Arc::new(gate),
             events: None,
             feed: None,
-            authenticator: Arc::new(Tokens),
+            authenticator: Arc::new(Tokens::default()),
             admin: Arc::new(Admin),
+            web: Arc::clone(&web) as _,
             settings,
             clock,
             version: "0.0.0".into(),
@@ -138,6 +181,7 @@ impl Rig {
             home,
             workers,
             serving,
+            web,
         }
     }
 

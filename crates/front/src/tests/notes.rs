@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use legation_core::{ClientId, EntityId, Home, ServerName};
+use legation_core::{ClientId, EntityId, Home, SeatId, ServerName};
 use legation_gate::{HubEvent, Note};
 
 use crate::testing::{Rig, SocketClient, modern, raw};
@@ -36,6 +36,7 @@ fn note(client: &str, entities: Vec<EntityId>) -> HubEvent {
     let params = |text: &str| raw(text).to_object().expect("an object");
     HubEvent::Noted(Box::new(Note {
         client: ClientId::new(client),
+        seat: None,
         server: fake(),
         capability: "legation/tasks",
         method: "notifications/task_progress",
@@ -96,6 +97,30 @@ async fn a_note_reaches_its_client_if_it_declared_to_understand_it() {
     );
     assert_eq!(ping(&mut silent, 3).await, Vec::<String>::new());
     assert_eq!(ping(&mut other, 3).await, Vec::<String>::new());
+    rig.stop().await;
+}
+
+#[tokio::test]
+async fn a_note_goes_to_the_conversation_it_began_in_as_long_as_that_listens() {
+    let (rig, path) = rig(None).await;
+    let mut own = legacy(&path, HELLO, DECLARED).await;
+    let mut other = legacy(&path, &HELLO.replace("ab12", "cd34"), DECLARED).await;
+    let send = |seat: &str| {
+        let HubEvent::Noted(mut noted) = note("claude", Vec::new()) else {
+            unreachable!("it makes a note");
+        };
+        noted.seat = Some(SeatId::new(seat));
+        let sent = rig.fake.events.send(HubEvent::Noted(noted));
+        assert!(sent.is_ok(), "heard");
+    };
+    send("claude:ab12");
+    assert!(own.line().await.is_some());
+    assert_eq!(ping(&mut own, 3).await, Vec::<String>::new());
+    assert_eq!(ping(&mut other, 3).await, Vec::<String>::new());
+    // One that is gone leaves it to the client's others, which may have taken its place.
+    send("claude:gone");
+    assert!(own.line().await.is_some());
+    assert!(other.line().await.is_some());
     rig.stop().await;
 }
 

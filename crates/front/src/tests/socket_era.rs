@@ -393,6 +393,13 @@ async fn the_owners_commands() {
         Some(raw(r#"{"jsonrpc":"2.0","id":1,"result":{"x":1}}"#))
     );
     client
+        .send(r#"{"jsonrpc":"2.0","id":4,"method":"seat"}"#)
+        .await;
+    assert_eq!(
+        client.line().await,
+        Some(raw(r#"{"jsonrpc":"2.0","id":4,"result":"owner:a1"}"#))
+    );
+    client
         .send(r#"{"jsonrpc":"2.0","id":2,"method":"none"}"#)
         .await;
     assert_eq!(code(&client.line().await.expect("an answer")), Some(-32601));

@@ -95,6 +95,10 @@ impl Watchers {
             .collect()
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.lock().by_number.len()
+    }
+
     fn last(&self) -> u64 {
         self.lock().last
     }
@@ -234,10 +238,16 @@ fn tell(shared: &Shared, event: &HubEvent) {
             }
         }
         HubEvent::Noted(note) => {
-            for (_, watcher) in shared.watchers.all() {
-                if watcher.caller.principal.client == note.client
+            let mut wanting = shared.watchers.all();
+            wanting.retain(|(_, watcher)| {
+                watcher.caller.principal.client == note.client
+                    && watcher.wants(note)
                     && watcher.sees(shared, &note.server, &Audience::All)
-                {
+            });
+            let is_own = |watcher: &Watcher| note.seat.as_ref() == Some(&watcher.caller.seat);
+            let is_there = wanting.iter().any(|(_, watcher)| is_own(watcher));
+            for (_, watcher) in &wanting {
+                if !is_there || is_own(watcher) {
                     watcher.noted(shared, note);
                 }
             }
@@ -348,22 +358,26 @@ impl Watcher {
 
     /// Only a client that declared to understand such a note gets it, and over a listener
     /// only where its filter names it.
+    fn wants(&self, note: &Note) -> bool {
+        match &self.interest {
+            Interest::Session(session) => {
+                session.is_ready() && declares(&session.capabilities(), note.capability)
+            }
+            Interest::Listen(listen) => listen.wants_notes(note.capability),
+        }
+    }
+
+    /// Tells whoever [wants](Self::wants) it.
     fn noted(&self, shared: &Shared, note: &Note) {
-        let params = || match shared.gate.may_hear_of(&self.caller, &note.entities) {
+        let params = match shared.gate.may_hear_of(&self.caller, &note.entities) {
             true => note.params.clone(),
             false => note.bare.clone(),
         };
-        match &self.interest {
-            Interest::Session(session)
-                if session.is_ready() && declares(&session.capabilities(), note.capability) =>
-            {
-                self.send(note.method, Some(params().to_raw()));
-            }
-            Interest::Listen(listen) if listen.wants_notes(note.capability) => {
-                self.send(note.method, Some(listen.tag(params())));
-            }
-            Interest::Session(_) | Interest::Listen(_) => {}
-        }
+        let params = match &self.interest {
+            Interest::Session(_) => params.to_raw(),
+            Interest::Listen(listen) => listen.tag(params),
+        };
+        self.send(note.method, Some(params));
     }
 
     fn send(&self, method: &str, params: Option<Raw>) {

@@ -1,5 +1,6 @@
 //! The question as a form in the client, and what counts as an answer to it.
 
+use legation_core::unseen::is_written_out;
 use legation_wire::json::{Object, Raw};
 
 use super::{Answer, Approval};
@@ -83,21 +84,11 @@ pub fn escaped(text: &str, most: usize) -> String {
             shown.push('…');
             break;
         }
-        if is_hidden(character) {
+        if is_written_out(character) {
             shown.extend(character.escape_unicode());
         } else {
             shown.push(character);
         }
     }
     shown
-}
-
-/// Characters that show nothing, or change how others show.
-fn is_hidden(character: char) -> bool {
-    character.is_control()
-        || matches!(character,
-            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e000}'..='\u{f8ff}'
-            | '\u{e0000}'..='\u{e0fff}' | '\u{f0000}'..='\u{10ffff}')
 }

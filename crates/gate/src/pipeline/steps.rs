@@ -203,7 +203,7 @@ impl Gate {
         &self,
         context: &OpContext,
         receipt: &Receipt,
-        ticket: Ticket,
+        (ticket, seen): (Ticket, &mut Seen),
         (outcome, most): (Outcome, Option<usize>),
     ) -> Result<Outcome, Refusal> {
         let handed = stage::result::handed_on(
@@ -214,7 +214,7 @@ impl Gate {
             outcome,
         );
         match &handed {
-            Ok(outcome) => stage::record::outcome(&self.ledger, ticket, outcome),
+            Ok(outcome) => seen.recorded(stage::record::outcome(&self.ledger, ticket, outcome)),
             Err(refusal) => stage::record::withheld(&self.ledger, ticket, refusal),
         }
         // The record is of the whole, which the client can read.

@@ -5,6 +5,8 @@ mod events;
 mod redaction;
 mod replay;
 mod roads;
+mod sampling;
+mod seen;
 mod spilled;
 mod waiting;
 
@@ -37,6 +39,8 @@ struct OneServer {
     act: Mutex<Option<Act>>,
     /// The arguments it was called with.
     seen: Mutex<Vec<String>>,
+    /// For whom it was called last.
+    told: Mutex<Option<legation_core::Principal>>,
     /// The resources it lists.
     resources: Mutex<Vec<crate::Entry>>,
     events: broadcast::Sender<HubEvent>,
@@ -111,10 +115,11 @@ impl ServerSet for OneServer {
     }
     fn call(
         &self,
-        _context: OpContext,
+        context: OpContext,
         permitted: Permitted,
         call: Call,
     ) -> BoxFuture<'static, Outcome> {
+        *self.told.lock().expect("whole") = context.on_behalf_of;
         self.calls.fetch_add(1, Ordering::Relaxed);
         let arguments = call.params.get("arguments").map_or("", Raw::as_text);
         self.seen.lock().expect("whole").push(arguments.to_owned());
@@ -244,6 +249,7 @@ fn bench_in(dir: tempfile::TempDir, rules: Policy, clock: &legation_core::Shared
         reply: Mutex::default(),
         act: Mutex::default(),
         seen: Mutex::default(),
+        told: Mutex::default(),
         resources: Mutex::default(),
         events: broadcast::Sender::new(4),
     });

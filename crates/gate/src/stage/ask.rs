@@ -280,6 +280,6 @@ fn has_session(question: &Question<'_>) -> bool {
     match question.context.caller.principal.via {
         Via::Socket | Via::Sse => true,
         Via::Http | Via::NoAuth => !question.peer.revision().is_modern(),
-        Via::Admin => false,
+        Via::Admin | Via::Web | Via::Copilot => false,
     }
 }

@@ -71,6 +71,15 @@ impl Delegation {
         })
     }
 
+    /// As far as it holds for what a server asks on the way of the call: how sure the caller was
+    /// of the call says nothing of that.
+    pub(crate) fn wishes(&self) -> Self {
+        Self {
+            on_behalf_of: self.on_behalf_of.clone(),
+            confidence: None,
+        }
+    }
+
     /// The client that the call is made for.
     pub(crate) fn delegator(&self) -> Option<&ClientId> {
         self.on_behalf_of.as_ref().map(|by| &by.client)

@@ -15,8 +15,11 @@ use crate::journal::ALLOWED;
 use crate::stage::delegate::Delegation;
 use crate::{CallFailure, Outcome, Refusal};
 
-/// Most words of [`Target::traits`].
-const TRAITS_MAX: usize = 4;
+/// Most words of [`Target::traits`], and one more.
+const TRAITS_MAX: usize = 6;
+/// Of a call about every entity: each stands by itself in the answer. Whether that may be
+/// depends on what the conversation held, which nothing else in a record says.
+const APART: &str = "apart";
 
 /// What an outcome says of the model that was used: the hub's own calls use
 /// none, and what a client's model is the hub does not know.
@@ -37,6 +40,7 @@ const MODEL: Detail<'static> = Detail {
     tool_name: None,
     confidence: None,
     model: None,
+    chat: None,
 };
 
 /// What is known of a call that was refused.
@@ -77,7 +81,7 @@ pub(crate) async fn intent(
             policy: Some(permitted.policy_version()),
             // The chain says whose data it is, but for several.
             entities: (entities.len() > 1).then_some(entities),
-            traits: traits(target, &mut words),
+            traits: traits(target, permitted.is_apart(), &mut words),
             on_behalf_of: delegation.delegator(),
             confidence: delegation.confidence,
             event: Some(event(target.verb).as_str()),
@@ -96,8 +100,8 @@ pub(crate) async fn intent(
     ledger.intent(&intent, durability).await
 }
 
-/// Records what became of it.
-pub(crate) fn outcome(ledger: &Ledger, ticket: Ticket, outcome: &Outcome) {
+/// Records what became of it; in which word.
+pub(crate) fn outcome(ledger: &Ledger, ticket: Ticket, outcome: &Outcome) -> Status {
     let record = match outcome {
         Outcome::Complete(raw) => OutcomeRecord {
             status: if is_tool_error(raw) {
@@ -120,6 +124,7 @@ pub(crate) fn outcome(ledger: &Ledger, ticket: Ticket, outcome: &Outcome) {
         Outcome::Failed(failure) => bare(status(failure)),
     };
     ledger.outcome(ticket, &record);
+    record.status
 }
 
 /// Records that a call was made and its result kept from the client.
@@ -166,7 +171,9 @@ pub(crate) async fn refused(
             entities: about
                 .and_then(|about| about.entities.as_ref())
                 .map(EntityLabels::as_slice),
-            traits: target.map_or(&[], |target| traits(target, &mut words)),
+            traits: target.map_or(&[], |target| {
+                traits(target, about.is_some_and(|about| about.apart), &mut words)
+            }),
             on_behalf_of: known.on_behalf_of,
             reason_code: Some(refusal.reason_code().as_str()),
             event: Some(event(act).as_str()),
@@ -202,10 +209,15 @@ fn event(verb: Verb) -> EventName {
     }
 }
 
-/// What the rules knew of a target, without making a list of it.
-fn traits<'w>(target: &Target, words: &'w mut [&'static str; TRAITS_MAX]) -> &'w [&'static str] {
+/// What the rules knew of a call, without making a list of it.
+fn traits<'w>(
+    target: &Target,
+    apart: bool,
+    words: &'w mut [&'static str; TRAITS_MAX],
+) -> &'w [&'static str] {
     let mut count = 0;
-    for (place, word) in words.iter_mut().zip(target.traits()) {
+    let known = target.traits().chain(apart.then_some(APART));
+    for (place, word) in words.iter_mut().zip(known) {
         *place = word;
         count += 1;
     }

@@ -19,6 +19,7 @@ use legation_wire::json::{Object, Raw};
 use legation_wire::message::ErrorObject;
 use legation_wire::revision::Revision;
 
+use crate::stage::delegate::Delegation;
 use crate::{Ask, Delivery, Gate, Peer};
 
 /// The method that asks for a model.
@@ -29,17 +30,22 @@ pub(crate) struct Guarded {
     pub(crate) gate: Arc<Gate>,
     pub(crate) context: OpContext,
     pub(crate) target: Target,
+    /// For whom the call is made: a wish on its way is judged for both, too.
+    delegation: Delegation,
     pub(crate) peer: Arc<dyn Peer>,
     /// The client may not read the call's data as it is.
     closed: bool,
+    /// What it can be asked, with a model of the hub's where it has none.
+    sampled: Option<ClientCapabilities>,
 }
 
-/// Guards the model of a client that has one to offer, and a client that is not
-/// cleared for what it calls.
+/// Guards the model of a client that has one to offer or is lent the hub's, and a client that is
+/// not cleared for what it calls.
 pub(crate) fn guard(
     gate: &Arc<Gate>,
     context: &OpContext,
     permitted: &Permitted,
+    delegation: Delegation,
     peer: Arc<dyn Peer>,
 ) -> Arc<dyn Peer> {
     let labels = permitted.labels();
@@ -47,7 +53,12 @@ pub(crate) fn guard(
     let closed = !labels.is_empty() && gate.rules().clearance(client, labels) != Clearance::Cleared;
     let asked = peer.capabilities();
     let answers = (asked.elicitation_form || asked.elicitation_url) && gate.redacts();
-    if !closed && !asked.sampling && !answers {
+    let sampled =
+        (!closed && !asked.sampling && gate.sampler().is_some()).then(|| ClientCapabilities {
+            sampling: true,
+            ..asked.clone()
+        });
+    if !closed && !asked.sampling && !answers && sampled.is_none() {
         return peer;
     }
     let target = permitted.target().clone();
@@ -55,8 +66,10 @@ pub(crate) fn guard(
         gate: Arc::clone(gate),
         context: context.clone(),
         target,
+        delegation,
         peer,
         closed,
+        sampled,
     })
 }
 
@@ -72,7 +85,12 @@ impl Peer for Guarded {
     }
 
     fn capabilities(&self) -> &ClientCapabilities {
-        self.peer.capabilities()
+        let own = self.sampled.as_ref();
+        own.unwrap_or_else(|| self.peer.capabilities())
+    }
+
+    fn answers_itself(&self, method: &str) -> bool {
+        method == METHOD && self.sampled.is_some()
     }
 
     fn client_info(&self) -> Option<Raw> {
@@ -125,14 +143,15 @@ impl Peer for Guarded {
         }
         let gate = Arc::clone(&self.gate);
         let (context, target) = (self.context.clone(), self.target.clone());
-        let peer = Arc::clone(&self.peer);
+        let (delegation, peer) = (self.delegation.clone(), Arc::clone(&self.peer));
         async move {
             let answer = if samples {
                 let sampled = Target {
                     verb: Verb::Sample,
                     ..target.clone()
                 };
-                gate.sample(&context, sampled, peer, ask).await?
+                gate.sample(&context, (sampled, &delegation), peer, ask)
+                    .await?
             } else {
                 peer.ask(ask).await?
             };

@@ -31,12 +31,28 @@ impl Conversation {
             return Outcome::Error(error);
         }
         self.set_level().await;
+        let mut may_sign_in = true;
+        let mut may_reconnect = true;
         for _ in 0..ROUNDS_MAX {
             let order = self.order(&permitted, &call);
             let as_task = order.params.contains("task");
             let answer = match self.exchange(order, false).await {
                 Ok(Ok(answer)) => answer,
                 Ok(Err(error)) => return Outcome::Error(error),
+                // Nothing was done: the server asked who that was first.
+                Err(CallFailure::NeedsAuth { .. })
+                    if std::mem::take(&mut may_sign_in) && self.sign_in().await =>
+                {
+                    continue;
+                }
+                // Nothing was done either: the server did not know the session.
+                Err(CallFailure::NotConnected { .. }) if std::mem::take(&mut may_reconnect) => {
+                    if let Err(failure) = self.reconnect(&permitted, &call.item).await {
+                        return Outcome::Failed(failure);
+                    }
+                    self.set_level().await;
+                    continue;
+                }
                 Err(failure) => return Outcome::Failed(failure),
             };
             match self.settle(&permitted, &call, answer, as_task).await {
@@ -102,7 +118,10 @@ impl Conversation {
             Err(error) => return Round::Over(self.broke(error.to_string())),
         };
         let state = asked.request_state.as_deref().map(Raw::str);
-        if self.peer.takes_input_required() {
+        // What the hub answers in the client's stead is asked live, and the rest of it with it.
+        let is_own =
+            |(_, request): &(Box<str>, InputRequest)| self.peer.answers_itself(&request.method);
+        if self.peer.takes_input_required() && !asked.requests.iter().any(is_own) {
             let mut result = answer.to_object().unwrap_or_default();
             result.remove("resultType");
             result.remove("requestState");

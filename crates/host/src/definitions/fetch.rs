@@ -43,6 +43,19 @@ pub(crate) enum FetchError {
     },
 }
 
+impl FetchError {
+    /// Whether somebody has to sign in first.
+    pub(crate) fn needs_auth(&self) -> bool {
+        matches!(
+            self,
+            Self::NoAnswer {
+                source: AskError::NeedsAuth,
+                ..
+            }
+        )
+    }
+}
+
 /// How a list is read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {

@@ -1,11 +1,11 @@
 //! Making what runs what the owner wants to run.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use legation_config::{Problem, ServerSpec, Source};
-use legation_core::ServerName;
+use legation_core::{SeatId, ServerName};
 use legation_gate::{HubEvent, ListKind};
 
 use super::Host;
@@ -17,6 +17,9 @@ use crate::server::Server;
 pub(crate) struct Wanted {
     pub(super) specs: Vec<ServerSpec>,
     pub(super) problems: Vec<Problem>,
+    /// What runs for one seat alone, by loan.
+    pub(super) lent: BTreeMap<u64, (SeatId, Vec<ServerSpec>)>,
+    pub(super) loans: u64,
     /// Servers switched on or off by hand, by label, until the configuration
     /// says something else of them.
     switched: HashMap<Box<str>, bool>,
@@ -54,7 +57,12 @@ pub(crate) fn meant<'a>(
         .collect();
     let in_folder = |spec: &&&ServerSpec| match &spec.source {
         Source::Workspace { folder: own, .. } => folder.is_some_and(|here| here.starts_with(own)),
-        Source::User { .. } | Source::Additional { .. } => true,
+        Source::Default { .. }
+        | Source::User { .. }
+        | Source::Plugin { .. }
+        | Source::Additional { .. } => true,
+        // An agent's is meant only by its whole name.
+        Source::Agent { .. } => false,
     };
     let labelled = specs.iter().find(|spec| spec.name.as_str() != name);
     let here = specs.iter().filter(in_folder);
@@ -152,26 +160,38 @@ impl Host {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn reconcile(&self, again: impl Fn(&ServerSpec) -> bool + Send) {
+    pub(super) async fn reconcile(&self, again: impl Fn(&ServerSpec) -> bool + Send) {
         let one_at_a_time = self.inner.applying.lock().await;
         let common = &self.inner.common;
-        let wanted: Vec<(ServerSpec, bool)> = {
+        let wanted: Vec<(ServerSpec, bool, Option<SeatId>)> = {
             let wanted = self.wanted();
             let enabled = |spec: &ServerSpec| {
                 let switched = wanted.switched.get(&spec.label()).copied();
                 switched.unwrap_or(!spec.disabled)
             };
-            let specs = wanted.specs.iter();
-            specs.map(|spec| (spec.clone(), enabled(spec))).collect()
+            let own = wanted.specs.iter().map(|spec| (spec, None));
+            let lent = wanted.lent.values();
+            let lent =
+                lent.flat_map(|(seat, specs)| specs.iter().map(move |spec| (spec, Some(seat))));
+            own.chain(lent)
+                .map(|(spec, seat)| (spec.clone(), enabled(spec), seat.cloned()))
+                .collect()
         };
         let old = self.inner.roster.load_full();
-        let mut kept = Vec::new();
-        let mut begun = Vec::new();
-        for (spec, enabled) in wanted {
+        let mut kept: Vec<Arc<Server>> = Vec::new();
+        let mut begun: Vec<Arc<Server>> = Vec::new();
+        for (spec, enabled, seat) in wanted {
+            let is_it = |server: &Arc<Server>| {
+                *server.spec == spec && server.enabled == enabled && server.seat == seat
+            };
+            // A task that was taken up again is lent the same twice for a moment.
+            if kept.iter().chain(&begun).any(is_it) {
+                continue;
+            }
             let same = old
                 .all()
                 .iter()
-                .find(|server| *server.spec == spec && server.enabled == enabled && !again(&spec));
+                .find(|server| is_it(server) && !again(&spec));
             match same {
                 Some(server) => kept.push(Arc::clone(server)),
                 None => {
@@ -179,7 +199,8 @@ impl Host {
                         server.spec.name == spec.name && server.spec.source == spec.source
                     });
                     let before = before.map(|before| &**before);
-                    begun.push(Arc::new(Server::new(common, spec, enabled, before)));
+                    let new = Server::new(common, spec, (enabled, seat), before);
+                    begun.push(Arc::new(new));
                 }
             }
         }
@@ -205,7 +226,7 @@ impl Host {
             server.start(common);
             if !ended
                 .iter()
-                .any(|ended| ended.spec.name == server.spec.name)
+                .any(|ended| ended.spec.name == server.spec.name && ended.seat == server.seat)
             {
                 server.release();
             }
@@ -225,6 +246,7 @@ impl Host {
             .all()
             .iter()
             .chain(new.all())
+            .filter(|server| server.seat.is_none())
             .map(|server| &server.spec.name)
             .collect();
         for name in names {
@@ -263,7 +285,7 @@ fn versions(roster: &Roster, name: &ServerName) -> [Vec<u64>; 4] {
     ListKind::ALL.map(|kind| {
         roster
             .named(name.as_str())
-            .filter(|server| server.enabled)
+            .filter(|server| server.enabled && server.seat.is_none())
             .filter_map(|server| server.known.load_full())
             .filter(|known| !known.definitions.list(kind).items().is_empty())
             .map(|known| known.shelf(kind).version)

@@ -235,7 +235,7 @@ impl Inner {
         if !roster.has_own {
             return Vec::new();
         }
-        let server = roster.exact(&target.server, &target.origin);
+        let server = roster.exact(caller, target);
         server
             .and_then(|server| self.own_instance(server, caller, true))
             .into_iter()
@@ -334,6 +334,7 @@ impl Inner {
                 State::Disabled => {
                     format!("it is disabled; `legation mcp enable {name}` starts it")
                 }
+                State::Filtered(reason) => reason,
                 State::Starting | State::Connected => "it is still connecting".to_owned(),
             },
         }

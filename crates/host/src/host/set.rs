@@ -40,7 +40,7 @@ impl Host {
             return Err(gone("the permission is another's"));
         }
         let roster = self.inner.roster.load();
-        let server = roster.exact(&target.server, &target.origin);
+        let server = roster.exact(&context.caller, target);
         let server = server.filter(|server| server.is_visible(&context.caller));
         server
             .cloned()
@@ -175,7 +175,7 @@ impl ServerSet for Host {
         let target = permitted.target();
         let common = &self.inner.common;
         let roster = self.inner.roster.load();
-        let server = roster.exact(&target.server, &target.origin);
+        let server = roster.exact(caller, target);
         let server = server.filter(|server| server.is_visible(caller));
         let Some(server) = server else {
             return Subscription::new(());

@@ -4,6 +4,7 @@ mod attribution;
 mod calls;
 mod catalogue;
 mod instances;
+mod lent;
 mod lifecycle;
 mod real;
 mod status;

@@ -204,7 +204,7 @@ async fn carry(
                 }
                 CallEvent::AskWithdrawn(key) => carrier.withdraw(&key),
                 CallEvent::Progress(_) | CallEvent::Log(_) => {}
-                CallEvent::Lost(_) | CallEvent::NeedsAuth => break None,
+                CallEvent::Lost(_) | CallEvent::NotMade(_) | CallEvent::NeedsAuth => break None,
             },
             Some((key, answer)) = to_write.recv() => exchange.answer(key, answer),
         }

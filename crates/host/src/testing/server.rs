@@ -157,7 +157,12 @@ struct FakeExchange {
 
 impl Dialer for FakeDialer {
     fn dial(&self, plan: Plan) -> BoxFuture<'static, Result<Ready, DialError>> {
-        let server = self.servers.lock().expect("a lock")[plan.spec.name.as_str()].clone();
+        let server = {
+            let servers = self.servers.lock().expect("a lock");
+            let of_label = servers.get(&*plan.spec.label());
+            let server = of_label.or_else(|| servers.get(plan.spec.name.as_str()));
+            Arc::clone(server.expect("a server of that name"))
+        };
         Box::pin(async move {
             server.plans.lock().expect("a lock").push(plan);
             if *server.hangs.lock().expect("a lock") {

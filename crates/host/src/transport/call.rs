@@ -51,6 +51,9 @@ pub enum CallEvent {
     /// The end: the connection is gone, and why. Whether the call was done is
     /// not known.
     Lost(String),
+    /// The end: the session that it was to be made in is gone, and why. The server
+    /// did nothing about it, so it may be made again.
+    NotMade(String),
     /// The end: the server answered 401 or 403.
     NeedsAuth {
         /// The status.
@@ -102,7 +105,10 @@ impl CallEvent {
     /// Whether nothing follows.
     #[must_use]
     pub fn is_end(&self) -> bool {
-        matches!(self, Self::Done(_) | Self::Lost(_) | Self::NeedsAuth { .. })
+        matches!(
+            self,
+            Self::Done(_) | Self::Lost(_) | Self::NotMade(_) | Self::NeedsAuth { .. }
+        )
     }
 }
 

@@ -9,7 +9,7 @@ use legation_wire::json::Raw;
 use legation_wire::listen::ListenFilter;
 use legation_wire::message::ErrorObject;
 use legation_wire::revision::Revision;
-use legation_wire::upstream::{AskKey, LinkConfig, Ready};
+use legation_wire::upstream::{AskKey, EraChoice, LinkConfig, Ready};
 use tokio::sync::oneshot;
 
 use super::LineSink;
@@ -38,8 +38,10 @@ pub struct StartSpec {
 pub enum TransportSpec {
     /// A child process.
     Stdio(StdioSpec),
-    /// A URL that speaks Streamable HTTP.
+    /// A URL that speaks Streamable HTTP, or else the transport that came before it.
     Http(HttpSpec),
+    /// A URL that speaks HTTP with SSE.
+    Sse(HttpSpec),
 }
 
 /// A connection that has shaken hands.
@@ -73,6 +75,7 @@ struct Owner {
 enum Carried {
     Stdio(Arc<stdio::Process>),
     Http(Arc<http::Http>),
+    Sse,
 }
 
 // === impl StartSpec ===
@@ -92,15 +95,45 @@ impl fmt::Debug for StartSpec {
 impl Connection {
     /// Starts the process or reaches the URL, and shakes hands. There is no
     /// time limit here: drop the future, and nothing is left behind.
-    pub async fn start(mut spec: StartSpec) -> Result<Started, StartError> {
+    pub async fn start(spec: StartSpec) -> Result<Started, StartError> {
+        let older = match &spec.transport {
+            // The transport of revision 2024-11-05 knows no other era.
+            TransportSpec::Http(http) if spec.link.era != EraChoice::Modern => Some(StartSpec {
+                transport: TransportSpec::Sse(http.clone()),
+                ..spec.clone()
+            }),
+            TransportSpec::Http(_) | TransportSpec::Sse(_) | TransportSpec::Stdio(_) => None,
+        };
+        let error = match Box::pin(Self::start_as(spec)).await {
+            Err(error) => error,
+            started => return started,
+        };
+        match older.filter(|_| error.may_be_older()) {
+            Some(older) => match Box::pin(Self::start_as(older)).await {
+                // Should that fail too, the first answer says more.
+                Err(again) if !matches!(again, StartError::NeedsAuth { .. }) => Err(error),
+                started => started,
+            },
+            None => Err(error),
+        }
+    }
+
+    async fn start_as(mut spec: StartSpec) -> Result<Started, StartError> {
         let (starting, started) = oneshot::channel();
         spec.link.http = matches!(spec.transport, TransportSpec::Http(_));
+        if matches!(spec.transport, TransportSpec::Sse(_)) {
+            spec.link.era = EraChoice::Legacy;
+        }
         let shared = Shared::new(spec.link, spec.max_message, spec.note, starting);
         let carrier = match spec.transport {
             TransportSpec::Stdio(stdio) => Carried::Stdio(stdio::Process::start(&shared, stdio)),
             TransportSpec::Http(spec) => Carried::Http(
                 http::Http::start(&shared, spec).map_err(|source| StartError::Http { source })?,
             ),
+            TransportSpec::Sse(spec) => {
+                http::Sse::start(&shared, spec).map_err(|source| StartError::Http { source })?;
+                Carried::Sse
+            }
         };
         let owner = Arc::new(Owner {
             shared: Arc::clone(&shared),
@@ -113,7 +146,7 @@ impl Connection {
         })?;
         let pid = match &owner.carrier {
             Carried::Stdio(process) => process.pid(),
-            Carried::Http(_) => None,
+            Carried::Http(_) | Carried::Sse => None,
         };
         Ok(Started {
             events: Events::new(Arc::clone(&shared.events)),
@@ -129,16 +162,20 @@ impl Connection {
         let shared = &self.owner.shared;
         // Written while the parameters are at hand, taken apart as they are.
         let mirrored = match (&self.owner.carrier, shared.revision.get()) {
-            (Carried::Http(_), Some(revision)) if revision.is_modern() => {
+            (Carried::Http(_), Some(revision)) => {
                 let (request, declared) = (&order.request, order.declared.as_deref());
-                let mut lines = Vec::with_capacity(128);
-                headers::write(
-                    &mut lines,
-                    &request.method,
-                    &request.params,
-                    Some(*revision),
-                    declared,
-                );
+                let mut lines = Vec::new();
+                if revision.is_modern() {
+                    lines.reserve(128);
+                    headers::write(
+                        &mut lines,
+                        &request.method,
+                        &request.params,
+                        Some(*revision),
+                        declared,
+                    );
+                }
+                headers::trace::write(&mut lines, &request.params);
                 Some(lines)
             }
             _ => None,
@@ -153,7 +190,7 @@ impl Connection {
                 message,
                 mirrored,
             )),
-            (Carried::Stdio(_) | Carried::Http(_), _) => None,
+            (Carried::Stdio(_) | Carried::Http(_) | Carried::Sse, _) => None,
         };
         CallStream::new(Arc::clone(shared), key, slot, driver)
     }
@@ -192,6 +229,7 @@ impl Connection {
     /// lost. Nothing is left when it returns.
     pub async fn stop(&self) {
         let shared = &self.owner.shared;
+        shared.let_calls_end().await;
         shared.stopping.cancel();
         let limit = match &self.owner.carrier {
             Carried::Stdio(process) => process.stop_grace() + Duration::from_secs(10),
@@ -201,6 +239,8 @@ impl Connection {
                 shared.stopped.cancel();
                 Duration::from_secs(1)
             }
+            // Closing the stream is the good-bye.
+            Carried::Sse => Duration::from_secs(1),
         };
         // A process that even SIGKILL does not end is the kernel's to keep.
         let _late = tokio::time::timeout(limit, shared.stopped.cancelled()).await;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use legation_core::process::SpawnError;
+use legation_oauth::OAuthError;
 use legation_wire::codes;
 use legation_wire::json::{Object, Raw};
 use legation_wire::message::ErrorObject;
@@ -69,6 +70,30 @@ pub enum HttpError {
         #[source]
         source: std::io::Error,
     },
+    /// No connection through the proxy.
+    #[error("no connection through the proxy {proxy}")]
+    Proxy {
+        /// Its host and port.
+        proxy: String,
+        /// The system's own words, or what the proxy answered.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The server has no event stream where one was asked for.
+    #[error("the server answered HTTP status {status} where an event stream was expected")]
+    NoStream {
+        /// The status; one of success when there was no stream in the answer.
+        status: u16,
+    },
+    /// The first event did not say where messages go to.
+    #[error("the server's event stream does not say where messages are to be sent")]
+    NoEndpoint,
+    /// Messages would go to somewhere else, where the request's secrets do not belong.
+    #[error("the server wants messages sent to {target}, which is another origin")]
+    ForeignEndpoint {
+        /// Where to, without query.
+        target: String,
+    },
     /// Something took too long.
     #[error("{what} took more than {} s", after.as_secs())]
     Timeout {
@@ -101,6 +126,13 @@ pub enum HttpError {
     ContentType {
         /// What it sent.
         found: String,
+    },
+    /// There is a sign-in, and no token could be had with it now.
+    #[error("the hub is signed in at the server, but has no token")]
+    SignIn {
+        /// Why.
+        #[source]
+        source: OAuthError,
     },
     /// A body or event over the limit.
     #[error("the server's answer is larger than {limit} bytes")]
@@ -140,6 +172,23 @@ impl StartError {
     }
 }
 
+impl StartError {
+    /// Whether the answer is that of a server which speaks only the transport of
+    /// revision 2024-11-05 (2025-11-25, transports, "Backwards Compatibility").
+    pub(super) fn may_be_older(&self) -> bool {
+        matches!(
+            self,
+            Self::Handshake {
+                source: LinkError::Http {
+                    status: 400 | 404 | 405,
+                    ..
+                },
+                ..
+            }
+        )
+    }
+}
+
 // === impl HttpError ===
 
 impl HttpError {
@@ -149,6 +198,15 @@ impl HttpError {
         match self {
             Self::Url { .. } => "write an http:// or https:// URL",
             Self::Connect { .. } => "check that the server runs and that the URL is right",
+            Self::Proxy { .. } => {
+                "check HTTPS_PROXY and HTTP_PROXY, name the host in NO_PROXY, or set `proxy` in the server's entry"
+            }
+            Self::NoStream { .. } | Self::NoEndpoint => {
+                "check that the URL is that of a server of type `sse`; most of today's are `http`"
+            }
+            Self::ForeignEndpoint { .. } => {
+                "configure the URL at the place that the server names, if you trust it"
+            }
             Self::Timeout { .. } | Self::Broken { .. } => "check the server and the network to it",
             Self::Redirect { .. } | Self::BadRedirect => {
                 "configure the URL that the server redirects to, if you trust it"
@@ -156,6 +214,7 @@ impl HttpError {
             Self::Encoded | Self::ContentType { .. } => {
                 "check that the URL is the server's MCP endpoint"
             }
+            Self::SignIn { source } => source.hint(),
             Self::TooLarge { .. } => LARGER,
         }
     }

@@ -12,9 +12,13 @@ mod client;
 mod head;
 mod listening;
 mod outgoing;
+mod reach;
+mod road;
+mod sse;
 mod stream;
 mod target;
 mod tls;
+mod tunnel;
 mod wire;
 
 use std::collections::HashMap;
@@ -22,7 +26,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::header::{HeaderName, HeaderValue};
+use legation_oauth::Upstream;
 use legation_wire::headers;
 use legation_wire::message::{Id, Message};
 use legation_wire::upstream::{Link, Ready};
@@ -31,9 +36,12 @@ use tokio::task::AbortHandle;
 
 use self::answer::Answer;
 pub(super) use self::call::run_call;
-use self::client::{Client, Outbound};
+use self::client::Inbound;
 use self::outgoing::Outgoing;
-use self::target::Target;
+pub use self::reach::{Proxy, Reach};
+use self::road::Road;
+pub(super) use self::sse::Sse;
+pub use self::tls::{BadTls, client_config};
 use super::error::HttpError;
 use super::shared::{Carrier, Shared};
 
@@ -50,8 +58,6 @@ const FAREWELL: Duration = Duration::from_secs(2);
 const POST: &[u8] =
     b"accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n";
 const GET: &[u8] = b"accept: text/event-stream\r\n";
-const AGENT: HeaderValue =
-    HeaderValue::from_static(concat!("legation/", env!("CARGO_PKG_VERSION")));
 
 /// A URL to speak to.
 #[derive(Clone)]
@@ -63,14 +69,15 @@ pub struct HttpSpec {
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// How long reaching the server may take.
     pub connect_timeout: Duration,
+    /// The hub's sign-in at the server, where the owner configured no credential.
+    pub auth: Option<Arc<Upstream>>,
+    /// What stands between here and the URL's host.
+    pub reach: Reach,
 }
 
 /// The HTTP side of one connection.
 pub(super) struct Http {
-    client: Client,
-    target: Target,
-    /// Lines that every request has; they may hold secrets.
-    headers: Vec<u8>,
+    road: Road,
     max_body: usize,
     /// `Mcp-Session-Id`, from the answer to `initialize`.
     session: Mutex<Option<HeaderValue>>,
@@ -90,6 +97,7 @@ impl fmt::Debug for HttpSpec {
             .field("url", &self.url.split(['?', '#']).next())
             .field("headers", &names)
             .field("connect_timeout", &self.connect_timeout)
+            .field("reach", &self.reach)
             .finish()
     }
 }
@@ -98,12 +106,10 @@ impl fmt::Debug for HttpSpec {
 
 impl Http {
     pub(super) fn start(shared: &Arc<Shared>, spec: HttpSpec) -> Result<Arc<Self>, HttpError> {
-        let target = Target::parse(&spec.url)?;
+        let road = Road::new(spec)?;
         let (outgoing, queue) = mpsc::channel(MAX_OUTGOING);
         let http = Arc::new(Self {
-            client: Client::new(spec.connect_timeout),
-            target,
-            headers: own_headers(spec.headers),
+            road,
             max_body: shared.limits.bytes,
             session: Mutex::new(None),
             outgoing,
@@ -112,7 +118,7 @@ impl Http {
         shared.set_carrier(Carrier::Http(Arc::clone(&http)));
         let carrying = outgoing::carry(Arc::clone(&http), Arc::clone(shared), queue);
         shared.spawn("http messages", carrying);
-        shared.spawn("idle connections", http.client.sweep());
+        shared.spawn("idle connections", http.road.sweep());
         shared.drive(Link::start);
         Ok(http)
     }
@@ -164,18 +170,15 @@ impl Http {
         if lock(&self.session).is_none() {
             return;
         }
-        let request = Outbound {
-            method: "DELETE",
-            headers: &[&self.headers, &self.session_lines(shared)],
-            body: b"",
-        };
+        let lines = self.session_lines(shared);
         // A server may refuse (405) or be gone: either way nothing is owed.
-        let _refused =
-            tokio::time::timeout(FAREWELL, self.client.send(&self.target, request)).await;
+        let headers: [&[u8]; 2] = [self.road.headers(), &lines];
+        let farewell = self.road.send("DELETE", &headers, b"");
+        let _refused = tokio::time::timeout(FAREWELL, farewell).await;
     }
 
     /// Sends one message and returns what the server makes of it. `mirrored`
-    /// are the headers that repeat a modern request's body.
+    /// are the headers that repeat a request's body, where it is a call.
     async fn post(
         &self,
         shared: &Shared,
@@ -193,17 +196,10 @@ impl Http {
         {
             headers::write(&mut lines, &call.method, &call.params_object(), None, None);
         }
-        let request = Outbound {
-            method: "POST",
-            headers: &[
-                &self.headers,
-                POST,
-                &lines,
-                mirrored.as_deref().unwrap_or_default(),
-            ],
-            body: &message.to_vec(),
-        };
-        let inbound = self.client.send(&self.target, request).await?;
+        let mirrored = mirrored.as_deref().unwrap_or_default();
+        let headers: [&[u8]; 4] = [self.road.headers(), POST, &lines, mirrored];
+        let body = message.to_vec();
+        let inbound: Inbound = self.road.send("POST", &headers, &body).await?;
         if let Message::Request(call) = message
             && &*call.method == "initialize"
             && (200..300).contains(&inbound.head.status)
@@ -223,12 +219,8 @@ impl Http {
         {
             line(&mut lines, &headers::LAST_EVENT_ID, &last_event);
         }
-        let request = Outbound {
-            method: "GET",
-            headers: &[&self.headers, GET, &lines],
-            body: b"",
-        };
-        let inbound = self.client.send(&self.target, request).await?;
+        let headers: [&[u8]; 3] = [self.road.headers(), GET, &lines];
+        let inbound = self.road.send("GET", &headers, b"").await?;
         Answer::sort(inbound, self.max_body).await
     }
 
@@ -263,41 +255,9 @@ impl Http {
 impl fmt::Debug for Http {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Http")
-            .field("target", &self.target)
+            .field("road", &self.road)
             .finish_non_exhaustive()
     }
-}
-
-/// The user's headers, but for those that the protocol itself sends, which
-/// would then be there twice, and those that belong to one connection.
-fn own_headers(given: Vec<(HeaderName, HeaderValue)>) -> Vec<u8> {
-    let mut own = HeaderMap::new();
-    own.insert(header::USER_AGENT, AGENT);
-    own.extend(given.into_iter().map(|(name, value)| (Some(name), value)));
-    let mut lines = Vec::new();
-    for (name, value) in &own {
-        let taken = [
-            header::ACCEPT,
-            header::CONTENT_TYPE,
-            header::CONTENT_LENGTH,
-            header::TRANSFER_ENCODING,
-            header::CONNECTION,
-            header::UPGRADE,
-            header::EXPECT,
-            header::TE,
-            header::TRAILER,
-            header::HOST,
-            headers::PROTOCOL_VERSION,
-            headers::METHOD,
-            headers::NAME,
-            headers::SESSION_ID,
-            headers::LAST_EVENT_ID,
-        ];
-        if !taken.contains(name) && !name.as_str().starts_with(headers::PARAM_PREFIX) {
-            line(&mut lines, name, value);
-        }
-    }
-    lines
 }
 
 fn line(lines: &mut Vec<u8>, name: &HeaderName, value: &HeaderValue) {

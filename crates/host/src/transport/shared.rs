@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use super::call::{CallEvent, Slot};
 use super::error::{StartError, too_large};
 use super::events::{Event, Queue};
-use super::http::Http;
+use super::http::{Http, Sse};
 use super::stdio::Writer;
 use super::{CallOrder, LineSink};
 
@@ -36,6 +36,9 @@ const STRAYS_TOLD: u64 = 10;
 /// The pause before a modern server is asked to listen again, doubled up to
 /// the second.
 const RELISTEN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+/// How long calls of a lost session may take to end, and how often that is looked at.
+const LAST_CALLS: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(5);
 
 /// What all parts of one connection share.
 pub(super) struct Shared {
@@ -48,6 +51,8 @@ pub(super) struct Shared {
     /// Taken out when the connection is dropped, which ends the tasks.
     tasks: Mutex<Option<TaskSet>>,
     strays: AtomicU64,
+    /// The server has forgotten the session.
+    session_lost: AtomicBool,
     pub(super) revision: OnceLock<Revision>,
     /// Somebody asked for the end.
     pub(super) stopping: CancellationToken,
@@ -84,6 +89,8 @@ pub(super) enum Carrier {
     Stdio(Arc<Writer>),
     /// To a URL.
     Http(Arc<Http>),
+    /// To a URL, with answers on a stream.
+    Sse(Arc<Sse>),
 }
 
 // === impl Shared ===
@@ -119,6 +126,7 @@ impl Shared {
             runtime: Handle::current(),
             tasks: Mutex::new(Some(TaskSet::new())),
             strays: AtomicU64::new(0),
+            session_lost: AtomicBool::new(false),
             revision: OnceLock::new(),
             stopping: CancellationToken::new(),
             stopped: CancellationToken::new(),
@@ -252,6 +260,29 @@ impl Shared {
         After::Over
     }
 
+    /// The server has forgotten the session: another is needed. Calls under way still
+    /// hear what the server says to them, which for most is the same.
+    pub(super) fn session_lost(&self, why: &str) {
+        self.session_lost.store(true, Ordering::Relaxed);
+        self.start_failed(StartError::Closed {
+            reason: why.to_owned(),
+        });
+        self.events.push(Event::Closed(why.to_owned()));
+    }
+
+    /// Waits for calls of a session that is lost, but not for long.
+    pub(super) async fn let_calls_end(&self) {
+        if !self.session_lost.load(Ordering::Relaxed) {
+            return;
+        }
+        let ended = async {
+            while !self.lock().slots.is_empty() {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        let _some_hang = tokio::time::timeout(LAST_CALLS, ended).await;
+    }
+
     /// The connection cannot be made.
     pub(super) fn start_failed(&self, error: StartError) {
         if let Some(starting) = self.lock().starting.take() {
@@ -375,6 +406,7 @@ impl fmt::Debug for Carrier {
             Self::None => "None",
             Self::Stdio(_) => "Stdio",
             Self::Http(_) => "Http",
+            Self::Sse(_) => "Sse",
         })
     }
 }

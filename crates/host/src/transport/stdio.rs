@@ -17,7 +17,7 @@ use bytes::BytesMut;
 use legation_core::process::{Child, ChildSpec};
 use legation_wire::framing::LineDecoder;
 use legation_wire::upstream::Link;
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::ChildStdout;
 use tokio::sync::oneshot;
 
@@ -43,6 +43,9 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 pub struct StdioSpec {
     /// What to start.
     pub child: ChildSpec,
+    /// Written before the first message: what a program that confines itself, and
+    /// then starts the server, has to know.
+    pub preamble: Vec<u8>,
     /// Takes the lines the process writes to stderr.
     pub stderr: LineSink,
     /// Where they are kept as well.
@@ -128,7 +131,7 @@ async fn serve(
     spec: &StdioSpec,
     mut child: Child,
 ) -> String {
-    let (Some(stdin), Some(mut stdout), Some(stderr)) =
+    let (Some(mut stdin), Some(mut stdout), Some(stderr)) =
         (child.take_stdin(), child.take_stdout(), child.take_stderr())
     else {
         return "the server's pipes are missing".to_owned();
@@ -139,6 +142,11 @@ async fn serve(
         copy.await;
         drop(heard);
     });
+    if !spec.preamble.is_empty() {
+        // One that is gone already says why by its exit.
+        let told = stdin.write_all(&spec.preamble);
+        let _gone = tokio::time::timeout(STALL, told).await;
+    }
     let writer = Arc::new(Writer::new(stdin));
     shared.set_carrier(Carrier::Stdio(Arc::clone(&writer)));
     shared.drive(Link::start);

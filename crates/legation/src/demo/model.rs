@@ -6,8 +6,9 @@ mod stand_in;
 use std::fmt;
 
 use legation_cli::{CliError, Exit, Output};
+use legation_core::error::chain;
 use legation_core::{Caller, Cancel, ClientId, OpContext, Principal, SeatId, SharedClock, Via};
-use legation_models::{Limits, LocalServer, ModelClient};
+use legation_models::{Endpoint, Limits, LocalServer, ModelClient};
 use serde_json::{Value, json};
 
 use self::stand_in::StandIn;
@@ -33,8 +34,11 @@ pub(super) struct DemoModel {
 // === impl DemoModel ===
 
 impl DemoModel {
-    /// A model server of this machine that can call tools, else the stand-in.
-    pub(super) async fn find_or_stand_in(clock: SharedClock) -> Result<Self, CliError> {
+    /// The model server at a place, else one of this machine that can call tools, else the stand-in.
+    pub(super) async fn find_or_stand_in(
+        clock: SharedClock,
+        place: Option<&str>,
+    ) -> Result<Self, CliError> {
         let client = ModelClient::new(clock, Limits::default());
         let caller = Caller {
             principal: Principal {
@@ -45,22 +49,20 @@ impl DemoModel {
             workspace: None,
         };
         let context = OpContext::new(caller, Cancel::new());
-        for server in LocalServer::find(&client, &context).await {
-            // What is handed on to another machine is not the demo's to use.
-            let mut models = server.models.iter();
-            let Some(model) =
-                models.find(|model| model.tools != Some(false) && model.elsewhere.is_none())
-            else {
-                continue;
-            };
-            let kind = server.kind.as_str();
-            return Ok(Self {
-                about: format!("{} at {kind} on this machine", model.name),
-                endpoint: server.endpoint.to_string(),
-                model: Some(model.name.clone()),
-                is_stand_in: false,
-                _stand_in: None,
+        if let Some(place) = place {
+            let server = named(&client, &context, place).await?;
+            let at = format!("{}, {}", server.kind.as_str(), server.endpoint);
+            return Self::of(&server, &at).ok_or_else(|| {
+                let message = format!("{place} has no model of its own that can call tools");
+                CliError::new(Exit::Failed, message)
+                    .with_hint("leave --model-server away, and the demo's stand-in does the work")
             });
+        }
+        for server in LocalServer::find(&client, &context).await {
+            let at = format!("{} on this machine", server.kind.as_str());
+            if let Some(found) = Self::of(&server, &at) {
+                return Ok(found);
+            }
         }
         let stand_in = StandIn::start()
             .await
@@ -72,6 +74,20 @@ impl DemoModel {
             model: None,
             is_stand_in: true,
             _stand_in: Some(stand_in),
+        })
+    }
+
+    /// The first model of a server that can be used; what is handed on to another machine is not the
+    /// demo's to use.
+    fn of(server: &LocalServer, at: &str) -> Option<Self> {
+        let mut models = server.models.iter();
+        let model = models.find(|one| one.tools != Some(false) && one.elsewhere.is_none())?;
+        Some(Self {
+            about: format!("{} at {at}", model.name),
+            endpoint: server.endpoint.to_string(),
+            model: Some(model.name.clone()),
+            is_stand_in: false,
+            _stand_in: None,
         })
     }
 
@@ -107,6 +123,24 @@ impl fmt::Debug for DemoModel {
     }
 }
 
+/// The server that the owner named.
+async fn named(
+    client: &ModelClient,
+    context: &OpContext,
+    place: &str,
+) -> Result<LocalServer, CliError> {
+    let endpoint = Endpoint::parse(place).map_err(|error| CliError::usage(&error))?;
+    let server = LocalServer::at(client, context, &endpoint, None).await;
+    let server = server.map_err(|error| {
+        let message = format!("{place}: {}", chain(&error));
+        CliError::new(Exit::NotReachable, message).with_hint(error.hint())
+    })?;
+    server.ok_or_else(|| {
+        let message = format!("what answers at {place} is no model server");
+        CliError::new(Exit::NotReachable, message)
+    })
+}
+
 /// Which model it is, for the tour.
 #[derive(Debug, Clone)]
 pub(super) struct ModelStory {
@@ -121,7 +155,7 @@ pub(super) fn delegate(
     folder: &std::path::Path,
     model: &ModelStory,
 ) -> Result<Value, CliError> {
-    out.say("\n8. It hands work to a model on this machine");
+    out.say("\n9. It hands work to a model on this machine");
     out.say(&format!("   the model: {}", model.about));
     let message = stand_in::TASK;
     let handed = call(

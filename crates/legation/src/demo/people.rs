@@ -178,7 +178,11 @@ fn call(client: &mut DemoClient, name: &str, mut arguments: Value) -> Result<Val
     call_with(client, name, arguments)
 }
 
-fn call_with(client: &mut DemoClient, name: &str, arguments: Value) -> Result<Value, CliError> {
+pub(super) fn call_with(
+    client: &mut DemoClient,
+    name: &str,
+    arguments: Value,
+) -> Result<Value, CliError> {
     let params = json!({"name": name, "arguments": arguments});
     let mut result = client
         .call("tools/call", params)?
@@ -192,7 +196,7 @@ fn call_with(client: &mut DemoClient, name: &str, arguments: Value) -> Result<Va
     Ok(answer)
 }
 
-fn wrong(what: &str, answer: &Value) -> CliError {
+pub(super) fn wrong(what: &str, answer: &Value) -> CliError {
     CliError::new(Exit::Failed, format!("{what}: {answer}"))
 }
 

@@ -50,6 +50,7 @@ impl DemoTenant {
             dir: folder.clone(),
             env_file: Some(env_file.clone()),
             control_command: Vec::new(),
+            with_desk: true,
         };
         let failed = |error: &dyn std::fmt::Display| {
             let message = format!("the development tenant did not start: {error:#}");
@@ -65,6 +66,7 @@ impl DemoTenant {
         };
         let colleague = tenant.colleague_id().await?;
         tenant.set("ENTITY", "personal");
+        tenant.set("DESK", "on");
         tenant.set("HUMAN", &colleague);
         Ok(tenant)
     }

@@ -58,6 +58,7 @@ pub(crate) fn run(
     refused(out, &mut legacy)?;
     let ready = people::sign_in(out, &mut modern, people, clock)?;
     let chat = people::talk(out, &mut modern, people)?;
+    let desk = super::desk::work(out, &mut modern)?;
     let (mut worker, _) = DemoClient::connect_in(home, true, Some(folder))?;
     let task = model::delegate(out, &mut worker, folder, model)?;
     let report = ledger(out, &mut admin)?;
@@ -66,6 +67,7 @@ pub(crate) fn run(
         "servers": servers.iter().map(|server| &server.name).collect::<Vec<_>>(),
         "identity": ready,
         "chat": chat,
+        "desk": desk,
         "task": task,
         "ledger": {"intact": report.intact, "records": report.records, "of_the_agent": records},
     }))
@@ -155,7 +157,7 @@ fn stateless_era(
 }
 
 fn ledger(out: Output, admin: &mut AdminClient) -> Result<VerifyAnswer, CliError> {
-    out.say("\n9. The ledger: an intent before every call, an outcome after it, each chained to the last");
+    out.say("\n10. The ledger: an intent before every call, an outcome after it, each chained to the last");
     let report = admin.call(&Verify::default())?;
     out.say(&format!(
         "   {}: {} records, {} intents, {} outcomes, {} refused; head {}…",

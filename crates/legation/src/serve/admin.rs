@@ -2,12 +2,16 @@
 
 mod approvals;
 mod audit;
+pub(super) mod console;
 mod conversation;
+mod desk;
 mod events;
+mod governance;
 mod inbox;
 mod models;
 mod review;
 mod servers;
+mod sign_in;
 mod tasks;
 mod tools;
 
@@ -17,18 +21,22 @@ use std::sync::{Arc, Weak};
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};
+use legation_api::console::Link;
 use legation_api::conversation::Follow;
-use legation_api::hub::{Reload, Status, StatusAnswer, Stop};
+use legation_api::hub::{Follow as FollowHub, Reload, Status, StatusAnswer, Stop};
 use legation_api::{Done, Request, approvals as asked, mcp};
-use legation_cli::CliError;
-use legation_front::{AdminHandler, AdminItem, OpsAnswer};
+use legation_cli::{CliError, Exit};
+use legation_core::SeatId;
+use legation_core::hello::TERMINAL_SEAT;
+use legation_front::{AdminHandler, AdminItem};
+use legation_gate::approval::Channel;
 use legation_wire::codes;
 use legation_wire::json::Raw;
 use legation_wire::message::ErrorObject;
 use serde::Serialize;
 
 use super::hub::Inner;
-use super::reload;
+use super::{reload, telemetry};
 
 /// Answers over the admin socket.
 pub(crate) struct Admin {
@@ -39,6 +47,8 @@ pub(crate) struct Admin {
 /// The `data` of an error.
 #[derive(Debug, Serialize)]
 struct Data {
+    /// What kind of reason it is, for answers over HTTP.
+    kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,29 +74,64 @@ impl fmt::Debug for Admin {
 }
 
 impl AdminHandler for Admin {
-    fn handle(&self, method: &str, params: Option<Raw>) -> BoxStream<'static, AdminItem> {
+    fn metrics(&self) -> String {
+        let hub = self.hub.upgrade();
+        hub.map_or_else(String::new, |hub| telemetry::page(&hub))
+    }
+
+    fn handle(
+        &self,
+        seat: &SeatId,
+        method: &str,
+        params: Option<Raw>,
+    ) -> BoxStream<'static, AdminItem> {
+        let sits = seat.as_str().rsplit(':').next();
+        let channel = match sits {
+            Some(TERMINAL_SEAT) => Channel::Terminal,
+            _ => Channel::Command,
+        };
+        self.asked(channel, method, params)
+    }
+}
+
+impl Admin {
+    /// Answers a request that came by this road; an answer to an approval is recorded with it.
+    pub(crate) fn asked(
+        &self,
+        channel: Channel,
+        method: &str,
+        params: Option<Raw>,
+    ) -> BoxStream<'static, AdminItem> {
         let hub = self.hub.upgrade();
         if let Some(hub) = hub.as_ref().filter(|_| method == Follow::METHOD) {
             let params = params.unwrap_or_else(Raw::empty_object);
             return conversation::follow(hub, &params);
         }
+        if let Some(hub) = hub.as_ref().filter(|_| method == FollowHub::METHOD) {
+            return events::follow(hub, &params.unwrap_or_else(Raw::empty_object));
+        }
         let answer = match hub {
-            Some(hub) => dispatch(hub, method, params.unwrap_or_else(Raw::empty_object)),
-            None => ready(Err(failed("the hub is stopping; nothing was done", None))),
+            Some(hub) => dispatch(
+                hub,
+                channel,
+                method,
+                params.unwrap_or_else(Raw::empty_object),
+            ),
+            None => ready(Err(unavailable(
+                "the hub is stopping; nothing was done",
+                None,
+            ))),
         };
         stream::once(async move { AdminItem::Done(answer.await) }).boxed()
     }
-
-    fn ops(&self, path: &str, body: Option<Raw>) -> Option<OpsAnswer> {
-        let hub = self.hub.upgrade()?;
-        match path {
-            "/ops/llm-provider" => Some(models::ops(&hub, body.as_ref())),
-            _ => None,
-        }
-    }
 }
 
-fn dispatch(hub: Arc<Inner>, method: &str, params: Raw) -> BoxFuture<'static, Answer> {
+fn dispatch(
+    hub: Arc<Inner>,
+    channel: Channel,
+    method: &str,
+    params: Raw,
+) -> BoxFuture<'static, Answer> {
     match method {
         Status::METHOD => now(&params, |_: Status| Ok(status(&hub))),
         Stop::METHOD => now(&params, |_: Stop| {
@@ -104,7 +149,7 @@ fn dispatch(hub: Arc<Inner>, method: &str, params: Raw) -> BoxFuture<'static, An
             approvals::find(&hub, &request)
         }),
         asked::Answer::METHOD => now(&params, |request: asked::Answer| {
-            approvals::answer(&hub, &request)
+            approvals::answer(&hub, channel, &request)
         }),
         asked::Certify::METHOD => later(&params, |request: asked::Certify| {
             approvals::certify(hub, request)
@@ -134,14 +179,29 @@ fn dispatch(hub: Arc<Inner>, method: &str, params: Raw) -> BoxFuture<'static, An
         mcp::ReloadServer::METHOD => later(&params, |request: mcp::ReloadServer| async move {
             servers::reload(&hub, request.name.as_deref(), request.workspace.as_deref()).await
         }),
+        mcp::Auth::METHOD => later(&params, |request: mcp::Auth| async move {
+            sign_in::begin(&hub, &request).await
+        }),
+        mcp::AuthWait::METHOD => later(&params, |request: mcp::AuthWait| async move {
+            sign_in::wait(&hub, &request).await
+        }),
+        mcp::AuthBring::METHOD => now(&params, |request: mcp::AuthBring| {
+            sign_in::bring(&hub, &request)
+        }),
+        mcp::AuthRevoke::METHOD => later(&params, |request: mcp::AuthRevoke| async move {
+            sign_in::revoke(&hub, &request).await
+        }),
         mcp::Call::METHOD => later(&params, |request: mcp::Call| async move {
             tools::call(&hub, request).await
         }),
+        Link::METHOD => now(&params, |_: Link| console::link(&hub)),
+        method if method.starts_with("governance.") => governance::dispatch(&hub, method, &params),
         method if method.starts_with("audit.") => audit::dispatch(&hub, method, &params),
         method if method.starts_with("conversation.") => {
             conversation::dispatch(&hub, method, &params)
         }
         method if method.starts_with("tasks.") => tasks::dispatch(&hub, method, &params),
+        method if method.starts_with("desk.") => desk::dispatch(&hub, method, &params),
         method if method.starts_with("events.") => events::dispatch(&hub, method, &params),
         method if method.starts_with("inbox.") => inbox::dispatch(&hub, method, &params),
         method if method.starts_with("models.") => models::dispatch(&hub, method, &params),
@@ -228,17 +288,45 @@ fn read<R: Request>(params: &Raw) -> Result<R, ErrorObject> {
     })
 }
 
+/// It cannot be done as things stand, for a reason that whoever asked can do something about.
 fn failed(message: &str, hint: Option<String>) -> ErrorObject {
-    ErrorObject::new(codes::INTERNAL_ERROR, message)
-        .with_data(Raw::from_serialize(&Data { rule: None, hint }))
+    of_kind("conflict", message, hint)
 }
 
+/// What was named is not there.
+fn missing(message: &str, hint: Option<String>) -> ErrorObject {
+    of_kind("not_found", message, hint)
+}
+
+/// A part of the hub that it needs is not there, now or in this hub.
+fn unavailable(message: &str, hint: Option<String>) -> ErrorObject {
+    of_kind("unavailable", message, hint)
+}
+
+/// The hub could not do it.
 fn failed_with(error: &dyn std::error::Error) -> ErrorObject {
-    failed(&legation_core::error::chain(error), None)
+    of_kind("failed", &legation_core::error::chain(error), None)
+}
+
+fn of_kind(kind: &'static str, message: &str, hint: Option<String>) -> ErrorObject {
+    let data = Data {
+        kind,
+        rule: None,
+        hint,
+    };
+    ErrorObject::new(codes::INTERNAL_ERROR, message).with_data(Raw::from_serialize(&data))
 }
 
 fn of_cli(error: CliError) -> ErrorObject {
     let data = Data {
+        kind: match error.exit {
+            Exit::Usage => "invalid",
+            Exit::Refused => "refused",
+            Exit::NotReachable => "unavailable",
+            // What a person can mend is no fault of the hub's.
+            Exit::Failed if error.hint.is_some() => "conflict",
+            Exit::Failed => "failed",
+        },
         rule: error.rule,
         hint: error.hint,
     };

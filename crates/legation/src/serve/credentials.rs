@@ -1,24 +1,46 @@
 //! Whose credentials are good, for the front and for the gate.
 
-use arc_swap::ArcSwapOption;
-use legation_config::clients::{Credentials, DELEGATE, OWNER};
-use legation_core::{ClientId, Home};
-use legation_front::Authenticator;
-use legation_gate::stage::KnownClients;
+use std::sync::Arc;
 
-/// The client that a program of the same user is when it shows no credential
-/// on the socket.
-const LOCAL: &str = "local";
+use arc_swap::ArcSwapOption;
+use legation_config::clients::{Credentials, DELEGATE, LOCAL, OWNER};
+use legation_core::{ClientId, Home};
+use legation_front::{Authenticator, Issued};
+use legation_gate::stage::KnownClients;
+use legation_oauth::{Bearer, Judged, ResourceServer};
 
 /// The credentials in force; none while their files cannot be read.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
     current: ArcSwapOption<Credentials>,
+    issuer: Option<Issuer>,
+}
+
+/// An authorization server whose tokens are good over HTTP.
+#[derive(Debug)]
+pub(crate) struct Issuer {
+    /// Judges them.
+    pub(crate) server: Arc<ResourceServer>,
+    /// Scopes, each with the client whose rules hold.
+    pub(crate) scopes: Vec<(Box<str>, Box<str>)>,
 }
 
 // === impl Keys ===
 
 impl Keys {
+    /// With an issuer besides, if there is one.
+    pub(crate) fn new(issuer: Option<Issuer>) -> Self {
+        Self {
+            current: ArcSwapOption::empty(),
+            issuer,
+        }
+    }
+
+    /// The issuer whose tokens are good too.
+    pub(crate) fn issuer(&self) -> Option<&Issuer> {
+        self.issuer.as_ref()
+    }
+
     /// Reads the files again; returns what is wrong, if they cannot be used.
     /// Nobody is let in over HTTP then.
     pub(crate) fn reload(&self, home: &Home) -> Option<String> {
@@ -45,13 +67,33 @@ impl Keys {
             .iter()
             .flat_map(|credentials| credentials.clients().cloned());
         let built_in = [OWNER, LOCAL, DELEGATE].map(ClientId::new);
-        KnownClients::new(clients.chain(built_in)).with_no_auth(no_auth)
+        let issued = self.issuer.iter().flat_map(|issuer| &issuer.scopes);
+        KnownClients::new(clients.chain(built_in))
+            .with_no_auth(no_auth)
+            .with_issued(issued.map(|(_, client)| client.clone()))
     }
 }
 
 impl Authenticator for Keys {
     fn bearer(&self, token: &str) -> Option<ClientId> {
         self.current.load().as_ref()?.verify(token).cloned()
+    }
+
+    fn issued(&self, token: &str) -> Issued {
+        let Some(issuer) = &self.issuer else {
+            return Issued::Refused;
+        };
+        match issuer.server.judge(token) {
+            Judged::Good(bearer) => issuer
+                .client(&bearer)
+                .map_or(Issued::NoScope, Issued::Client),
+            Judged::Wait(wait) => Issued::Wait(wait),
+            Judged::Bad(bad) if bad.is_passing() => Issued::Unavailable,
+            Judged::Bad(bad) => {
+                tracing::debug!(why = %bad, "a token was refused");
+                Issued::Refused
+            }
+        }
     }
 
     fn local(&self, _name: Option<&str>) -> Option<ClientId> {
@@ -61,5 +103,17 @@ impl Authenticator for Keys {
 
     fn is_owner(&self, client: &ClientId) -> bool {
         client.as_str() == OWNER
+    }
+}
+
+// === impl Issuer ===
+
+impl Issuer {
+    /// Who comes with a token: one of the people of the client that the first scope is for.
+    fn client(&self, bearer: &Bearer) -> Option<ClientId> {
+        let has = |scope: &str| bearer.scopes.iter().any(|one| **one == *scope);
+        let (_, client) = self.scopes.iter().find(|(scope, _)| has(scope))?;
+        // No reader of the inbox is called so (`legation_servers::inbox`).
+        Some(ClientId::member(client, &format!("~{}", bearer.name)))
     }
 }

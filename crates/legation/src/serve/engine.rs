@@ -1,13 +1,16 @@
 //! Delegated tasks in the hub.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use legation_cli::CliError;
-use legation_config::Settings;
-use legation_core::{EntityId, Home, TaskSet};
-use legation_engine::agents::AgentFiles;
-use legation_engine::{Engine, EngineParts, EngineSettings, Finished, HintSettings};
+use legation_config::agents::{self, Agent, AgentFiles};
+use legation_config::{Problem, Settings};
+use legation_core::{EntityId, Home, SeatId, TaskSet};
+use legation_engine::{
+    AgentServers, Engine, EngineParts, EngineSettings, Finished, HintSettings, Started,
+};
 use legation_events::{Journal, Kind, Noted};
 use legation_store::Store;
 use legation_wire::json::{Object, Raw};
@@ -32,7 +35,11 @@ pub(super) async fn open(
         clock: inner.clock.clone(),
         gate: Arc::clone(&inner.gate),
         models: Arc::clone(&inner.models),
-        agents: agents(&inner.home),
+        agents: agent_files(&inner.home),
+        servers: Arc::new(HostServers {
+            inner: Arc::downgrade(inner),
+        }),
+        turns: inner.turns.clone(),
         settings: settings_of(settings),
         tasks: tasks.clone(),
         runtime: tokio::runtime::Handle::current(),
@@ -48,9 +55,48 @@ pub(super) async fn open(
     Ok(())
 }
 
+/// Servers of agents, run by the host.
+#[derive(Debug)]
+struct HostServers {
+    inner: Weak<Inner>,
+}
+
+impl AgentServers for HostServers {
+    fn start(&self, seat: &SeatId, agent: &Agent) -> BoxFuture<'static, Started> {
+        let (inner, seat, agent) = (self.inner.clone(), seat.clone(), agent.clone());
+        Box::pin(async move {
+            let Some(inner) = inner.upgrade() else {
+                return Started {
+                    held: Box::new(()),
+                    problems: vec!["the hub stops".to_owned()],
+                };
+            };
+            let home = inner.home.clone();
+            let loaded = tokio::task::spawn_blocking(move || agents::servers(&home, &agent)).await;
+            let mut loaded = loaded.unwrap_or_default();
+            legation_cli::withhold(&inner.gate.rules(), &mut loaded.servers);
+            let problems = loaded.problems.iter();
+            let mut problems: Vec<String> = problems.map(said).collect();
+            let (lent, failed) = inner.host.lend(&seat, loaded.servers).await;
+            // What rules may speak of, and which secrets are masked, follows.
+            inner.reload();
+            problems.extend(failed);
+            Started {
+                held: Box::new(lent),
+                problems,
+            }
+        })
+    }
+}
+
+fn said(problem: &Problem) -> String {
+    let server = problem.server.as_deref().unwrap_or("its file");
+    format!("{server}: {} ({})", problem.message, problem.hint)
+}
+
 /// Custom agents and the wishes of folders; those of a folder are believed where the owner trusts
 /// what it brings along.
-fn agents(home: &Home) -> AgentFiles {
+fn agent_files(home: &Home) -> AgentFiles {
     let place = home.clone();
     AgentFiles::new(home.root(), move |folder| {
         let trust = legation_config::trust::Trust::load(&place);

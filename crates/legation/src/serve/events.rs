@@ -127,6 +127,12 @@ fn preferred(rules: &Policy) -> Option<PreferencesAnswer> {
     })
 }
 
+/// Somebody signed in at the console's pages. On record before a browser is let in.
+pub(super) fn signed_in() -> Happened {
+    let text = "a browser was let in with a link of `legation console`";
+    Happened::new(EventName::ConsoleSignedIn, text)
+}
+
 /// The labels of a conversation were taken off.
 pub(super) fn labels_cleared(hub: &Inner, holder: &str) {
     let text = format!(
@@ -135,6 +141,15 @@ pub(super) fn labels_cleared(hub: &Inner, holder: &str) {
     );
     hub.gate
         .happened(Happened::new(EventName::LabelsCleared, &text));
+}
+
+/// The owner changes something of the desk. On record before it takes effect.
+pub(super) fn desk_changed(entity: &EntityId, what: &str, text: &str) -> Happened {
+    Happened {
+        entity: entity.clone(),
+        tool: Some(format!("desk/{what}").into()),
+        ..Happened::new(EventName::DeskChanged, text)
+    }
 }
 
 /// Keys were destroyed.

@@ -16,10 +16,11 @@ use legation_store::Store;
 
 use super::admin::Admin;
 use super::{
-    accounts, approvals, checkpoints, delegate, engine, events as records, feeds, identities,
-    inbox, models, reload, told, workspace,
+    accounts, approvals, checkpoints, console, copilot, delegate, desk, engine, events as records,
+    feeds, identities, inbox, models, oauth, reload, told, workspace,
 };
 
+mod aside;
 mod inner;
 mod parts;
 mod tasks;
@@ -42,6 +43,10 @@ pub(crate) struct HubOptions {
     /// Whether what rules want asked is done without asking.
     pub(crate) allow_all: bool,
     pub(crate) additional: Vec<String>,
+    /// Servers that are off for this run, by name.
+    pub(crate) off: Vec<String>,
+    /// Whether only those of the hub's own servers are there that show what it is and did.
+    pub(crate) no_builtins: bool,
     /// Whether a bridge started it: `idle_exit_ms` applies, and it serves
     /// bridges even where the HTTP address is taken.
     pub(crate) detached: bool,
@@ -59,6 +64,16 @@ pub(crate) struct Hub {
     lock: HomeLock,
 }
 
+// === impl HubOptions ===
+
+impl HubOptions {
+    /// Whether a server of the hub's own is there.
+    pub(crate) fn has_native(&self, name: &str) -> bool {
+        let is_window = matches!(name, "hub" | "audit");
+        (is_window || !self.no_builtins) && !self.off.iter().any(|off| off == name)
+    }
+}
+
 // === impl Hub ===
 
 impl Hub {
@@ -66,6 +81,8 @@ impl Hub {
     /// before; nothing answers until everything is there.
     pub(crate) async fn start(options: HubOptions) -> Result<Self, CliError> {
         let failed = |error: &dyn std::error::Error| CliError::failed(error);
+        legation_net::trust::trust_files(&options.settings.ca_files)
+            .map_err(|error| failed(&error).with_hint(error.hint()))?;
         let lock = parts::take_lock(&options).await?;
         parts::raise_file_limit();
         let store = Arc::new(parts::open_store(&options)?);
@@ -89,13 +106,15 @@ impl Hub {
         let (events, journal) = told::open(&inner, &settings, (&store, &tasks))?;
         inner.events.get_or_init(|| events.clone());
         let feed = inbox::feed(&inner);
+        let admin = Arc::new(Admin::new(&inner));
         let front = Front::new(FrontParts {
             gate: Arc::clone(&inner.gate),
             authenticator: Arc::clone(&inner.keys) as _,
             events: Some(events),
             feed,
-            admin: Arc::new(Admin::new(&inner)),
-            settings: parts::front_settings(&settings, options.no_auth),
+            web: console::handler(&inner, &admin, (&store, &tasks)),
+            admin,
+            settings: parts::front_settings(&settings, options.no_auth, &inner.keys),
             clock: options.clock.clone(),
             version: crate::VERSION.into(),
             boot: inner.boot.clone(),
@@ -103,7 +122,9 @@ impl Hub {
         .map_err(|error| failed(&error))?;
         // Servers connect from here on, and what they define may matter to rules.
         let events = inner.host.events();
+        console::run(&tasks, &inner);
         reload::everything(&inner).await;
+        desk::learn(&inner).await?;
         engine::open(&inner, &settings, (&store, &tasks), &journal).await?;
         let workers = Arc::new(Workers::start(WORKERS).map_err(|error| failed(&error))?);
         let socket = parts::socket(&options.home, &lock)?;
@@ -113,24 +134,16 @@ impl Hub {
         tasks::run_socket(&tasks, &front, socket);
         delegate::serve_socket(&tasks, &front, &settings.external, &lock)?;
         tasks::run_flusher(&tasks, &inner.ledger);
-        accounts::open(&tasks, &inner.accounts);
-        identities::watch(&tasks, &inner.accounts, &options.home);
-        records::run(&tasks, &inner);
-        inbox::run(&tasks, &inner);
-        inbox::keep_up(&tasks, &inner, settings.inbox);
-        feeds::run(&tasks, &inner, &store);
-        workspace::sweep(&tasks, &inner.undo);
-        inbox::watch_chats(&tasks, &inner, &settings);
-        approvals::run(&tasks, &inner);
-        inbox::read_mail(&tasks, &inner, &store, &settings);
-        let (home, environment) = (&options.home, &options.environment);
-        checkpoints::run(&tasks, &inner.ledger, &settings, home, environment);
+        watch_over(&tasks, &inner, (&settings, &store), &options);
         let watch = tasks::watch_files(&inner);
         tasks::run_reloads(&tasks, &inner, watch, events);
         if let Some(limit) = settings.idle_exit.filter(|_| options.detached) {
             tasks::run_idle_exit(&tasks, &inner, &front, limit);
         }
-        inner.windows.open_front(&front, home, &options.clock);
+        copilot::open((&tasks, &store), &inner, &settings, options.detached).await?;
+        inner
+            .windows
+            .open_front(&front, &options.home, &options.clock);
         inner.front.get_or_init(|| front);
         tracing::info!(?listen, home = %options.home.root().display(), "the hub runs");
         Ok(Self {
@@ -146,6 +159,13 @@ impl Hub {
     /// Where it answers HTTP, if it does.
     pub(crate) fn address(&self) -> Option<SocketAddr> {
         self.address
+    }
+
+    /// A link that lets one browser in, where the hub answers browsers.
+    pub(crate) fn console_link(&self) -> Option<String> {
+        super::admin::console::link(&self.inner)
+            .ok()
+            .map(|link| link.url)
     }
 
     /// What `--allow-all` comes to here.
@@ -200,6 +220,7 @@ impl Hub {
             drop(tokio::task::spawn_blocking(move || workers.join()).await);
         }
         self.inner.host.shutdown().await;
+        self.inner.oauth.close().await;
         models::close(&self.inner.book).await;
         // Its writer records what is left in the ledger, which needs this runtime.
         let inbox = Arc::clone(&self.inner.inbox);
@@ -210,9 +231,33 @@ impl Hub {
             tracing::error!(error = %chain(&error), "the last records could not be written");
         }
         checkpoints::close(&self.inner.ledger).await;
+        self.inner.traces.close().await;
         tracing::info!("the hub has stopped");
         drop(self.inner);
         drop(self.store);
         drop(self.lock);
     }
+}
+
+/// What a hub does besides answering, from its start to its end.
+fn watch_over(
+    tasks: &TaskSet,
+    inner: &Arc<Inner>,
+    (settings, store): (&Settings, &Arc<Store>),
+    options: &HubOptions,
+) {
+    accounts::open(tasks, &inner.accounts);
+    oauth::watch(tasks, inner);
+    identities::watch(tasks, &inner.accounts, &options.home);
+    records::run(tasks, inner);
+    inbox::run(tasks, inner);
+    inbox::keep_up(tasks, inner, settings.inbox);
+    feeds::run(tasks, inner, store);
+    desk::run(tasks, inner, settings);
+    workspace::sweep(tasks, &inner.undo);
+    inbox::watch_chats(tasks, inner, settings);
+    approvals::run(tasks, inner);
+    inbox::read_mail(tasks, inner, store, settings);
+    let (home, environment) = (&options.home, &options.environment);
+    checkpoints::run(tasks, &inner.ledger, settings, home, environment);
 }

@@ -8,7 +8,7 @@ use legation_config::ExternalSettings;
 use legation_core::clock::Wall;
 use legation_core::error::chain;
 use legation_core::{BootId, Caller, ClientId, EntityId, Home, OpContext, SharedClock, TaskSet};
-use legation_engine::{Engine, WeakEngine};
+use legation_engine::{Engine, Turns, WeakEngine};
 use legation_entra::Accounts;
 use legation_front::Front;
 use legation_gate::approval::Bound;
@@ -28,6 +28,7 @@ use legation_store::Store;
 use legation_wake::{BoardFile, Talk};
 use legation_wire::json::{Limits, Object, Raw};
 
+use super::console::EventLog;
 use super::delegate::DelegateWindow;
 use super::inbox::InboxWindow;
 
@@ -44,6 +45,7 @@ pub(super) struct Windows {
     /// Calls that wait for messages.
     waiting: Arc<OnceLock<Waiting>>,
     models: Arc<OnceLock<Weak<Models>>>,
+    happened: Arc<OnceLock<Weak<EventLog>>>,
 }
 
 /// The native servers before the host's, and what the hub does with them
@@ -52,6 +54,8 @@ pub(super) struct Windows {
 pub(super) struct Beside {
     pub(super) servers: Arc<dyn ServerSet>,
     pub(super) teams: Option<Teams>,
+    /// Those that want to know of turns.
+    pub(super) turns: Vec<Arc<dyn Turns>>,
 }
 
 #[derive(Debug)]
@@ -67,13 +71,13 @@ struct LedgerWindow {
 
 /// The native servers before the host's.
 pub(super) fn beside(
-    host: &Arc<Host>,
-    ledger: &Arc<Ledger>,
+    (host, ledger): (&Arc<Host>, &Arc<Ledger>),
     accounts: &Arc<Accounts>,
     (store, clock): (&Arc<Store>, &SharedClock),
     (inbox, watched): (&Arc<Inbox>, &WatchedChats),
     (windows, tasks, boot): (&Windows, &TaskSet, &BootId),
     (external, more): (&ExternalSettings, Vec<Arc<dyn Native>>),
+    is_wanted: &dyn Fn(&str) -> bool,
 ) -> Beside {
     let hub = Hub::new(Arc::new(HubWindow {
         host: Arc::clone(host),
@@ -127,8 +131,10 @@ pub(super) fn beside(
         natives.push(Arc::new(Delegate::new(view, limit, clock)));
     }
     natives.extend(more);
+    natives.retain(|native| is_wanted(native.name()));
     let natives = Natives::new(natives, Arc::clone(host) as Arc<dyn ServerSet>, views);
     Beside {
+        turns: natives.turns(),
         servers: Arc::new(natives.with_unread(inbox)),
         teams,
     }
@@ -165,6 +171,15 @@ impl Windows {
 
     pub(super) fn models(&self) -> Option<Arc<Models>> {
         self.models.get()?.upgrade()
+    }
+
+    /// Lets the native servers have it told that something happened.
+    pub(super) fn open_log(&self, happened: &Arc<EventLog>) {
+        self.happened.get_or_init(|| Arc::downgrade(happened));
+    }
+
+    pub(super) fn happened(&self) -> Option<Arc<EventLog>> {
+        self.happened.get()?.upgrade()
     }
 
     pub(super) fn gate(&self) -> Option<Arc<Gate>> {

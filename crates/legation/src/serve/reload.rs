@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use legation_config::environment::Environment;
 use legation_config::servers::EnvMode;
-use legation_config::{ServerSpec, clients, governance, servers, watch};
+use legation_config::{ServerSpec, clients, governance, servers, switches, watch};
 use legation_core::Home;
 use legation_filter::{FilterMapping, SecretMasker};
 use legation_gate::stage::Cleaning;
@@ -18,7 +18,7 @@ use legation_policy::{KnownTool, Policy};
 use legation_wire::json::Raw;
 
 use super::hub::Inner;
-use super::{engine, events};
+use super::{copilot, engine, events};
 
 /// What is said of a mode that the organisation forbids.
 pub(super) const ALLOW_ALL_OFF: &str =
@@ -28,7 +28,7 @@ pub(super) const ALLOW_ALL_OFF: &str =
 pub(crate) async fn everything(hub: &Arc<Inner>) {
     let mut problems = Vec::new();
     problems.extend(hub.keys.reload(&hub.home));
-    hub.gate.set_clients(hub.keys.known(hub.no_auth));
+    set_clients(hub);
     let mut env_mode = EnvMode::Direct;
     match hub.settings() {
         Ok(settings) => {
@@ -42,7 +42,10 @@ pub(crate) async fn everything(hub: &Arc<Inner>) {
     }
     let mut user = servers::user(&hub.home);
     hub.keep_known(&mut user);
-    let mut loaded = servers::additional(&hub.additional, &hub.folder).over(user);
+    let mut loaded = servers::additional(&hub.aside.additional, &hub.folder)
+        .over(servers::plugins(&hub.home))
+        .over(user)
+        .over(servers::defaults(&hub.environment));
     let folders: Vec<PathBuf> = {
         let folders = hub.host.folders();
         let folders = folders.borrow();
@@ -52,6 +55,11 @@ pub(crate) async fn everything(hub: &Arc<Inner>) {
         let workspace = servers::workspace(&hub.home, folder);
         loaded.servers.extend(workspace.servers);
         loaded.problems.extend(workspace.problems);
+        loaded.hidden.extend(workspace.hidden);
+    }
+    switches::apply(&hub.home, &mut loaded.servers, &mut loaded.problems);
+    for server in &mut loaded.servers {
+        server.disabled |= hub.aside.is_off(server);
     }
     let known = known_tools(hub, &loaded.servers);
     let (mut rules, wrong) = policy(&hub.home, &hub.environment, &folders, &known);
@@ -64,18 +72,31 @@ pub(crate) async fn everything(hub: &Arc<Inner>) {
     hub.set_defined(&loaded.servers, known);
     problems.extend(wrong);
     events::governed(hub, &rules);
+    hub.host.set_lends_models(rules.lends_models());
+    legation_cli::withhold(&rules, &mut loaded.servers);
     hub.gate.set_rules(rules);
+    set_clients(hub);
     if let Some(events) = hub.events.get() {
         events.rules_changed();
     }
-    let (cleaning, wrong) = cleaning(hub, &loaded.servers, env_mode);
+    let running = [loaded.servers.clone(), hub.host.lent()].concat();
+    let (cleaning, wrong) = cleaning(hub, &running, env_mode);
     hub.gate.set_cleaning(cleaning);
     problems.extend(wrong);
     for problem in &problems {
         tracing::error!(problem, "a file cannot be used");
     }
     hub.set_problems(problems);
+    hub.aside.set_hidden(loaded.hidden);
     hub.host.apply(loaded.servers, loaded.problems).await;
+}
+
+/// Who may call: those with a credential, and whom the rules let write to the webhook.
+fn set_clients(hub: &Inner) {
+    let logins = copilot::logins(&hub.gate.rules());
+    let known = hub.keys.known(hub.no_auth);
+    let logins = logins.iter().map(String::as_str);
+    hub.gate.set_clients(known.with_copilot(logins));
 }
 
 /// What results may carry, and which servers' filters make no sense.
@@ -115,6 +136,7 @@ pub(crate) fn files(hub: &Inner) -> Vec<PathBuf> {
         .iter()
         .map(|one| one.to_path_buf())
         .collect();
+    files.push(watch::defaults_file(&hub.environment));
     files.extend(governance::watched(&hub.home, &hub.environment, &folders));
     for folder in &folders {
         files.extend(watch::workspace_files(folder));

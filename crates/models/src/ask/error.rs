@@ -65,11 +65,23 @@ impl AskError {
             Self::Route(error) => match error {
                 RouteError::Blocked { .. }
                 | RouteError::Excluded { .. }
+                | RouteError::Bound { .. }
                 | RouteError::NotRedacted
                 | RouteError::Rules
                 | RouteError::Stopped { .. } => true,
                 RouteError::Unanswered { .. } | RouteError::BrokeOff { .. } => false,
             },
+        }
+    }
+
+    /// Whether somebody was not asked because their model cannot call tools.
+    #[must_use]
+    pub fn lacks_calls(&self) -> bool {
+        match self {
+            Self::Route(RouteError::Unanswered { tried }) => tried
+                .iter()
+                .any(|tried| matches!(tried.failure, Failure::NoTools)),
+            _ => false,
         }
     }
 
@@ -113,6 +125,7 @@ impl AskError {
         match self {
             Self::Route(
                 RouteError::Excluded { provider, .. }
+                | RouteError::Bound { provider, .. }
                 | RouteError::BrokeOff { provider, .. }
                 | RouteError::Stopped { provider, .. },
             ) => Some(provider),
@@ -134,7 +147,7 @@ impl AskError {
         };
         let reason = match self {
             Self::Route(RouteError::Blocked { source }) => source.reason.clone(),
-            Self::Route(RouteError::Excluded { .. }) => {
+            Self::Route(RouteError::Excluded { .. } | RouteError::Bound { .. }) => {
                 "the provider that was named may not have it".to_owned()
             }
             Self::Route(RouteError::Unanswered { tried }) => {

@@ -25,6 +25,14 @@ pub enum RouteError {
         /// Why.
         why: Vec<Exclusion>,
     },
+    /// It holds data of an entity that is bound to another provider than the one that was named.
+    #[error("{provider} does not get it: whose data it holds is bound to {to}")]
+    Bound {
+        /// Which was named.
+        provider: String,
+        /// Where it must go.
+        to: String,
+    },
     /// It holds data that must be redacted first.
     #[error("no model gets it: it holds data that was not redacted")]
     NotRedacted,
@@ -107,7 +115,7 @@ impl RouteError {
             Self::Blocked { source } | Self::Stopped { source, .. } => {
                 source.next_safe_step.clone()
             }
-            Self::Excluded { .. } => {
+            Self::Excluded { .. } | Self::Bound { .. } => {
                 "`legation models explain` says who may have what, and llm_provider.json says why"
                     .to_owned()
             }

@@ -69,6 +69,17 @@ impl Plan {
             }
             (None, Ok(_)) => return Err(RouteError::Rules),
         }
+        // Whoever names a provider does not loosen what the owner bound; what his own preferences
+        // choose for the job is his to say.
+        let chosen = self.decision.outcome.as_ref().ok();
+        let is_chosen = chosen.is_some_and(|chosen| chosen.provider == provider);
+        let bound = self.decision.bound.as_deref();
+        if let Some(to) = bound.filter(|to| *to != provider && !is_chosen) {
+            return Err(RouteError::Bound {
+                provider: provider.to_owned(),
+                to: to.to_owned(),
+            });
+        }
         let selected = named(governance, provider).ok_or(RouteError::Rules)?;
         self.decision.outcome = Ok(selected.clone());
         self.candidates = vec![selected];

@@ -445,3 +445,46 @@ async fn a_model_without_tools_is_not_asked_to_use_them() {
     assert!(!has_canary(&server.seen()));
     assert!(answered(&router, &policy, &wanted(&[])).await.is_ok());
 }
+
+#[tokio::test]
+async fn whoever_names_a_provider_does_not_loosen_what_the_owner_bound() {
+    let (bound, other) = (
+        Server::saying(stream(ANSWER)).await,
+        Server::saying(stream(ANSWER)).await,
+    );
+    let policy = policy(&json!({
+        "default_provider": "other",
+        "entity_overrides": {
+            "meadow": { "provider": "bound", "required_hipaa_cleared": true },
+        },
+        "providers": {
+            "bound": cleared("openai_compatible", &bound),
+            "other": cleared("openai_compatible", &other),
+        },
+    }));
+    let (router, request) = (router(), ChatRequest::ask("canary"));
+    for (names, provider, is_let) in [
+        (vec!["meadow"], "bound", true),
+        (vec!["meadow"], "other", false),
+        (vec!["harbor"], "other", true),
+        (vec!["harbor", "meadow"], "other", false),
+    ] {
+        let wanted = wanted(&names);
+        let asked = router
+            .only(&ctx(), &policy, &wanted, &request, provider)
+            .await;
+        match asked {
+            Ok(_) => assert!(is_let, "{names:?} {provider}"),
+            Err(RouteError::Bound { to, .. }) => {
+                assert_eq!(
+                    (to.as_str(), is_let),
+                    ("bound", false),
+                    "{names:?} {provider}"
+                );
+            }
+            Err(error) => panic!("{names:?} {provider}: {error}"),
+        }
+    }
+    let seen = other.seen();
+    assert_eq!(seen.len(), 1, "only what holds nobody's bound data");
+}

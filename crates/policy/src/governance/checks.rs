@@ -5,6 +5,7 @@
 
 mod bans;
 mod contracts;
+mod desk;
 mod enterprise;
 mod ladder;
 mod profile;
@@ -21,7 +22,7 @@ use super::native::native_tools;
 use super::pattern::ToolPattern;
 use super::problem::{Place, Problem, Severity};
 use super::profile::OperatorProfile;
-use super::{Broken, FileText, Governance, Loaded, Sources, file};
+use super::{Broken, Enterprise, FileText, Governance, Loaded, Sources, file};
 
 /// What a check may look at beside its own file.
 pub(super) struct Around<'a> {
@@ -107,16 +108,21 @@ pub(super) fn run(governance: &mut Governance, reader: &mut Reader<'_>, tools: &
             contracts::check(contracts, &around, found);
         },
     );
-    let name = file::ENTERPRISE;
-    check(
-        &mut governance.enterprise,
-        name,
-        &FileText::Absent,
-        problems,
-        |policy, found| {
-            enterprise::check(policy, found);
-        },
-    );
+    let files = desk::Files {
+        brief: &mut governance.brief,
+        urgency: &mut governance.urgency,
+        style: &mut governance.draft_style,
+        para: &mut governance.para,
+    };
+    desk::run(files, sources, &around, problems);
+    enterprise_policy(&mut governance.enterprise, problems);
+}
+
+fn enterprise_policy(loaded: &mut Loaded<Enterprise>, problems: &mut Vec<Problem>) {
+    let (name, text) = (file::ENTERPRISE, &FileText::Absent);
+    check(loaded, name, text, problems, |policy, found| {
+        enterprise::check(policy, found);
+    });
 }
 
 fn check<T>(

@@ -116,7 +116,7 @@ impl OutputContracts {
             .iter()
             .filter(|(_, audience)| {
                 let mut clients = audience.clients.iter();
-                clients.any(|pattern| pattern.matches(client.as_str()))
+                clients.any(|pattern| pattern.matches(client.family()))
             })
             .map(|(name, _)| name.as_str())
             .collect();

@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use super::json::{self, Refused};
 use super::problem::{Place, Problem, Severity};
 use super::{
-    Broken, Enterprise, EnterprisePolicy, FileText, Governance, Loaded, Note, Roster, Sources,
-    checks, file,
+    Broken, DeskDefaults, Enterprise, EnterprisePolicy, FileText, Governance, Loaded, Note, Roster,
+    Sources, checks, file,
 };
 
 /// A tool that exists or existed, as far as governance files care.
@@ -41,13 +41,34 @@ impl Governance {
             problems: Vec::new(),
             notes: BTreeMap::new(),
         };
+        let profile = reader.file(file::OPERATOR_PROFILE, &sources.operator_profile);
+        let desk = DeskDefaults::holding(sources, profile.good());
+        let of_desk = |found: &FileText, default: Option<&str>| match default {
+            Some(text) => FileText::Text(text.to_owned()),
+            None => found.clone(),
+        };
+        let brief = of_desk(&sources.brief, desk.as_ref().map(|desk| &*desk.brief));
+        let urgency = of_desk(&sources.urgency, desk.as_ref().map(|desk| desk.urgency));
+        let style = of_desk(
+            &sources.draft_style,
+            desk.as_ref().map(|desk| desk.draft_style),
+        );
+        let para = of_desk(&sources.para, desk.as_ref().map(|desk| desk.para));
+        if desk.is_some() {
+            reader.problems.push(DeskDefaults::problem());
+        }
         let mut governance = Self {
-            profile: reader.file(file::OPERATOR_PROFILE, &sources.operator_profile),
+            profile,
             roles: reader.file(file::ROLE_CARDS, &sources.role_cards),
             bans: reader.file(file::HARD_BANS, &sources.hard_bans),
             ladder: reader.file(file::AUTONOMY_LADDER, &sources.autonomy_ladder),
             providers: reader.file(file::LLM_PROVIDER, &sources.llm_provider),
             contracts: reader.file(file::OUTPUT_CONTRACTS, &sources.output_contracts),
+            brief: reader.file(file::BRIEF, &brief),
+            urgency: reader.file(file::URGENCY, &urgency),
+            draft_style: reader.file(file::DRAFT_STYLE, &style),
+            para: reader.file(file::PARA, &para),
+            is_desk_by_default: desk.is_some(),
             enterprise: reader.enterprise(),
             rosters: reader.rosters(),
             notes: BTreeMap::new(),

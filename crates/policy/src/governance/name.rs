@@ -163,6 +163,15 @@ impl EntitySet {
         }
     }
 
+    /// What both hold.
+    #[must_use]
+    pub fn meet(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::All, set) | (set, Self::All) => set.clone(),
+            (Self::Of(one), Self::Of(other)) => Self::Of(one & other),
+        }
+    }
+
     /// The entities named one by one.
     pub fn named(&self) -> impl Iterator<Item = &EntityId> {
         match self {

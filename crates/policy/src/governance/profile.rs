@@ -1,8 +1,9 @@
 //! `operator_profile.json`: whose data there is, and who may see it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use legation_core::{ClientId, EntityId, EntityLabels};
+use legation_core::{COPILOT, ClientId, EntityId, EntityLabels};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -171,13 +172,26 @@ impl OperatorProfile {
     }
 
     /// What a client may see. A client named literally beats a pattern, and
-    /// of patterns the one that says more of the name wins.
-    pub fn clearance_of(&self, client: &ClientId) -> &ClientClearance {
-        self.client_clearances
+    /// of patterns the one that says more of the name wins; so it is for each of
+    /// the people of a client of several. Whoever comes by the Copilot webhook sees
+    /// of what `copilot` may see only what their login may ask for, and health
+    /// information never.
+    pub fn clearance_of(&self, client: &ClientId) -> Cow<'_, ClientClearance> {
+        let clearance = self
+            .client_clearances
             .iter()
-            .filter(|(pattern, _)| pattern.matches(client.as_str()))
+            .filter(|(pattern, _)| pattern.matches(client.family()))
             .max_by_key(|(pattern, _)| pattern.weight())
-            .map_or(&self.default_client_clearance, |(_, clearance)| clearance)
+            .map_or(&self.default_client_clearance, |(_, clearance)| clearance);
+        let login = client.acts_for().filter(|_| client.family() == COPILOT);
+        let Some(login) = login else {
+            return Cow::Borrowed(clearance);
+        };
+        let asked = self.github_login(login);
+        Cow::Owned(ClientClearance {
+            entities: asked.map_or_else(EntitySet::none, |asked| clearance.entities.meet(asked)),
+            phi: false,
+        })
     }
 
     /// Whose data may go to an address: what its clearance says, else that of

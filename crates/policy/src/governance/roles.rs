@@ -44,7 +44,7 @@ impl RoleCards {
         let (_, role) = self
             .clients
             .iter()
-            .filter(|(pattern, _)| pattern.matches(client.as_str()))
+            .filter(|(pattern, _)| pattern.matches(client.family()))
             .max_by_key(|(pattern, _)| pattern.weight())?;
         self.roles
             .get_key_value(role)

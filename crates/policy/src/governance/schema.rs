@@ -6,8 +6,8 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
 use super::{
-    AutonomyLadder, EnterprisePolicy, HardBans, LlmProviders, OperatorProfile, OutputContracts,
-    RoleCards, Roster,
+    AutonomyLadder, BriefConfig, DraftStyle, EnterprisePolicy, HardBans, LlmProviders,
+    OperatorProfile, OutputContracts, ParaRules, RoleCards, Roster, UrgencyRules,
 };
 
 /// The schema of each file, by the file's name, pretty and ending in a new line.
@@ -19,6 +19,10 @@ pub fn schemas() -> Vec<(&'static str, String)> {
         ("autonomy_ladder.json", of::<AutonomyLadder>()),
         ("llm_provider.json", of::<LlmProviders>()),
         ("output_contracts.json", of::<OutputContracts>()),
+        ("brief_config.json", of::<BriefConfig>()),
+        ("urgency_rules.json", of::<UrgencyRules>()),
+        ("draft_style.json", of::<DraftStyle>()),
+        ("para_rules.json", of::<ParaRules>()),
         ("roster.json", of::<Roster>()),
         ("enterprise_policy.json", of::<EnterprisePolicy>()),
     ]

@@ -28,6 +28,10 @@ const PERSONAL: &[(&str, &str)] = files!("personal":
     "autonomy_ladder.json",
     "llm_provider.json",
     "output_contracts.json",
+    "brief_config.json",
+    "urgency_rules.json",
+    "draft_style.json",
+    "para_rules.json",
     "policy.cedar",
     "permissions.toml",
 );
@@ -40,6 +44,10 @@ const BUSINESS: &[(&str, &str)] = files!("business":
     "autonomy_ladder.json",
     "llm_provider.json",
     "output_contracts.json",
+    "brief_config.json",
+    "urgency_rules.json",
+    "draft_style.json",
+    "para_rules.json",
     "policy.cedar",
     "permissions.toml",
 );

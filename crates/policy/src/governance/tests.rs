@@ -1,6 +1,7 @@
 //! Files in, governance and problems out.
 
 mod cross;
+mod desk;
 mod names;
 mod refused;
 mod shipped;
@@ -41,6 +42,10 @@ fn broken(governance: &Governance) -> Vec<&'static str> {
         governance.ladder.get().err(),
         governance.providers.get().err(),
         governance.contracts.get().err(),
+        governance.brief.get().err(),
+        governance.urgency.get().err(),
+        governance.draft_style.get().err(),
+        governance.para.get().err(),
         governance.enterprise.get().err(),
     ];
     all.into_iter()

@@ -71,6 +71,8 @@ pub(super) struct Progress<'p> {
     pub(super) subject: Subject,
     /// Whether the boundary said whose data it is.
     pub(super) bounded: bool,
+    /// Whether every entity stands by itself in the answer.
+    pub(super) apart: bool,
     /// Labels of the call and of the conversation.
     pub(super) labels: EntityLabels,
     pub(super) spoken: Spoken<'p>,
@@ -215,6 +217,7 @@ impl Policy {
             reads_only: progress.spoken.reads.is_some(),
             entity,
             entities: progress.bounded.then(|| progress.subject.entities.clone()),
+            apart: progress.apart,
             labels: progress.labels.clone(),
             grant: None,
             varies: progress.varies || !progress.wants.is_empty(),
@@ -348,6 +351,7 @@ impl Progress<'_> {
         Self {
             subject: Subject::default(),
             bounded: false,
+            apart: false,
             labels: EntityLabels::none(),
             spoken: Spoken::default(),
             rung: Rung::Execute,

@@ -5,11 +5,13 @@ mod cedar;
 mod ladder;
 mod permissions;
 
+use legation_core::EntityLabels;
+
 use super::judge::{Case, Progress, Refusal, Says, Want};
 use super::{Policy, unavailable};
 use crate::boundary::{Boundary, Fault, Subject};
 use crate::decision::{AskKind, Scope};
-use crate::governance::Fingerprint;
+use crate::governance::{ALL, Fingerprint};
 use crate::registry::ReasonCode;
 use crate::replay::Supposed;
 use crate::rule_id::RuleId;
@@ -100,7 +102,12 @@ impl Policy {
             Some(_) => &progress.subject.entities,
         };
         let nobodys = touched.is_empty() && question.native.is_some();
-        if !nobodys && boundary.profile().mixed(&progress.labels).is_some() {
+        progress.apart = is_of_all(question)
+            && match case.supposed {
+                None => is_kept_apart(&progress.subject.entities, inquiry.labels),
+                Some(supposed) => supposed.was_apart(),
+            };
+        if !nobodys && !progress.apart && boundary.profile().mixed(&progress.labels).is_some() {
             return deny(
                 "boundary.never-mix",
                 ReasonCode::CrossEntityBlock,
@@ -202,6 +209,19 @@ impl Policy {
     }
 }
 
+/// Whether a tool of the hub's own answers about every entity, each by itself. Only such a server
+/// says of itself that a call is about all.
+fn is_of_all(question: &Question<'_>) -> bool {
+    let says_all = question.entity.is_some_and(|entity| entity.as_str() == ALL);
+    says_all && question.native.is_some() && *question.origin == Origin::Builtin
+}
+
+/// Whether who asks about all may be told: their conversation holds nobody's data or everybody's
+/// already. Everything else of every entity holds too: clearances first of all.
+fn is_kept_apart(all: &EntityLabels, held: &EntityLabels) -> bool {
+    held.is_empty() || all.iter().all(|entity| held.contains(entity))
+}
+
 /// Whose data a recorded call was about, by what its record says.
 fn supposed_subject(
     boundary: &Boundary,
@@ -211,6 +231,8 @@ fn supposed_subject(
     let of_server = boundary.of_server(question)?;
     let past = supposed.past();
     let entities = match past.entities {
+        // All are those that the rules know.
+        Some(_) if is_of_all(question) => of_server,
         Some(entities) => entities.clone(),
         None if supposed.boundary_fails() => return Err(Fault::Unreadable),
         None => of_server,

@@ -333,6 +333,10 @@ fn version_of(sources: &Sources) -> u64 {
     add(file::AUTONOMY_LADDER, &sources.autonomy_ladder);
     add(file::LLM_PROVIDER, &sources.llm_provider);
     add(file::OUTPUT_CONTRACTS, &sources.output_contracts);
+    add(file::BRIEF, &sources.brief);
+    add(file::URGENCY, &sources.urgency);
+    add(file::DRAFT_STYLE, &sources.draft_style);
+    add(file::PARA, &sources.para);
     add(file::CEDAR, &sources.cedar);
     add(file::PERMISSIONS, &sources.permissions);
     for (folder, text) in &sources.workspaces {

@@ -35,6 +35,7 @@ pub(super) fn judge(
     find_fault(policy, permitted, result).map_or(Ok(()), |fault| {
         let about = About {
             entities: Some(permitted.entities().clone()),
+            apart: permitted.is_apart(),
             labels: permitted.labels().clone(),
             policy_version: permitted.policy_version(),
         };

@@ -423,6 +423,88 @@ fn results_are_judged_by_bans_and_contracts() {
 }
 
 #[test]
+fn what_the_desk_says_of_all_is_kept_apart_and_nothing_else_is() {
+    let policy = Policy::load(&Template::Business.sources(), &[]);
+    let of_all = || Target {
+        entity: Some(legation_core::EntityId::new("all")),
+        native: Some(crate::NativeTool::default()),
+        ..native("desk", "morning_brief", false)
+    };
+    let rule = |client, holds, arguments, target: Target| {
+        let mut probe = Probe::new(&policy, client);
+        probe.holds = holds;
+        probe.arguments = arguments;
+        match probe.ask(target) {
+            Decision::Denied(denied) => denied.rule.as_str().to_owned(),
+            Decision::Permitted(_) => "permitted".to_owned(),
+            Decision::Ask(_) => "asked".to_owned(),
+        }
+    };
+    let everyone = &["harbor", "meadow", "personal", "quarry"];
+    let one = || Target {
+        entity: None,
+        ..of_all()
+    };
+    let configured = || Target {
+        origin: crate::Origin::User,
+        native: None,
+        ..of_all()
+    };
+    for (client, holds, arguments, target, wanted) in [
+        ("owner", &[][..], "{}", of_all(), "permitted"),
+        ("owner", everyone, "{}", of_all(), "permitted"),
+        // What a conversation holds already is not brought together with more.
+        ("owner", &["harbor"], "{}", of_all(), "boundary.never-mix"),
+        // Everything else of all holds: who is not cleared for one of them gets nothing.
+        ("claude", &[], "{}", of_all(), "clearance.client"),
+        // The word of a caller is not that of the server, nor is a configured server the hub's.
+        (
+            "owner",
+            &[],
+            r#"{"entity_context":"all"}"#,
+            one(),
+            "boundary.never-mix",
+        ),
+        ("owner", &[], "{}", configured(), "boundary.never-mix"),
+        // After it nothing of one alone is done in that conversation.
+        (
+            "owner",
+            everyone,
+            r#"{"entity_context":"harbor"}"#,
+            one(),
+            "boundary.never-mix",
+        ),
+    ] {
+        assert_eq!(
+            rule(client, holds, arguments, target),
+            wanted,
+            "{client} {holds:?} {arguments}"
+        );
+    }
+}
+
+#[test]
+fn an_account_that_its_server_knows_need_not_stand_in_the_profile() {
+    let policy = super::personal_with("", &known(&[]));
+    let mut probe = Probe::new(&policy, "claude");
+    probe.arguments = r#"{"profile_id":"work"}"#;
+    let target = |entity: Option<&str>| Target {
+        entity: entity.map(legation_core::EntityId::new),
+        ..native("desk", "mail_list", false)
+    };
+    let denied = |target: Target| match probe.ask(target) {
+        Decision::Denied(denied) => Some(denied.rule.as_str().to_owned()),
+        Decision::Permitted(_) | Decision::Ask(_) => None,
+    };
+    assert_eq!(
+        denied(target(None)).as_deref(),
+        Some("boundary.unknown-entity")
+    );
+    let known = denied(target(Some("personal")));
+    assert!(!known.is_some_and(|rule| rule.starts_with("boundary.")));
+}
+
+#[test]
 fn whom_a_native_writes_to_is_a_recipient() {
     let policy = Policy::load(&Template::Business.sources(), &[]);
     let send = || Target {

@@ -3,8 +3,11 @@
 use super::{known, labels, principal, rules, target};
 use crate::governance::{FileText, Problem, Severity, Sources, Template};
 use crate::replay::{Again, Answer, Past, Replayer};
-use crate::{Arguments, Decision, GrantIndex, Inquiry, KnownTool, Policy, Rung, Target, Verb};
-use legation_core::{EntityLabels, SeatId};
+use crate::{
+    Arguments, Decision, GrantIndex, Inquiry, KnownTool, NativeTool, Origin, Policy, Rung, Target,
+    Verb,
+};
+use legation_core::{EntityId, EntityLabels, SeatId};
 
 const SCHEMA: &str =
     r#"{"type":"object","properties":{"path":{"type":"string"},"n":{"type":"integer"}}}"#;
@@ -93,6 +96,7 @@ fn again(replayer: &Replayer, recorded: &Recorded, version: Option<u64>) -> Agai
             principal: &principal("claude"),
             on_behalf_of: None,
             entities: Some(&recorded.entities),
+            apart: false,
             labels: &recorded.labels,
             answer: recorded.answer,
             rule: &recorded.rule,
@@ -231,6 +235,7 @@ fn a_call_refused_before_its_entity_was_known_stays_open() {
         principal: &principal("claude"),
         on_behalf_of: None,
         entities: None,
+        apart: false,
         labels: &none,
         answer: Answer::Denied,
         rule: "boundary.unknown-entity",
@@ -243,6 +248,77 @@ fn a_call_refused_before_its_entity_was_known_stays_open() {
         words(&found),
         "depends on arguments boundary.unknown-entity whose data it is about"
     );
+}
+
+#[test]
+fn a_call_about_all_is_decided_again_by_what_its_conversation_held() {
+    let business = Template::Business.sources();
+    let policy = Policy::load(&business, &[]);
+    let replayer = Replayer::load(&business, &business, &[]);
+    let called = |entity: Option<&str>| Target {
+        origin: Origin::Builtin,
+        native: Some(NativeTool::default()),
+        entity: entity.map(EntityId::new),
+        ..target("desk", Verb::CallTool, "morning_brief")
+    };
+    let everyone: &[&str] = &["harbor", "meadow", "personal", "quarry"];
+    for (holds, wanted) in [
+        (&[][..], Answer::Allowed),
+        (everyone, Answer::Allowed),
+        (&["harbor"], Answer::Denied),
+    ] {
+        let (owner, held) = (principal("owner"), labels(holds));
+        let arguments = Arguments::new("{}");
+        let inquiry = Inquiry {
+            principal: &owner,
+            on_behalf_of: None,
+            seat: &SeatId::new("seat"),
+            workspace: None,
+            labels: &held,
+            arguments: Some(&arguments),
+            sent_to: None,
+            unredacted_phi: None,
+            confidence: None,
+            certified: false,
+            grants: &GrantIndex::none(),
+            now_ms: 0,
+        };
+        let (apart, entities, labels, rule) = match policy.decide(&inquiry, called(Some("all"))) {
+            Decision::Permitted(one) => (
+                one.is_apart(),
+                one.entities().clone(),
+                one.labels().clone(),
+                one.rule().clone(),
+            ),
+            Decision::Denied(one) => (
+                one.about.apart,
+                one.about.entities.unwrap(),
+                one.about.labels,
+                one.rule,
+            ),
+            Decision::Ask(asked) => panic!("{asked:?}"),
+        };
+        assert_eq!(apart, wanted == Answer::Allowed, "{holds:?}");
+        // Of the target a record has its words.
+        let traits: Vec<String> = called(Some("all")).traits().map(str::to_owned).collect();
+        let mut recorded = called(None);
+        recorded.set_traits(&traits, "");
+        let past = Past {
+            principal: &owner,
+            on_behalf_of: None,
+            entities: Some(&entities),
+            apart,
+            labels: &labels,
+            answer: wanted,
+            rule: rule.as_str(),
+            rung: Rung::Execute,
+            at_ms: 0,
+            policy_version: Some(policy.version()),
+        };
+        let found = replayer.decide(&past, &recorded);
+        assert_eq!(found.answer, wanted, "{holds:?}: {}", words(&found));
+        assert_eq!(found.rule.as_ref(), Some(&rule), "{holds:?}");
+    }
 }
 
 /// Whatever the rules before and after and the real arguments: an answer that

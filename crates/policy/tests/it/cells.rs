@@ -62,6 +62,7 @@ pub(crate) fn all() -> Vec<Cell> {
     native(&mut cells);
     certified(&mut cells);
     layers(&mut cells);
+    super::desk::cells(&mut cells);
     mail(&mut cells);
     texts(&mut cells);
     words_of_entities(&mut cells);
@@ -74,7 +75,7 @@ pub(crate) fn all() -> Vec<Cell> {
     cells
 }
 
-fn cell(cells: &mut Vec<Cell>, part: &'static str, line: &str, column: &str, ask: Ask) {
+pub(crate) fn cell(cells: &mut Vec<Cell>, part: &'static str, line: &str, column: &str, ask: Ask) {
     cells.push(Cell {
         part,
         line: line.to_owned(),

@@ -3,6 +3,7 @@
 
 mod ask;
 mod cells;
+mod desk;
 mod matrix;
 mod mutants;
 mod organisation;

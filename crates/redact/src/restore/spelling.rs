@@ -1,5 +1,7 @@
 //! The spellings in which a token may come back.
 
+use legation_core::unseen::is_unseen;
+
 use crate::class::Class;
 use crate::token::{ID_LENGTH, OPEN, Token, id_character};
 
@@ -171,7 +173,7 @@ impl Reader<'_> {
                 !matches!(after, 'u' | 'U' | ':' | '#' | ']' | '[')
             };
             let markup = matches!(next, '*' | '_' | '`' | '~') || next.is_whitespace();
-            if markup || crate::fold::is_invisible(next) || escape {
+            if markup || is_unseen(next) || escape {
                 self.at += next.len_utf8();
             } else if next == '<' {
                 self.at += tag(rest)?;

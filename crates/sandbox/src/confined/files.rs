@@ -5,37 +5,22 @@
 //! sides. What is not bound is not there: no home folders, no sockets of
 //! services, none of the hub's data.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsString};
 use std::fs;
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{StatVfsMountFlags, statvfs};
+use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind_recursive, mount_change,
     mount_remount, unmount,
 };
 
 use super::NoWall;
-use crate::spec::{Confinement, HOME};
+use crate::spec::{Confinement, HOME, SYSTEM};
 
-/// Where programs and what they need are.
-const SYSTEM: [&str; 14] = [
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/etc",
-    "/opt",
-    "/nix/store",
-    "/nix/var/nix/profiles",
-    "/run/current-system",
-    "/snap",
-    "/gnu/store",
-];
 /// What a hub that runs as root could read there, and a command must not.
 const MASKED: [&str; 19] = [
     "/etc/shadow",
@@ -72,6 +57,23 @@ pub(super) struct Places {
     pub(super) devices: Vec<PathBuf>,
 }
 
+// === impl Places ===
+
+impl Places {
+    /// Whether what is mounted below one of them may be written to; `None` for the places
+    /// themselves and for what is below none.
+    fn is_writable_below(&self, path: &Path) -> Option<bool> {
+        let all = self.write.iter().map(|place| (place, true));
+        let all = all.chain(self.read.iter().map(|place| (place, false)));
+        let nearest = all
+            .filter(|(place, _)| path.starts_with(place))
+            .max_by_key(|(place, _)| place.components().count());
+        nearest
+            .filter(|(place, _)| *place != path)
+            .map(|(_, writable)| writable)
+    }
+}
+
 /// Builds it and makes it this process's root.
 pub(super) fn build(confinement: &Confinement) -> Result<Places, NoWall> {
     stand_aside()?;
@@ -91,11 +93,12 @@ pub(super) fn build(confinement: &Confinement) -> Result<Places, NoWall> {
         bind(path, false)?;
         places.read.push(path.clone());
     }
-    let writable = confinement.write.iter().chain([&confinement.folder]);
-    for path in writable {
+    let folder = Some(&confinement.folder).filter(|path| !path.as_os_str().is_empty());
+    for path in confinement.write.iter().chain(folder) {
         bind(path, true)?;
         places.write.push(path.clone());
     }
+    close_below(&places)?;
     for path in &confinement.hidden {
         hide(path)?;
     }
@@ -157,17 +160,78 @@ fn bind_system(path: &Path, places: &mut Places) -> Result<(), NoWall> {
     Ok(())
 }
 
-/// Lets a folder be seen at its own path.
+/// Lets a folder or a file be seen at its own path.
 fn bind(path: &Path, writable: bool) -> Result<(), NoWall> {
     let what = |verb: &str| format!("{verb} {}", path.display());
     let target = inside(path);
-    make_folder(&target)?;
-    mount_bind_recursive(outside(path), &target).map_err(NoWall::new(what("binding")))?;
-    let mut taken = MountFlags::NOSUID | MountFlags::NODEV;
-    if !writable {
-        taken |= MountFlags::RDONLY;
+    if outside(path).is_file() {
+        if let Some(folder) = target.parent() {
+            make_folder(folder)?;
+        }
+        // It may be there already, in a folder that was bound before.
+        if !target.exists() {
+            fs::write(&target, "").map_err(NoWall::new(what("making")))?;
+        }
+    } else {
+        make_folder(&target)?;
     }
-    close(&target, taken).map_err(NoWall::new(what("closing")))
+    mount_bind_recursive(outside(path), &target).map_err(NoWall::new(what("binding")))?;
+    close(&target, taken(writable)).map_err(NoWall::new(what("closing")))
+}
+
+/// What is taken from a mount that is bound.
+fn taken(writable: bool) -> MountFlags {
+    let taken = MountFlags::NOSUID | MountFlags::NODEV;
+    match writable {
+        true => taken,
+        false => taken | MountFlags::RDONLY,
+    }
+}
+
+/// Closes what is mounted below what was bound: it came along with what it could do before.
+fn close_below(places: &Places) -> Result<(), NoWall> {
+    let list = inside(Path::new("/proc/self/mountinfo"));
+    let list = fs::read(list).map_err(NoWall::new("reading what is mounted"))?;
+    for target in list.split(|byte| *byte == b'\n').filter_map(mount_point) {
+        let Ok(path) = target.strip_prefix(NEW) else {
+            continue;
+        };
+        let path = Path::new("/").join(path);
+        let is_closed = MASKED.map(Path::new).contains(&path.as_path());
+        let Some(writable) = places.is_writable_below(&path).filter(|_| !is_closed) else {
+            continue;
+        };
+        match close(&target, taken(writable)) {
+            // Something else is mounted over it, or nobody may go there: the command neither.
+            Ok(()) | Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => {}
+            Err(error) => {
+                return Err(NoWall::new(format!("closing {}", path.display()))(error));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where a line of `mountinfo` says that something is mounted, as proc_pid_mountinfo(5) has it.
+fn mount_point(line: &[u8]) -> Option<PathBuf> {
+    let field = line.split(|byte| *byte == b' ').nth(4)?;
+    let mut path = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&byte, after)) = rest.split_first() {
+        let escaped = after.get(..3).filter(|_| byte == b'\\');
+        let escaped = escaped.and_then(|digits| std::str::from_utf8(digits).ok());
+        match escaped.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) => {
+                path.push(byte);
+                rest = &after[3..];
+            }
+            None => {
+                path.push(byte);
+                rest = after;
+            }
+        }
+    }
+    Some(PathBuf::from(OsString::from_vec(path)))
 }
 
 /// Takes the right to change modes in `/proc`: some count outside as well.

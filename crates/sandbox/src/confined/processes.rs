@@ -49,7 +49,10 @@ pub(super) fn set_limits(confinement: &Confinement) -> rustix::io::Result<()> {
         (Resource::Fsize, FILE_MAX),
         (Resource::Nofile, OPEN_MAX),
     ];
-    for (resource, limit) in limits {
+    // What can be written to counts, and not what is only set aside: programs with
+    // collectors of garbage set aside far more than any machine has.
+    let memory = confinement.memory_bytes.map(|most| (Resource::Data, most));
+    for (resource, limit) in limits.into_iter().chain(memory) {
         // One that is lower already stays.
         let now = getrlimit(resource);
         let lower = |now: Option<u64>| Some(now.map_or(limit, |now| now.min(limit)));

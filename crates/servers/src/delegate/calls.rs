@@ -1,9 +1,7 @@
 //! The tools that look after tasks and the conversation.
 
-use std::path::Path;
-
 use legation_api::tasks::{Class, TaskView};
-use legation_core::{Caller, OpContext, SessionId};
+use legation_core::{Caller, OpContext};
 use legation_engine::SessionError;
 use legation_gate::Outcome;
 use legation_wire::json::{Object, Raw};
@@ -63,16 +61,9 @@ impl Delegate {
             return gone();
         };
         let asker = asker(&caller);
-        let sessions = match engine.sessions().await {
-            Ok(sessions) => sessions,
-            Err(error) => return refused(&error, error.hint()),
-        };
         // Reading begins no conversation.
-        let folder = caller.workspace.as_deref();
-        let current = sessions.into_iter().find(|session| {
-            session.current && session.workspace.as_deref().map(Path::new) == folder
-        });
-        let Some(session) = current.map(|session| SessionId::new(session.id)) else {
+        let (client, folder) = (&caller.principal.client, caller.workspace.as_deref());
+        let Some(session) = engine.session_of(client, folder) else {
             return json_result(&History::default());
         };
         let read = engine.history(&asker, &session, (limit, None), with_tools);

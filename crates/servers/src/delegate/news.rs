@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use legation_api::conversation::Event;
 use legation_api::tasks::{Class, TaskState, TaskView};
-use legation_core::{ClientId, EntityId, ServerName};
+use legation_core::{ClientId, EntityId, SeatId, ServerName};
 use legation_engine::Engine;
 use legation_gate::Note;
 use legation_wire::json::{Object, Raw};
@@ -43,6 +43,8 @@ struct Told {
     status: TaskState,
     progress: Option<String>,
     at: Instant,
+    /// Where it was handed in; known only while it is open.
+    seat: Option<SeatId>,
 }
 
 /// Tells clients what becomes of their tasks, as long as the engine lives.
@@ -75,8 +77,12 @@ pub async fn tell(engine: Engine, notes: Arc<dyn Notes>, news: Arc<dyn TaskNews>
                 None => return,
             };
             // Those that are open when this begins are remembered, and told of when they move.
+            let seat = engine.seat(&task.task_id).or_else(|| {
+                let last = told.get(&task.task_id);
+                last.and_then(|last| last.seat.clone())
+            });
             if !is_live && !told.contains_key(&task.task_id) {
-                remember(&mut told, &task, Instant::now());
+                remember(&mut told, &task, Instant::now(), seat);
                 continue;
             }
             if task.class != Class::Agent {
@@ -87,10 +93,13 @@ pub async fn tell(engine: Engine, notes: Arc<dyn Notes>, news: Arc<dyn TaskNews>
             if moved {
                 news.moved(&client, tasks::moved(&task));
             }
-            let note = note(&told, &server, client, &task, now);
+            let mut note = note(&told, &server, client, &task, now);
+            if let Some(note) = &mut note {
+                note.seat.clone_from(&seat);
+            }
             // What was not told is told with the next change.
             if moved || note.is_some() {
-                remember(&mut told, &task, now);
+                remember(&mut told, &task, now, seat);
             }
             if let Some(note) = note {
                 notes.note(note);
@@ -139,6 +148,8 @@ fn note(
     let bare = begun(task).with("status", Raw::str(task.status.as_str()));
     Some(Note {
         client,
+        // Whoever follows the engine knows it.
+        seat: None,
         server: server.clone(),
         capability: CAPABILITY,
         method,
@@ -153,7 +164,7 @@ fn note(
 }
 
 /// Notes how a task stood when it was last told of.
-fn remember(told: &mut HashMap<String, Told>, task: &TaskView, now: Instant) {
+fn remember(told: &mut HashMap<String, Told>, task: &TaskView, now: Instant, seat: Option<SeatId>) {
     if told.len() >= TOLD_MAX {
         // What is forgotten is told once more, at worst.
         told.clear();
@@ -164,6 +175,7 @@ fn remember(told: &mut HashMap<String, Told>, task: &TaskView, now: Instant) {
             status: task.status,
             progress: task.progress.clone(),
             at: now,
+            seat,
         },
     );
 }

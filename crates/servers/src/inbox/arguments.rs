@@ -29,6 +29,13 @@ pub(super) fn wanted(context: &OpContext, arguments: &Object) -> Result<Wanted, 
     {
         return Err("`consumer` has at most 64 bytes; nothing was read".to_owned());
     }
+    // So begin the names of people who come with tokens of an issuer.
+    if reader
+        .as_ref()
+        .is_some_and(|reader| reader.starts_with('~'))
+    {
+        return Err("`consumer` does not begin with ~; nothing was read".to_owned());
+    }
     text(arguments, "entity")?;
     let limit = match arguments.get("limit") {
         None => Some(LIMIT),

@@ -49,7 +49,7 @@ fn a_source_is_reported_until_it_works() {
     assert_eq!(problems.len(), 2, "{problems:?}");
     assert_eq!(
         problems[1],
-        "account `work`: its mail cannot be read into the inbox: still no; ask for it"
+        "account `work`: its mail cannot be read: still no; ask for it"
     );
     source("mail").worked();
     assert_eq!(reports.problems().len(), 1);

@@ -214,6 +214,7 @@ impl Shell {
             },
             processes: PROCESSES,
             scratch_bytes: SCRATCH_BYTES,
+            memory_bytes: None,
         };
         let env = self.environment(&seen);
         let started = self.0.sandbox.start(confinement, task, env).await;

@@ -6,19 +6,24 @@
 //! `openat2`, links are not followed at all.
 
 use std::collections::HashSet;
-use std::ffi::OsString;
 use std::fs::File;
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::error::WorkspaceError;
 
 mod beneath;
+mod exact;
+mod place;
+
+use beneath::Links;
+pub(super) use exact::Stands;
+pub(super) use place::Place;
 
 /// Longest file that is worked on whole.
 pub(super) const FILE_MAX: u64 = 16 << 20;
@@ -62,18 +67,6 @@ pub(super) struct Seen {
     pub(super) changed: i128,
     pub(super) mode: u32,
     pub(super) links: u64,
-}
-
-/// Where a file is to be written: its folder, its name there, and what is there
-/// now.
-#[derive(Debug)]
-pub(super) struct Place {
-    pub(super) parent: OwnedFd,
-    pub(super) name: OsString,
-    pub(super) there: Option<Seen>,
-    /// Relative to the folder that is worked in, links resolved.
-    pub(super) path: PathBuf,
-    owner: Option<(u32, u32)>,
 }
 
 // === impl Seen ===
@@ -173,35 +166,35 @@ impl Root {
 
     /// A regular file, opened for reading.
     pub(super) fn file(&self, path: &Path) -> Result<(File, Seen), WorkspaceError> {
+        self.file_by(path, Links::Followed)
+    }
+
+    fn file_by(&self, path: &Path, links: Links) -> Result<(File, Seen), WorkspaceError> {
         let shown = path.display().to_string();
         let read = |what| {
             let shown = shown.clone();
             move |error: Errno| WorkspaceError::system(what, &shown, error)
         };
         // Looked at before it is opened for good: opening a device can do something.
-        let look = self.beneath(path, beneath::LOOK, Mode::empty())?;
+        let look = self.beneath(path, beneath::LOOK, links)?;
         let stat = rustix::fs::fstat(&look).map_err(read("reading"))?;
         is_regular(&shown, &Seen::of(&stat))?;
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = self.beneath(path, flags, Mode::empty())?;
+        let file = self.beneath(path, flags, links)?;
         let seen = Seen::of(&rustix::fs::fstat(&file).map_err(read("reading"))?);
         is_regular(&shown, &seen)?;
         self.admit(&file, &seen, &shown)?;
         Ok((File::from(file), seen))
     }
 
-    /// What is there, if it is a file of the caller's.
-    pub(super) fn seen(&self, path: &Path) -> Option<Seen> {
-        let look = self.beneath(path, beneath::LOOK, Mode::empty()).ok()?;
-        let seen = Seen::of(&rustix::fs::fstat(&look).ok()?);
-        is_regular("", &seen).ok()?;
-        Some(seen)
-    }
-
     /// The whole of a regular file.
     pub(super) fn bytes(&self, path: &Path) -> Result<(Vec<u8>, Seen), WorkspaceError> {
+        self.bytes_by(path, Links::Followed)
+    }
+
+    fn bytes_by(&self, path: &Path, links: Links) -> Result<(Vec<u8>, Seen), WorkspaceError> {
         let shown = path.display().to_string();
-        let (file, seen) = self.file(path)?;
+        let (file, seen) = self.file_by(path, links)?;
         let too_long = |bytes| WorkspaceError::TooLong {
             path: shown.clone(),
             bytes,
@@ -222,86 +215,16 @@ impl Root {
 
     /// A folder below, opened for reading its names.
     pub(super) fn folder(&self, path: &Path) -> Result<OwnedFd, WorkspaceError> {
-        let folder = self.beneath(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
+        self.folder_by(path, Links::Followed)
+    }
+
+    fn folder_by(&self, path: &Path, links: Links) -> Result<OwnedFd, WorkspaceError> {
+        let folder = self.beneath(path, OFlags::RDONLY | OFlags::DIRECTORY, links)?;
         let shown = path.display().to_string();
         let stat = rustix::fs::fstat(&folder)
             .map_err(|error| WorkspaceError::system("reading", &shown, error))?;
         self.admit(&folder, &Seen::of(&stat), &shown)?;
         Ok(folder)
-    }
-
-    /// Where a file of that path is written. Links are followed as long as they
-    /// stay below the folder.
-    pub(super) fn place(&self, path: &Path) -> Result<Place, WorkspaceError> {
-        let shown = path.display().to_string();
-        let mut path = path.to_owned();
-        // A link that leads to a link is resolved by the kernel in one step.
-        for _ in 0..4 {
-            let Some(name) = path.file_name().map(ToOwned::to_owned) else {
-                return Err(WorkspaceError::Kind {
-                    path: shown,
-                    found: "a folder",
-                    wanted: "a file",
-                });
-            };
-            let above = path.parent().filter(|above| !above.as_os_str().is_empty());
-            let parent = self.folder(above.unwrap_or(Path::new(".")))?;
-            let stat = match rustix::fs::statat(&parent, &name, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => Some(stat),
-                Err(Errno::NOENT) => None,
-                Err(error) => return Err(WorkspaceError::system("reading", &shown, error)),
-            };
-            let there = stat.as_ref().map(Seen::of);
-            if let Some(seen) = &there
-                && seen.kind() == FileType::Symlink
-            {
-                path = self.target_of(&path)?;
-                continue;
-            }
-            if let Some(seen) = &there {
-                is_regular(&shown, seen)?;
-            }
-            return Ok(Place {
-                parent,
-                name,
-                there,
-                path,
-                owner: stat.map(|stat| (stat.st_uid, stat.st_gid)),
-            });
-        }
-        Err(WorkspaceError::Outside { path: shown })
-    }
-
-    /// Makes the folders above a file; returns those that are new.
-    pub(super) fn make_above(&self, path: &Path) -> Result<Vec<PathBuf>, WorkspaceError> {
-        let mut made = Vec::new();
-        let mut below = PathBuf::new();
-        let Some(above) = path.parent() else {
-            return Ok(made);
-        };
-        for step in above.components() {
-            let parent = if below.as_os_str().is_empty() {
-                PathBuf::from(".")
-            } else {
-                below.clone()
-            };
-            below.push(step);
-            match self.folder(&below) {
-                Err(WorkspaceError::Missing { .. }) => {}
-                Err(error) => return Err(error),
-                Ok(_) => continue,
-            }
-            let shown = below.display().to_string();
-            let parent = self.folder(&parent)?;
-            match rustix::fs::mkdirat(&parent, step.as_os_str(), Mode::from_raw_mode(0o777)) {
-                Ok(()) => made.push(below.clone()),
-                Err(Errno::EXIST) => {}
-                Err(error) => return Err(WorkspaceError::system("making", &shown, error)),
-            }
-            // What stands there now may be somebody's link.
-            self.folder(&below)?;
-        }
-        Ok(made)
     }
 
     /// The links of files in the data directory: none of those may be used under
@@ -314,9 +237,10 @@ impl Root {
         &self.home
     }
 
-    fn beneath(&self, path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, WorkspaceError> {
+    fn beneath(&self, path: &Path, flags: OFlags, links: Links) -> Result<OwnedFd, WorkspaceError> {
         let shown = || path.display().to_string();
-        beneath::open(&self.folder, path, flags | OFlags::CLOEXEC, mode).map_err(
+        let flags = flags | OFlags::CLOEXEC;
+        beneath::open(&self.folder, path, flags, Mode::empty(), links).map_err(
             |error| match error {
                 Errno::XDEV | Errno::LOOP => WorkspaceError::Outside { path: shown() },
                 Errno::NOENT => WorkspaceError::Missing { path: shown() },
@@ -353,97 +277,6 @@ impl Root {
             }
         }
         Ok(())
-    }
-
-    /// Where a link leads, relative to the folder.
-    fn target_of(&self, path: &Path) -> Result<PathBuf, WorkspaceError> {
-        let shown = path.display().to_string();
-        let outside = || WorkspaceError::Outside {
-            path: shown.clone(),
-        };
-        let target = self.beneath(path, beneath::LOOK, Mode::empty())?;
-        let target = beneath::path_of(&target).ok_or_else(outside)?;
-        let below = target.strip_prefix(&self.path).map_err(|_| outside())?;
-        Ok(below.to_owned())
-    }
-}
-
-// === impl Place ===
-
-impl Place {
-    /// Writes the file: whole or not at all, on disk when this returns. What was
-    /// there must still be there as it was seen. It keeps the mode that it has,
-    /// where none is given.
-    pub(super) fn replace(&self, bytes: &[u8], mode: Option<u32>) -> Result<(), WorkspaceError> {
-        let shown = self.path.display().to_string();
-        let fail = |what| {
-            let shown = shown.clone();
-            move |error: Errno| WorkspaceError::system(what, &shown, error)
-        };
-        let random = legation_core::id::random_hex().map_err(|_| {
-            let error = std::io::Error::other("the system has no randomness to give");
-            WorkspaceError::system("naming a new file for", &shown, error)
-        })?;
-        let new = format!(".legation-{random}");
-        let kept = mode
-            .or(self.there.map(|seen| seen.mode))
-            .map(|mode| mode & 0o777);
-        let mode = kept.unwrap_or(0o666);
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&self.parent, &new, flags, Mode::from_raw_mode(mode as _))
-            .map_err(fail("writing"))?;
-        let written = (|| {
-            let mut file = File::from(file);
-            file.write_all(bytes)
-                .map_err(|error| WorkspaceError::system("writing", &shown, error))?;
-            if kept.is_some() {
-                self.keep_owner(&file);
-                rustix::fs::fchmod(&file, Mode::from_raw_mode(mode as _))
-                    .map_err(fail("writing"))?;
-            }
-            file.sync_all()
-                .map_err(|error| WorkspaceError::system("writing", &shown, error))?;
-            self.is_as_seen()?;
-            rustix::fs::renameat(&self.parent, &new, &self.parent, &self.name)
-                .map_err(fail("replacing"))?;
-            rustix::fs::fsync(&self.parent).map_err(fail("syncing the folder of"))
-        })();
-        if written.is_err() {
-            // The write has failed already; that the leftover stays is the lesser news.
-            let _stays = rustix::fs::unlinkat(&self.parent, &new, AtFlags::empty());
-        }
-        written
-    }
-
-    /// Takes the file away.
-    pub(super) fn remove(&self) -> Result<(), WorkspaceError> {
-        let shown = self.path.display().to_string();
-        self.is_as_seen()?;
-        rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::empty())
-            .and_then(|()| rustix::fs::fsync(&self.parent))
-            .map_err(|error| WorkspaceError::system("removing", &shown, error))
-    }
-
-    fn is_as_seen(&self) -> Result<(), WorkspaceError> {
-        let now = match rustix::fs::statat(&self.parent, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Some(Seen::of(&stat)),
-            Err(_) => None,
-        };
-        if now == self.there {
-            return Ok(());
-        }
-        let path = self.path.display().to_string();
-        Err(WorkspaceError::Changed { path })
-    }
-
-    /// A file of somebody else's stays theirs where this process may say so.
-    fn keep_owner(&self, file: &File) {
-        let Some((user, group)) = self.owner else {
-            return;
-        };
-        let user = rustix::fs::Uid::from_raw(user);
-        let group = rustix::fs::Gid::from_raw(group);
-        let _kept = rustix::fs::fchown(file, Some(user), Some(group));
     }
 }
 

@@ -1,4 +1,5 @@
 mod bash;
 mod files;
 mod language;
+mod turns;
 mod undo;

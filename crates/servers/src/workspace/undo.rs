@@ -7,7 +7,7 @@
 //! what cannot be told apart. A version control system could do the same for
 //! those who have one, but it would write into their repository.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -40,6 +40,9 @@ pub struct Undo {
     keystore: Arc<Keystore>,
     clock: SharedClock,
     logs: Mutex<HashMap<TaskId, Arc<Mutex<Log>>>>,
+    /// What work changed since somebody last asked. Work is asked about at the end of each of its
+    /// turns.
+    fresh: Mutex<HashMap<TaskId, BTreeSet<String>>>,
 }
 
 /// Nothing was taken back.
@@ -124,6 +127,7 @@ impl Undo {
             keystore,
             clock,
             logs: Mutex::default(),
+            fresh: Mutex::default(),
         }
     }
 
@@ -163,9 +167,21 @@ impl Undo {
         }
     }
 
+    /// The files that work changed since this was last asked, relative to its folder. Reads nothing.
+    pub(super) fn take_fresh(&self, task: &TaskId) -> Vec<String> {
+        let fresh = self.lock_fresh().remove(task);
+        fresh.into_iter().flatten().collect()
+    }
+
+    fn note_fresh(&self, task: &TaskId, files: impl Iterator<Item = String>) {
+        let mut fresh = self.lock_fresh();
+        fresh.entry(task.clone()).or_default().extend(files);
+    }
+
     /// Removes the copies of work: it is over and nobody wants it back.
     pub fn forget(&self, task: &TaskId) {
         self.lock().remove(task);
+        self.lock_fresh().remove(task);
         let folder = log::folder(&self.home, task);
         if let Err(error) = std::fs::remove_dir_all(&folder)
             && error.kind() != std::io::ErrorKind::NotFound
@@ -250,6 +266,10 @@ impl Undo {
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<TaskId, Arc<Mutex<Log>>>> {
         self.logs.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn lock_fresh(&self) -> std::sync::MutexGuard<'_, HashMap<TaskId, BTreeSet<String>>> {
+        self.fresh.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 // === impl UndoError ===
@@ -307,6 +327,9 @@ impl<'u> Keeping<'u> {
     /// Notes what a file holds now. Where that fails, taking back leaves the file
     /// alone.
     pub(super) fn after(&self, root: &Root, path: &Path, now: Option<&[u8]>) {
+        if let Some((undo, task)) = self.to {
+            undo.note_fresh(&task.id, std::iter::once(path.display().to_string()));
+        }
         let now = now.map_or(Now::Absent, |bytes| Now::Holds(Digest::of(bytes)));
         let state = State::Now(now);
         let noted = self.add(root, Kind::After, path, vec![(path.to_owned(), state)]);
@@ -374,14 +397,14 @@ impl<'u> Keeping<'u> {
             return Vec::new();
         };
         let changes = before.changes(&now);
+        let names = changes.iter().map(|path| path.display().to_string());
+        let names: Vec<String> = names.collect();
+        undo.note_fresh(&task.id, names.iter().cloned());
         if before.is_whole() && !now.is_whole() {
             note(tree::TOO_MUCH);
         }
         if !before.is_whole() {
-            return changes
-                .iter()
-                .map(|path| path.display().to_string())
-                .collect();
+            return names;
         }
         let doubtful = before.doubtful(&now);
         let mut entries = Vec::with_capacity(changes.len() * 2);
@@ -395,10 +418,7 @@ impl<'u> Keeping<'u> {
         if let Err(error) = undo.add(task, &batch) {
             tracing::error!(error = %chain(&error), "changes of a command cannot be taken back");
         }
-        changes
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect()
+        names
     }
 
     fn add(

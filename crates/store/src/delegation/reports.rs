@@ -32,12 +32,25 @@ const GET: &str = "SELECT id, hub, task, client, created_ms, labels, body
 const LIST: &str = "SELECT id, hub, task, client, created_ms, labels, body
     FROM reports WHERE hub = ?1 ORDER BY created_ms DESC, id LIMIT ?2";
 
+/// The oldest of a client's beyond so many.
+const PRUNE_CLIENT: &str = "DELETE FROM reports WHERE hub = ?1 AND client = ?2 AND id NOT IN
+    (SELECT id FROM reports WHERE hub = ?1 AND client = ?2 ORDER BY created_ms DESC, id LIMIT ?3)";
+/// The oldest of all beyond so many.
+const PRUNE: &str = "DELETE FROM reports WHERE hub = ?1 AND id NOT IN
+    (SELECT id FROM reports WHERE hub = ?1 ORDER BY created_ms DESC, id LIMIT ?2)";
+const EXPIRE: &str = "DELETE FROM reports WHERE hub = ?1 AND created_ms < ?2";
+
 impl Store {
-    /// Adds a report. On disk on return.
+    /// Adds a report, and removes the oldest of its client beyond `of_client` and of its hub beyond
+    /// `in_all`; how many those were. On disk on return.
     ///
     /// # Errors
     /// See [`StoreError`].
-    pub fn report_add(&self, report: &ReportRow) -> Result<(), StoreError> {
+    pub fn report_add(
+        &self,
+        report: &ReportRow,
+        (of_client, in_all): (usize, usize),
+    ) -> Result<u64, StoreError> {
         self.write_durable("storing a report", |store| {
             let values = [
                 Value::from(&report.id),
@@ -48,7 +61,25 @@ impl Store {
                 Value::from(&report.labels),
                 Value::from(&report.body),
             ];
-            store.execute(ADD, &values).map(drop)
+            store.execute(ADD, &values)?;
+            let hub = Value::from(&report.hub);
+            let client = Value::from(&report.client);
+            let of_client = [hub, client, most(of_client).into()];
+            let gone = store.execute(PRUNE_CLIENT, &of_client)?;
+            let hub = Value::from(&report.hub);
+            let more = store.execute(PRUNE, &[hub, most(in_all).into()])?;
+            Ok(gone + more)
+        })
+    }
+
+    /// Removes a hub's reports from before a time, in milliseconds since 1970; how many. On disk
+    /// on return.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn report_expire(&self, hub: &str, before_ms: i64) -> Result<u64, StoreError> {
+        self.write_durable("removing old reports", |store| {
+            store.execute(EXPIRE, &[hub.into(), before_ms.into()])
         })
     }
 

@@ -2,7 +2,7 @@
 
 use legation_core::SessionId;
 
-use crate::sql::{Row, Value, collect, first};
+use crate::sql::{Row, Session, Value, collect, first};
 use crate::{DatabaseError, Store, StoreError};
 
 /// One session.
@@ -14,6 +14,8 @@ pub struct SessionRow {
     pub hub: String,
     /// The folder it is about.
     pub workspace: Option<String>,
+    /// The client whose it is, where there is no folder that says so.
+    pub client: Option<String>,
     /// When it began, in milliseconds since 1970.
     pub created_ms: i64,
     /// When somebody last said something in it.
@@ -26,14 +28,31 @@ pub struct SessionRow {
     pub title: Vec<u8>,
 }
 
-const PUT: &str = "INSERT INTO sessions (id, hub, workspace, created_ms, active_ms, current_ms,
-        labels, title)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-    ON CONFLICT (id) DO UPDATE SET active_ms = excluded.active_ms,
-        current_ms = excluded.current_ms, labels = excluded.labels, title = excluded.title";
-const GET: &str = "SELECT id, hub, workspace, created_ms, active_ms, current_ms, labels, title
+/// What came of bringing a session up to date.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionUpdate {
+    /// It is stored.
+    Done,
+    /// Nothing was done: it is not as it was read any more, but like this.
+    Stale(SessionRow),
+    /// Nothing was done: it was removed.
+    Gone,
+}
+
+const ADD: &str = "INSERT INTO sessions (id, hub, workspace, created_ms, active_ms, current_ms,
+        labels, title, client)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+/// Of two who write at once the second finds that it has read what is no more. Times only grow.
+const UPDATE: &str = "UPDATE sessions SET
+        active_ms = CASE WHEN active_ms > ?2 THEN active_ms ELSE ?2 END,
+        current_ms = CASE WHEN current_ms > ?3 THEN current_ms ELSE ?3 END,
+        labels = ?4, title = ?5
+    WHERE id = ?1 AND labels = ?6 AND title = ?7";
+const GET: &str = "SELECT id, hub, workspace, created_ms, active_ms, current_ms, labels, title,
+        client
     FROM sessions WHERE id = ?1";
-const LIST: &str = "SELECT id, hub, workspace, created_ms, active_ms, current_ms, labels, title
+const LIST: &str = "SELECT id, hub, workspace, created_ms, active_ms, current_ms, labels, title,
+        client
     FROM sessions WHERE hub = ?1 ORDER BY active_ms DESC, id";
 const COUNT: &str = "SELECT count(*) FROM messages WHERE session = ?1";
 const OPEN: &str = "SELECT count(*) FROM delegated
@@ -48,25 +67,51 @@ const REMOVE: [&str; 6] = [
 ];
 
 impl Store {
-    /// Adds a session or brings the one with its id up to date: when it was
-    /// used, its labels and its title. On disk on return.
+    /// Adds a session. On disk on return.
     ///
     /// # Errors
     /// See [`StoreError`].
-    pub fn session_put(&self, session: &SessionRow) -> Result<(), StoreError> {
+    pub fn session_add(&self, session: &SessionRow) -> Result<(), StoreError> {
         self.write_durable("storing a session", |store| {
-            store.execute(PUT, &values(session)).map(drop)
+            store.execute(ADD, &values(session)).map(drop)
         })
     }
 
-    /// Like [`Store::session_put`], without waiting for the disk.
+    /// Brings a session up to date: when it was used, its labels and its title.
+    /// Labels and title must still be those of `read`, of which the caller made
+    /// what it stores: whose data a session holds is never written over by
+    /// somebody who had not read all of it. On disk on return if `durable`, else
+    /// with the next commit that is.
     ///
     /// # Errors
     /// See [`StoreError`].
-    pub fn session_put_soon(&self, session: &SessionRow) -> Result<(), StoreError> {
-        self.write_soon("storing a session", 1, |store| {
-            store.execute(PUT, &values(session)).map(drop)
-        })
+    pub fn session_update(
+        &self,
+        session: &SessionRow,
+        read: &SessionRow,
+        durable: bool,
+    ) -> Result<SessionUpdate, StoreError> {
+        let work = |store: &mut dyn Session| {
+            let values = [
+                Value::from(session.id.as_str()),
+                Value::from(session.active_ms),
+                Value::from(session.current_ms),
+                Value::from(&session.labels),
+                Value::from(&session.title),
+                Value::from(&read.labels),
+                Value::from(&read.title),
+            ];
+            if store.execute(UPDATE, &values)? > 0 {
+                return Ok(SessionUpdate::Done);
+            }
+            let now = first(store, GET, &[session.id.as_str().into()], from_row)?;
+            Ok(now.map_or(SessionUpdate::Gone, SessionUpdate::Stale))
+        };
+        if durable {
+            self.write_durable("updating a session", work)
+        } else {
+            self.write_soon("updating a session", 1, work)
+        }
     }
 
     /// The session with this id.
@@ -120,7 +165,7 @@ impl Store {
     }
 }
 
-fn values(session: &SessionRow) -> [Value<'_>; 8] {
+fn values(session: &SessionRow) -> [Value<'_>; 9] {
     [
         Value::from(session.id.as_str()),
         Value::from(&session.hub),
@@ -130,6 +175,7 @@ fn values(session: &SessionRow) -> [Value<'_>; 8] {
         Value::from(session.current_ms),
         Value::from(&session.labels),
         Value::from(&session.title),
+        Value::from(session.client.as_ref()),
     ]
 }
 
@@ -143,5 +189,6 @@ fn from_row(mut row: Row) -> Result<SessionRow, DatabaseError> {
         current_ms: row.int()?,
         labels: row.text()?,
         title: row.blob()?,
+        client: row.text_or_null()?,
     })
 }

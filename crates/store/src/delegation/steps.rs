@@ -4,6 +4,7 @@
 use legation_core::TaskId;
 
 use super::messages::{MessageNew, add_in};
+use super::owners::hold;
 use crate::sql::{Row, Session, Value, collect, first};
 use crate::state::words;
 use crate::{DatabaseError, Store, StoreError};
@@ -96,7 +97,9 @@ impl Store {
         message: Option<&MessageNew>,
         durable: bool,
     ) -> Result<u64, StoreError> {
+        let fence = self.fence();
         let work = |store: &mut dyn Session| {
+            hold(store, fence.as_ref())?;
             let seq = message.map_or(Ok(0), |message| add_in(store, message))?;
             let seq_value = Value::from(i64::try_from(seq).unwrap_or(i64::MAX));
             let [
@@ -134,7 +137,9 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn step_end(&self, step: &StepRow, said: &[u8]) -> Result<bool, StoreError> {
+        let fence = self.fence();
         self.write_soon("storing the end of a step", 2, |store| {
+            hold(store, fence.as_ref())?;
             let key = || {
                 [
                     Value::from(step.task.as_str()),
@@ -160,7 +165,9 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn step_undo(&self, task: &TaskId, step: i64, place: i64) -> Result<bool, StoreError> {
+        let fence = self.fence();
         self.write_durable("taking back a step", |store| {
+            hold(store, fence.as_ref())?;
             store.execute(UNDO, &[task.as_str().into(), step.into(), place.into()])
         })
         .map(|removed| removed == 1)
@@ -181,7 +188,9 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn partial_put(&self, partial: &PartialRow) -> Result<(), StoreError> {
+        let fence = self.fence();
         self.write_soon("storing an unfinished answer", 1, |store| {
+            hold(store, fence.as_ref())?;
             let values = [
                 Value::from(partial.task.as_str()),
                 Value::from(partial.step),

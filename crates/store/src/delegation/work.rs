@@ -6,6 +6,7 @@
 use legation_core::{SessionId, TaskId};
 
 use super::messages::{MessageNew, add_in, most};
+use super::owners::hold;
 use crate::sql::{Row, Value, collect, first};
 use crate::state::words;
 use crate::{DatabaseError, Store, StoreError};
@@ -67,6 +68,8 @@ pub struct DelegatedRow {
     pub spec: Vec<u8>,
     /// What has become of it, sealed by its owner.
     pub outcome: Option<Vec<u8>>,
+    /// Which of several hubs that share the keys works on it.
+    pub owner: Option<String>,
 }
 
 /// Which tasks are listed.
@@ -81,21 +84,22 @@ pub struct DelegatedWhich<'a> {
 }
 
 const ADD: &str = "INSERT INTO delegated (id, hub, session, class, client, seat, workspace, state,
-        hint, place, created_ms, changed_ms, worked_ms, attempts, labels, spec, outcome)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
+        hint, place, created_ms, changed_ms, worked_ms, attempts, labels, spec, outcome,
+        owner)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)";
 const GET: &str = "SELECT id, hub, session, class, client, seat, workspace, state, hint, place,
-        created_ms, changed_ms, worked_ms, attempts, labels, spec, outcome
+        created_ms, changed_ms, worked_ms, attempts, labels, spec, outcome, owner
     FROM delegated WHERE id = ?1";
 const FIND: &str = "SELECT id, hub, session, class, client, seat, workspace, state, hint, place,
-        created_ms, changed_ms, worked_ms, attempts, labels, spec, outcome
+        created_ms, changed_ms, worked_ms, attempts, labels, spec, outcome, owner
     FROM delegated WHERE hub = ?1 AND id >= ?2 AND id <= ?3 ORDER BY id LIMIT 2";
 const OPEN: &str = "SELECT id, hub, session, class, client, seat, workspace, state, hint, place,
-        created_ms, changed_ms, worked_ms, attempts, labels, spec, outcome
+        created_ms, changed_ms, worked_ms, attempts, labels, spec, outcome, owner
     FROM delegated
     WHERE hub = ?1 AND state IN ('queued', 'in_progress', 'preempted', 'input_required')
     ORDER BY place, created_ms, id";
 const LIST: &str = "SELECT id, hub, session, class, client, seat, workspace, state, hint, place,
-        created_ms, changed_ms, worked_ms, attempts, labels, spec, outcome
+        created_ms, changed_ms, worked_ms, attempts, labels, spec, outcome, owner
     FROM delegated
     WHERE hub = ?1 AND (?2 = '' OR session = ?2) AND (?3 = '' OR client = ?3)
         AND (?4 = '' OR state IN ('queued', 'in_progress', 'preempted', 'input_required'))
@@ -132,7 +136,9 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn delegated_add(&self, task: &DelegatedRow) -> Result<(), StoreError> {
+        let fence = self.fence();
         self.write_durable("storing a delegated task", |store| {
+            hold(store, fence.as_ref())?;
             store.execute(ADD, &values(task)).map(drop)
         })
     }
@@ -206,7 +212,9 @@ impl Store {
         message: Option<&MessageNew>,
         durable: bool,
     ) -> Result<Option<u64>, StoreError> {
+        let fence = self.fence();
         let work = |store: &mut dyn crate::sql::Session| {
+            hold(store, fence.as_ref())?;
             let values = [
                 Value::from(task.id.as_str()),
                 Value::from(task.state.as_str()),
@@ -246,7 +254,9 @@ impl Store {
         spec: &[u8],
         now_ms: i64,
     ) -> Result<bool, StoreError> {
+        let fence = self.fence();
         self.write_durable("changing a delegated task", |store| {
+            hold(store, fence.as_ref())?;
             store.execute(SPEC, &[id.as_str().into(), spec.into(), now_ms.into()])
         })
         .map(|changed| changed == 1)
@@ -257,7 +267,9 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn delegated_place(&self, places: &[(TaskId, i64)]) -> Result<(), StoreError> {
+        let fence = self.fence();
         self.write_durable("moving delegated tasks", |store| {
+            hold(store, fence.as_ref())?;
             for (id, place) in places {
                 store.execute(PLACE, &[id.as_str().into(), (*place).into()])?;
             }
@@ -290,7 +302,7 @@ impl Store {
     }
 }
 
-fn values(task: &DelegatedRow) -> [Value<'_>; 17] {
+fn values(task: &DelegatedRow) -> [Value<'_>; 18] {
     [
         Value::from(task.id.as_str()),
         Value::from(&task.hub),
@@ -309,6 +321,7 @@ fn values(task: &DelegatedRow) -> [Value<'_>; 17] {
         Value::from(&task.labels),
         Value::from(&task.spec),
         Value::from(task.outcome.as_ref()),
+        Value::from(task.owner.as_ref()),
     ]
 }
 
@@ -331,5 +344,6 @@ fn from_row(mut row: Row) -> Result<DelegatedRow, DatabaseError> {
         labels: row.text()?,
         spec: row.blob()?,
         outcome: row.blob_or_null()?,
+        owner: row.text_or_null()?,
     })
 }

@@ -70,6 +70,18 @@ pub(super) const STEPS: &[Step] = &[
         name: "spend",
         sql: include_str!("../schema/postgres/0016_spend.sql"),
     },
+    Step {
+        name: "desk",
+        sql: include_str!("../schema/postgres/0017_desk.sql"),
+    },
+    Step {
+        name: "session_clients",
+        sql: include_str!("../schema/postgres/0018_session_clients.sql"),
+    },
+    Step {
+        name: "delegated_owners",
+        sql: include_str!("../schema/postgres/0019_delegated_owners.sql"),
+    },
 ];
 
 /// One hub at a time changes the schema: an advisory lock, held by the

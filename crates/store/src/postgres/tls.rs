@@ -1,5 +1,4 @@
-//! TLS to a database on another machine, with the certificates of the
-//! operating system.
+//! TLS to a database on another machine, with those whom the process trusts.
 
 use std::future::Future;
 use std::io;
@@ -7,8 +6,9 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
+use legation_core::error::chain;
+use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
@@ -82,18 +82,7 @@ where
 }
 
 fn build() -> Result<Arc<ClientConfig>, String> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if roots.is_empty() {
-        return Err("no trusted certificates were found on this system".to_owned());
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(Arc::new(config))
+    legation_net::trust::client_config(None).map_err(|error| chain(&error))
 }
 
 // === impl Encrypted ===

@@ -82,6 +82,18 @@ pub(crate) const STEPS: &[Step] = &[
         name: "spend",
         sql: include_str!("../schema/sqlite/0016_spend.sql"),
     },
+    Step {
+        name: "desk",
+        sql: include_str!("../schema/sqlite/0017_desk.sql"),
+    },
+    Step {
+        name: "session_clients",
+        sql: include_str!("../schema/sqlite/0018_session_clients.sql"),
+    },
+    Step {
+        name: "delegated_owners",
+        sql: include_str!("../schema/sqlite/0019_delegated_owners.sql"),
+    },
 ];
 
 /// The schema all steps lead to.

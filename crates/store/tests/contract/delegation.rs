@@ -3,13 +3,14 @@
 use legation_core::{SessionId, TaskId};
 use legation_store::{
     DelegatedRow, DelegatedState, DelegatedWhich, MessageNew, PartialRow, ReportRow, SessionRow,
-    StepRow, StepState,
+    SessionUpdate, StepRow, StepState,
 };
 
-use crate::bench::{Bench, cases};
+use crate::bench::{Bench, Kind, cases};
 
 cases!(
     sessions_are_brought_up_to_date_and_listed_by_use,
+    of_two_who_label_a_session_at_once_neither_is_lost,
     messages_are_numbered_in_order_and_no_number_comes_twice,
     a_task_that_is_over_stays_over,
     tasks_are_found_and_listed,
@@ -17,6 +18,7 @@ cases!(
     steps_go_with_their_messages,
     a_session_goes_with_everything_in_it_but_not_while_a_task_is_open,
     old_tasks_are_forgotten_and_reports_are_not,
+    reports_are_bounded_by_client_and_in_all,
 );
 
 fn session(id: &str, used_ms: i64) -> SessionRow {
@@ -24,6 +26,7 @@ fn session(id: &str, used_ms: i64) -> SessionRow {
         id: SessionId::new(id),
         hub: "hub".to_owned(),
         workspace: (id == "s1").then(|| "/home/alex/project".to_owned()),
+        client: Some("editor".to_owned()),
         created_ms: 1,
         active_ms: used_ms,
         current_ms: used_ms,
@@ -44,7 +47,7 @@ fn message(of: &str, text: &str) -> MessageNew {
     }
 }
 
-fn task(id: &str, of: &str, place: i64) -> DelegatedRow {
+pub(crate) fn task(id: &str, of: &str, place: i64) -> DelegatedRow {
     DelegatedRow {
         id: TaskId::new(id),
         hub: "hub".to_owned(),
@@ -63,10 +66,11 @@ fn task(id: &str, of: &str, place: i64) -> DelegatedRow {
         labels: "[]".to_owned(),
         spec: b"spec".to_vec(),
         outcome: None,
+        owner: None,
     }
 }
 
-fn step(of: &str, step: i64, place: i64) -> StepRow {
+pub(crate) fn step(of: &str, step: i64, place: i64) -> StepRow {
     StepRow {
         task: TaskId::new(of),
         step,
@@ -82,24 +86,49 @@ fn step(of: &str, step: i64, place: i64) -> StepRow {
     }
 }
 
+pub(crate) fn partial(of: &str) -> PartialRow {
+    PartialRow {
+        task: TaskId::new(of),
+        step: 1,
+        at_ms: 3,
+        labels: "[]".to_owned(),
+        body: b"half".to_vec(),
+    }
+}
+
 fn sessions_are_brought_up_to_date_and_listed_by_use(bench: &Bench<'_>) {
     let store = bench.open();
     let one = session("s1", 10);
-    store.session_put(&one).expect("put");
-    store.session_put(&session("s2", 20)).expect("put");
+    store.session_add(&one).expect("put");
+    store.session_add(&session("s2", 20)).expect("put");
     let foreign = SessionRow {
         hub: "another".to_owned(),
         ..session("s3", 30)
     };
-    store.session_put(&foreign).expect("put");
+    store.session_add(&foreign).expect("put");
     let later = SessionRow {
         active_ms: 40,
         current_ms: 41,
         labels: r#"["meadow"]"#.to_owned(),
         title: b"other".to_vec(),
-        ..one
+        ..one.clone()
     };
-    store.session_put_soon(&later).expect("put");
+    let update = |to: &SessionRow, read: &SessionRow, durable| {
+        let done = store.session_update(to, read, durable);
+        done.expect("updated")
+    };
+    assert_eq!(update(&later, &one, false), SessionUpdate::Done);
+    // Who had not read that writes nothing over it, and times never go back.
+    let stale = update(&session("s1", 90), &one, true);
+    assert_eq!(stale, SessionUpdate::Stale(later.clone()));
+    let earlier = SessionRow {
+        active_ms: 3,
+        current_ms: 4,
+        ..later.clone()
+    };
+    assert_eq!(update(&earlier, &later, true), SessionUpdate::Done);
+    let unknown = session("s4", 1);
+    assert_eq!(update(&unknown, &unknown, true), SessionUpdate::Gone);
     drop(store);
     let store = bench.open();
     let listed = store.session_list("hub").expect("listed");
@@ -109,11 +138,52 @@ fn sessions_are_brought_up_to_date_and_listed_by_use(bench: &Bench<'_>) {
     assert_eq!(none.expect("read"), None);
 }
 
+fn of_two_who_label_a_session_at_once_neither_is_lost(bench: &Bench<'_>) {
+    // Two hubs at one server; in a file two threads of one.
+    let first = bench.open();
+    let other = matches!(bench.kind, Kind::Server { .. }).then(|| bench.open());
+    let second = other.as_ref().unwrap_or(&first);
+    first.session_add(&session("s1", 1)).expect("added");
+    let id = SessionId::new("s1");
+    let add = |store: &legation_store::Store, label: &str| {
+        let mut read = store.session_get(&id).expect("read").expect("there");
+        loop {
+            let joined = SessionRow {
+                labels: format!("{} {label}", read.labels),
+                ..read.clone()
+            };
+            match store.session_update(&joined, &read, false).expect("asked") {
+                SessionUpdate::Done => return,
+                SessionUpdate::Stale(now) => read = now,
+                SessionUpdate::Gone => panic!("it is there"),
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for (who, store) in [("first", &first), ("second", second)] {
+            let add = &add;
+            scope.spawn(move || {
+                for index in 0..20 {
+                    add(store, &format!("{who}-{index}"));
+                }
+            });
+        }
+    });
+    let stored = first.session_get(&id).expect("read").expect("there");
+    for who in ["first", "second"] {
+        for index in 0..20 {
+            let label = format!("{who}-{index}");
+            let is_there = stored.labels.split(' ').any(|one| one == label);
+            assert!(is_there, "{label} is not in {}", stored.labels);
+        }
+    }
+}
+
 fn messages_are_numbered_in_order_and_no_number_comes_twice(bench: &Bench<'_>) {
     let store = bench.open();
     let (one, two) = (SessionId::new("s1"), SessionId::new("s2"));
     for id in ["s1", "s2"] {
-        store.session_put(&session(id, 1)).expect("put");
+        store.session_add(&session(id, 1)).expect("put");
     }
     let mut seqs = Vec::new();
     for (of, text) in [("s1", "a"), ("s2", "b"), ("s1", "c"), ("s1", "d")] {
@@ -161,13 +231,7 @@ fn a_task_that_is_over_stays_over(bench: &Bench<'_>) {
         .delegated_update(&row, Some(&said), false)
         .expect("updated");
     assert!(seq.is_some_and(|seq| seq > 0), "{seq:?}");
-    let partial = PartialRow {
-        task: row.id.clone(),
-        step: 1,
-        at_ms: 3,
-        labels: "[]".to_owned(),
-        body: b"half".to_vec(),
-    };
+    let partial = partial("t1");
     store.partial_put(&partial).expect("put");
     assert_eq!(store.partial_get(&row.id).expect("read"), Some(partial));
     for state in [
@@ -282,13 +346,7 @@ fn the_queue_is_moved_all_or_none(bench: &Bench<'_>) {
 fn steps_go_with_their_messages(bench: &Bench<'_>) {
     let store = bench.open();
     let id = TaskId::new("t1");
-    let partial = PartialRow {
-        task: id.clone(),
-        step: 1,
-        at_ms: 3,
-        labels: "[]".to_owned(),
-        body: b"half".to_vec(),
-    };
+    let partial = partial("t1");
     store.partial_put(&partial).expect("put");
     let call = step("t1", 1, 1);
     let shown = message("s1", "it runs");
@@ -349,7 +407,7 @@ fn a_session_goes_with_everything_in_it_but_not_while_a_task_is_open(bench: &Ben
     let store = bench.open();
     let (one, two) = (SessionId::new("s1"), SessionId::new("s2"));
     for (number, of) in ["s1", "s2"].into_iter().enumerate() {
-        store.session_put(&session(of, 1)).expect("put");
+        store.session_add(&session(of, 1)).expect("put");
         let id = format!("t{}", number + 1);
         let mut row = task(&id, of, 1);
         store.delegated_add(&row).expect("added");
@@ -362,7 +420,7 @@ fn a_session_goes_with_everything_in_it_but_not_while_a_task_is_open(bench: &Ben
             .expect("put");
         store.step_put(&step(&id, 1, 1), None, false).expect("put");
         store
-            .report_add(&report(&format!("r{id}"), Some(&id), 1))
+            .report_add(&report(&format!("r{id}"), Some(&id), 1), (9, 9))
             .expect("put");
     }
     assert!(
@@ -397,9 +455,11 @@ fn old_tasks_are_forgotten_and_reports_are_not(bench: &Bench<'_>) {
         store.step_put(&step(id, 1, 1), None, false).expect("put");
     }
     store
-        .report_add(&report("r1", Some("old"), 1))
+        .report_add(&report("r1", Some("old"), 1), (9, 9))
         .expect("put");
-    store.report_add(&report("r2", None, 2)).expect("put");
+    store
+        .report_add(&report("r2", None, 2), (9, 9))
+        .expect("put");
     let gone = store.delegated_expire("hub", 20, 10).expect("forgotten");
     assert_eq!(gone, [TaskId::new("old")]);
     assert!(
@@ -420,4 +480,33 @@ fn old_tasks_are_forgotten_and_reports_are_not(bench: &Bench<'_>) {
         store.report_get("r2").expect("read"),
         Some(report("r2", None, 2))
     );
+}
+
+fn reports_are_bounded_by_client_and_in_all(bench: &Bench<'_>) {
+    let store = bench.open();
+    let of = |id: &str, client: &str, at: i64| ReportRow {
+        client: client.to_owned(),
+        ..report(id, None, at)
+    };
+    let add = |row: &ReportRow| store.report_add(row, (2, 3)).expect("put");
+    assert_eq!(add(&of("a1", "a", 1)), 0);
+    assert_eq!(add(&of("b1", "b", 2)), 0);
+    assert_eq!(add(&of("a2", "a", 3)), 0);
+    let left = || -> Vec<String> {
+        let all = store.report_list("hub", 9).expect("listed");
+        all.into_iter().map(|row| row.id).collect()
+    };
+    // A client has its own room, and one that reports much takes nobody else's.
+    assert_eq!(add(&of("a3", "a", 4)), 1);
+    assert_eq!(left(), ["a3", "a2", "b1"]);
+    assert_eq!(add(&of("c1", "c", 5)), 1);
+    assert_eq!(left(), ["c1", "a3", "a2"]);
+    let other = ReportRow {
+        hub: "another".to_owned(),
+        ..of("o1", "a", 0)
+    };
+    assert_eq!(add(&other), 0, "another hub's do not count");
+    assert_eq!(store.report_expire("hub", 5).expect("removed"), 2);
+    assert_eq!(left(), ["c1"]);
+    assert_eq!(store.report_list("another", 9).expect("listed").len(), 1);
 }

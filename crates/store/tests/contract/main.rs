@@ -8,6 +8,7 @@ mod claims;
 mod counters;
 mod definitions;
 mod delegation;
+mod desk;
 mod grants;
 mod kept;
 mod labels;
@@ -15,6 +16,7 @@ mod leases;
 mod ledger;
 mod lost;
 mod opening;
+mod owners;
 mod pins;
 mod proposals;
 mod server;
@@ -35,6 +37,7 @@ const CONTRACT: &[(&str, &[Case])] = &[
     ("counters", counters::CASES),
     ("definitions", definitions::CASES),
     ("delegation", delegation::CASES),
+    ("desk", desk::CASES),
     ("grants", grants::CASES),
     ("kept", kept::CASES),
     ("labels", labels::CASES),
@@ -42,6 +45,7 @@ const CONTRACT: &[(&str, &[Case])] = &[
     ("ledger", ledger::CASES),
     ("lost", lost::CASES),
     ("opening", opening::CASES),
+    ("owners", owners::CASES),
     ("pins", pins::CASES),
     ("proposals", proposals::CASES),
     ("spend", spend::CASES),

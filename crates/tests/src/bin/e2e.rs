@@ -8,7 +8,8 @@ use clap::{Parser, Subcommand};
 use legation_tests::e2e::report::Report;
 use legation_tests::e2e::tools::Tools;
 use legation_tests::e2e::{
-    agents, approvals, conformance, conformance_client, delegate, engine, events, sdk, tenant, wake,
+    agents, approvals, conformance, conformance_client, console, delegate, engine, events, openapi,
+    sdk, servers, tenant, wake,
 };
 
 /// End-to-end drivers. The last line of standard output is the tally.
@@ -40,16 +41,31 @@ enum Driver {
     },
     /// The SDKs and the Inspector through the hub.
     Sdk,
+    /// Real servers over the older transports, and one in a sandbox.
+    Servers,
     /// The SDKs against the same servers, without a hub.
     SdkDirect,
     /// Calls that a person is asked about, made with the SDKs.
     Approvals,
     /// A client of webhooks that others wrote.
     Events,
+    /// The admin API against its own description.
+    Openapi,
     /// Microsoft's client libraries against the development tenant.
     Tenant,
+    /// The console in a real browser.
+    Console,
     /// A real engine behind the client and the commands for models.
     Engine,
+    /// A person disturbs tasks on that engine; what was measured comes first, a line each.
+    Preempt {
+        /// How often.
+        #[arg(long, default_value_t = 200)]
+        rounds: u64,
+        /// The seed of the moments.
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+    },
     /// Whole turns of real agents.
     Agents,
     /// Claude Code hands work to a model on the machine.
@@ -80,11 +96,20 @@ async fn main() -> anyhow::Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
         Driver::Sdk => sdk::run(&tools, &mut report).await?,
+        Driver::Servers => servers::run(&tools, &mut report).await?,
         Driver::SdkDirect => sdk::direct(&tools, &mut report).await?,
         Driver::Approvals => approvals::run(&tools, &mut report).await?,
         Driver::Events => events::run(&tools, &mut report).await?,
+        Driver::Openapi => openapi::run(&tools, &mut report).await?,
         Driver::Tenant => tenant::run(&tools, &mut report).await?,
+        Driver::Console => console::run(&tools, &mut report).await?,
         Driver::Engine => engine::run(&tools, &mut report).await?,
+        Driver::Preempt { rounds, seed } => {
+            let plan = engine::preempt::Plan { rounds, seed };
+            for line in engine::preempted(&tools, plan, &mut report).await? {
+                println!("{line}");
+            }
+        }
         Driver::Agents => agents::run(&tools, &mut report).await?,
         Driver::Delegate => delegate::run(&tools, &mut report).await?,
         Driver::AgentsDirect => agents::direct(&tools, &mut report).await?,

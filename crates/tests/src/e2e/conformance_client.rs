@@ -6,6 +6,8 @@
 //! from its schema, every resource, every prompt. So no scenario needs code of
 //! its own, and a scenario added later is exercised by itself.
 
+mod auth;
+
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,9 +29,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a server may take to appear; one without tools never does.
 const APPEARS: Duration = Duration::from_secs(5);
 
-/// Runs the client requirements of both revisions, OAuth apart.
+/// What the suite calls the revision of scenarios that belong to none.
+const EXTENSION: &str = "extension";
+
+/// Runs the client requirements of both revisions, and the extensions the hub speaks.
 pub async fn run(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
-    for revision in ["2025-11-25", "2026-07-28"] {
+    for revision in ["2025-11-25", "2026-07-28", EXTENSION] {
         for scenario in scenarios(tools, revision).await? {
             let name = format!("client {revision} {scenario}");
             if !report.wants(&name) {
@@ -51,8 +56,7 @@ pub async fn run(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
 }
 
 /// What the suite has for a revision, the frozen requirements and what came
-/// after them. OAuth is another issue's, and the skills extension is not one
-/// the hub speaks.
+/// after them. The skills extension is not one the hub speaks.
 async fn scenarios(tools: &Tools, revision: &str) -> anyhow::Result<Vec<String>> {
     let folder = tempfile::tempdir()?;
     let mut list = tools.conformance(folder.path());
@@ -65,7 +69,10 @@ async fn scenarios(tools: &Tools, revision: &str) -> anyhow::Result<Vec<String>>
     let names: Vec<_> = text
         .lines()
         .filter_map(|line| line.trim().strip_prefix("- ")?.split_once(" ["))
-        .filter(|(name, revisions)| revisions.contains(revision) && !name.starts_with("auth/"))
+        .filter(|(name, revisions)| {
+            let is_spoken = revision != EXTENSION || name.starts_with("auth/");
+            revisions.contains(revision) && is_spoken
+        })
         .map(|(name, _)| name.to_owned())
         .collect();
     if names.is_empty() {
@@ -86,16 +93,21 @@ async fn one(tools: &Tools, revision: &str, scenario: &str) -> anyhow::Result<Ou
             &driver,
             "--scenario",
             scenario,
-            "--spec-version",
-            revision,
             "--output-dir",
         ])
         .arg(&results)
         .stdin(Stdio::null());
+    if revision != EXTENSION {
+        suite.args(["--spec-version", revision]);
+    }
     let output = timeout(PATIENCE, suite.output())
         .await
         .context("the suite does not end")??;
-    let mut outcome = judge(&results, &[])?;
+    // Scenarios of a group are in a folder of its name.
+    let group = scenario
+        .rsplit_once('/')
+        .map(|(group, _)| results.join(group));
+    let mut outcome = judge(&group.unwrap_or(results), &[])?;
     if !output.status.success() && outcome.unexpected.is_empty() {
         let said = String::from_utf8_lossy(&output.stdout);
         let complained = String::from_utf8_lossy(&output.stderr);
@@ -117,13 +129,14 @@ pub async fn drive(url: &str, revision: &str, context: &str) -> anyhow::Result<(
     } else {
         PeerEra::Legacy
     };
-    let servers =
-        json!({"suite": {"type": "http", "url": url, "prefix": "", "instance": "client"}});
+    let context: Value = serde_json::from_str(context).unwrap_or_default();
+    let servers = json!({"suite": auth::entry(url, &context)});
     let hub = Hub::start(HubOptions {
         servers,
         ..HubOptions::default()
     })
     .await?;
+    auth::person(&hub, "suite").await?;
     // The socket, because it needs no request headers of our own: those under
     // test are the ones the hub makes.
     let peer = hub.socket_peer(era, everything(), with_defaults()).await?;
@@ -135,7 +148,6 @@ pub async fn drive(url: &str, revision: &str, context: &str) -> anyhow::Result<(
         tools.retain(|tool| !NATIVE.iter().any(|own| name_of(tool).starts_with(own)));
         sleep(Duration::from_millis(50)).await;
     }
-    let context: Value = serde_json::from_str(context).unwrap_or_default();
     match context["toolCalls"].as_array() {
         Some(calls) => {
             for call in calls {
@@ -219,6 +231,15 @@ fn with_defaults() -> Answerer {
     Arc::new(move |method, params| {
         if method != "elicitation/create" {
             return friendly(method, params);
+        }
+        if let Some(url) = params["url"].as_str() {
+            let url = url.to_owned();
+            tokio::runtime::Handle::current().spawn(async move {
+                if let Err(error) = auth::browse(&url).await {
+                    say(&format!("    the browser: {error:#}"));
+                }
+            });
+            return json!({"action": "accept"});
         }
         let properties = params["requestedSchema"]["properties"]
             .as_object()

@@ -3,6 +3,8 @@
 //! The model is written by [`weights`] and says what a check scripts; tokens,
 //! template, cache, grammars, tool calls and streams are the engine's own.
 
+pub mod preempt;
+mod relay;
 mod tasks;
 mod turns;
 mod weights;
@@ -20,8 +22,11 @@ use tokio::time::timeout;
 use super::report::Report;
 use super::tools::Tools;
 use crate::harness::process::{command, program};
+use preempt::Plan;
 
 const PATIENCE: Duration = Duration::from_secs(120);
+/// How often a person comes first where every check is run.
+const ROUNDS: u64 = 10;
 /// The program that serves the model, from the root of the sources.
 const PROGRAM: &str = "crates/tests/clients/engine/serve.py";
 
@@ -40,7 +45,26 @@ pub async fn run(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
         report.check(name, engine.commands(tools).await);
     }
     turns::run(&engine.url, report).await?;
-    tasks::run(&engine.url, report).await
+    tasks::run(&engine.url, report).await?;
+    let plan = Plan {
+        rounds: ROUNDS,
+        seed: 0,
+    };
+    preempt::run(&engine.url, plan, report).await?;
+    Ok(())
+}
+
+/// Disturbs tasks as often as a plan says; what was measured, as JSON.
+pub async fn preempted(
+    tools: &Tools,
+    plan: Plan,
+    report: &mut Report,
+) -> anyhow::Result<Vec<Value>> {
+    let engine = Engine::start(tools).await?;
+    let measured = preempt::run(&engine.url, plan, report).await?;
+    Ok(measured
+        .map(|measured| measured.lines())
+        .unwrap_or_default())
 }
 
 // === impl Engine ===

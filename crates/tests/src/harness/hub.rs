@@ -325,9 +325,7 @@ impl Hub {
         capabilities: Value,
         answerer: Answerer,
     ) -> anyhow::Result<Peer> {
-        let folder = self.home().join("clients");
-        std::fs::create_dir_all(&folder)?;
-        std::fs::write(folder.join(format!("{client}.token")), client_token(client))?;
+        self.lay_down(client)?;
         let command = self.command(&["bridge", "--client", client])?;
         Peer::lines(
             |shared| LineWire::spawn(command, shared),
@@ -336,6 +334,14 @@ impl Hub {
             answerer,
         )
         .await
+    }
+
+    /// Lays a client's credential down where its bridge finds it.
+    pub fn lay_down(&self, client: &str) -> anyhow::Result<()> {
+        let folder = self.home().join("clients");
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(folder.join(format!("{client}.token")), client_token(client))?;
+        Ok(())
     }
 
     /// Waits until the catalogue has a tool.

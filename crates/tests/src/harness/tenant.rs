@@ -100,11 +100,26 @@ impl Tenant {
             .collect())
     }
 
+    /// A command of the tenant's; what it prints.
+    pub async fn order(&self, arguments: &[&str]) -> anyhow::Result<String> {
+        order(self.home(), arguments).await
+    }
+
     /// Everything it said.
     #[must_use]
     pub fn said(&self) -> Vec<String> {
         lock(&self.stderr).clone()
     }
+}
+
+/// A command of the tenant whose folder is there; what it prints.
+pub async fn order(home: &Path, arguments: &[&str]) -> anyhow::Result<String> {
+    let mut command = command(program("legation")?, &environment(home, None));
+    command.args(["dev-tenant", "ctl", "--dir"]);
+    command.arg(home.join("tenant")).args(arguments);
+    let output = command.stdin(Stdio::null()).output().await?;
+    anyhow::ensure!(output.status.success(), "{arguments:?}: {output:?}");
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 fn lock(lines: &Mutex<Vec<String>>) -> std::sync::MutexGuard<'_, Vec<String>> {

@@ -2,7 +2,8 @@
 //! streaming, and does what the message of the task spells out.
 //!
 //! `SAY words` answers with the words; `HOLD words` says the first of them, waits until it
-//! is let go, and says the rest; `CALL tool {…}` calls a tool and answers with its result.
+//! is let go, and says the rest; `CALL tool {…}` calls a tool and answers with its result, which
+//! may spell out a `HOLD` of its own.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,6 +24,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 
+use super::hub::Hub;
 use crate::fixture::lock;
 
 /// A running model server; stopped when dropped.
@@ -34,8 +36,15 @@ pub struct Worker {
     task: AbortHandle,
 }
 
+/// Answers the messages of a request in its own words; `None` leaves it to what they spell out.
+pub type Writer = fn(&Value) -> Option<String>;
+
 #[derive(Debug)]
 struct Shared {
+    /// Answers before anything else does.
+    writer: Writer,
+    /// What is done where no message spells anything out.
+    otherwise: Order,
     /// Every request's messages, in order.
     requests: Mutex<Vec<Value>>,
     /// Answers that are held at the moment.
@@ -47,7 +56,7 @@ struct Shared {
 }
 
 /// What a message spells out.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 enum Order {
     Say(String),
     Hold(String),
@@ -62,12 +71,30 @@ type Body = UnsyncBoxBody<Bytes, Infallible>;
 // === impl Worker ===
 
 impl Worker {
+    /// One that does what messages spell out.
     pub async fn start() -> anyhow::Result<Self> {
+        Self::start_with("SAY ok").await
+    }
+
+    /// One that does `otherwise` where no message spells anything out.
+    pub async fn start_with(otherwise: &str) -> anyhow::Result<Self> {
+        Self::started(otherwise, |_| None).await
+    }
+
+    /// One whose words are somebody else's first.
+    pub async fn with(writer: Writer) -> anyhow::Result<Self> {
+        Self::started("SAY ok", writer).await
+    }
+
+    async fn started(otherwise: &str, writer: Writer) -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")
             .await
             .context("cannot listen")?;
         let port = listener.local_addr()?.port();
+        let otherwise = spelled(otherwise).context("an order is spelled out")?;
         let shared = Arc::new(Shared {
+            writer,
+            otherwise,
             requests: Mutex::default(),
             held: AtomicUsize::new(0),
             dropped: AtomicUsize::new(0),
@@ -94,6 +121,19 @@ impl Worker {
             shared,
             task: task.abort_handle(),
         })
+    }
+
+    /// Has a hub hand its work to this model.
+    pub async fn serve(&self, hub: &Hub) -> anyhow::Result<()> {
+        let url = format!("http://127.0.0.1:{}", self.port);
+        for arguments in [
+            &["models", "set", "enable", "local_model", "--endpoint", &url] as &[&str],
+            &["models", "set", "default", "local_model"],
+        ] {
+            let (code, said, complained) = hub.run(arguments).await?;
+            anyhow::ensure!(code == 0, "{said}{complained}");
+        }
+        Ok(())
     }
 
     /// Lets every held answer go on, those to come too.
@@ -152,7 +192,9 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Response<Bod
     }
     let messages = body["messages"].clone();
     lock(&shared.requests).push(messages.clone());
-    let order = order(&messages);
+    let written = (shared.writer)(&messages).map(Order::Say);
+    let order = written.or_else(|| order(&messages));
+    let order = order.unwrap_or_else(|| shared.otherwise.clone());
     if body["stream"] != true {
         let (Order::Say(text) | Order::Hold(text)) = order else {
             return whole(&json!({"error": {"message": "calls are streamed"}}));
@@ -165,38 +207,44 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Response<Bod
 }
 
 /// What the last message that spells something out says; after a call, its result.
-fn order(messages: &Value) -> Order {
+fn order(messages: &Value) -> Option<Order> {
     let messages = messages.as_array().map(Vec::as_slice).unwrap_or_default();
-    for message in messages.iter().rev() {
+    messages.iter().rev().find_map(|message| {
         let said = text(&message["content"]);
-        if message["role"] == "tool" {
-            return Order::Say(format!("DONE[{said}]"));
+        match message["role"].as_str() {
+            Some("tool") => Some(match said.rsplit_once("HOLD ") {
+                Some((_, rest)) => Order::Hold(first_line(rest)),
+                None => Order::Say(format!("DONE[{said}]")),
+            }),
+            Some("user") => spelled(&said),
+            _ => None,
         }
-        for (word, make) in [
-            ("SAY ", Order::Say as fn(String) -> Order),
-            ("HOLD ", Order::Hold),
-        ] {
-            if message["role"] == "user"
-                && let Some((_, rest)) = said.rsplit_once(word)
-            {
-                return make(rest.lines().next().unwrap_or_default().to_owned());
-            }
-        }
-        if message["role"] == "user"
-            && let Some((_, rest)) = said.rsplit_once("CALL ")
-            && let Some((name, arguments)) =
-                rest.lines().next().and_then(|line| line.split_once(' '))
-        {
-            return Order::Call {
-                name: name.to_owned(),
-                arguments: arguments.to_owned(),
-            };
-        }
-    }
-    Order::Say("ok".to_owned())
+    })
 }
 
-fn text(content: &Value) -> String {
+fn spelled(said: &str) -> Option<Order> {
+    if let Some((_, rest)) = said.rsplit_once("SAY ") {
+        return Some(Order::Say(first_line(rest)));
+    }
+    if let Some((_, rest)) = said.rsplit_once("HOLD ") {
+        return Some(Order::Hold(first_line(rest)));
+    }
+    let (_, rest) = said.rsplit_once("CALL ")?;
+    let line = first_line(rest);
+    let (name, arguments) = line.split_once(' ')?;
+    Some(Order::Call {
+        name: name.to_owned(),
+        arguments: arguments.to_owned(),
+    })
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// The words of a message's content.
+#[must_use]
+pub fn text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(parts) => parts.iter().map(|part| text(&part["text"])).collect(),
@@ -308,7 +356,6 @@ mod tests {
                 Order::Say("two words".into()),
             ),
             (json!([user("HOLD a b"), said]), Order::Hold("a b".into())),
-            (json!([user("please")]), Order::Say("ok".into())),
             (
                 json!([user("CALL workspace-read_file {\"path\":\"a\"}")]),
                 Order::Call {
@@ -320,8 +367,13 @@ mod tests {
                 json!([user("CALL x {}"), {"role": "tool", "content": "it"}]),
                 Order::Say("DONE[it]".into()),
             ),
+            (
+                json!([user("CALL x {}"), {"role": "tool", "content": "HOLD it back\n"}]),
+                Order::Hold("it back".into()),
+            ),
         ] {
-            assert_eq!(order(&messages), expected, "{messages}");
+            assert_eq!(order(&messages), Some(expected), "{messages}");
         }
+        assert_eq!(order(&json!([user("please")])), None);
     }
 }

@@ -1,5 +1,8 @@
 //! `legation chat`, as its user sees it: in a terminal, beside an agent, with a scripted model.
 
+mod approval;
+mod broken;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -24,13 +27,16 @@ struct Place {
 // === impl Place ===
 
 impl Place {
-    async fn new(columns: usize, settings: &str) -> anyhow::Result<Self> {
+    async fn new(columns: usize) -> anyhow::Result<Self> {
+        Self::with(columns, HubOptions::default()).await
+    }
+
+    async fn with(columns: usize, options: HubOptions) -> anyhow::Result<Self> {
         let worker = Worker::start().await?;
         let hub = Hub::start(HubOptions {
             servers: json!({}),
-            settings: settings.to_owned(),
             clients: vec!["claude-code".to_owned()],
-            ..HubOptions::default()
+            ..options
         })
         .await?;
         let url = format!("http://127.0.0.1:{}", worker.port);
@@ -92,7 +98,10 @@ impl Place {
     /// Processes of the terminal's program.
     fn programs(&self) -> Vec<u32> {
         let marked = marked(&self.hub.mark).into_iter();
-        let chats = marked.filter(|(_, line)| line.contains("legation") && line.contains(" chat"));
+        let is_chat = |line: &str| {
+            line.contains("failing-chat") || line.contains("legation") && line.contains(" chat")
+        };
+        let chats = marked.filter(|(_, line)| is_chat(line));
         chats.map(|(pid, _)| pid).collect()
     }
 
@@ -145,7 +154,7 @@ fn is_in_order(text: &str, words: &[&str]) -> bool {
 }
 
 async fn example(columns: usize) -> anyhow::Result<()> {
-    let place = Place::new(columns, "").await?;
+    let place = Place::new(columns).await?;
     let terminal = &place.terminal;
     place.chat("").await?;
     terminal
@@ -197,9 +206,8 @@ async fn two_share_a_conversation_with_a_model_in_120_columns() -> anyhow::Resul
     example(120).await
 }
 
-#[tokio::test]
-async fn a_person_is_answered_first_and_the_task_goes_on() -> anyhow::Result<()> {
-    let place = Place::new(80, "").await?;
+async fn preemption(columns: usize) -> anyhow::Result<()> {
+    let place = Place::new(columns).await?;
     place.chat("").await?;
     let agent = place.agent().await?;
     delegated(&agent, "HOLD Working on the long task").await?;
@@ -215,25 +223,41 @@ async fn a_person_is_answered_first_and_the_task_goes_on() -> anyhow::Result<()>
         "the agent's answer was broken off"
     );
     place.worker.let_go();
-    place.until("the long task").await?;
     let over = async || {
         let rows = place.terminal.rows().await.unwrap_or_default();
-        !rows.iter().any(|row| row.starts_with("* [claude-code]"))
+        let is_open =
+            |row: &String| row.starts_with("* [claude-code]") || row.contains("(steps aside)");
+        !rows.iter().any(is_open)
     };
     until("the task is over", PATIENCE, over).await?;
     let all = place.terminal.all().await?;
     let order = [
         "[claude-code] HOLD Working",
         "[you] SAY you come first",
+        "[legation] you come first",
         "on the long task",
     ];
     assert!(is_in_order(&all, &order), "{all}");
+    assert!(
+        all.lines().all(|row| row.chars().count() <= columns),
+        "{all}"
+    );
     Ok(())
 }
 
 #[tokio::test]
+async fn a_person_is_answered_first_and_the_task_goes_on_in_40_columns() -> anyhow::Result<()> {
+    preemption(40).await
+}
+
+#[tokio::test]
+async fn a_person_is_answered_first_and_the_task_goes_on_in_120_columns() -> anyhow::Result<()> {
+    preemption(120).await
+}
+
+#[tokio::test]
 async fn the_terminal_is_given_back_on_every_way_out() -> anyhow::Result<()> {
-    let place = Place::new(80, "").await?;
+    let place = Place::new(80).await?;
     for arguments in ["", "--fullscreen"] {
         for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
             place.chat(arguments).await?;
@@ -267,7 +291,7 @@ async fn the_terminal_is_given_back_on_every_way_out() -> anyhow::Result<()> {
 
 #[tokio::test]
 async fn a_hub_that_is_killed_is_waited_for() -> anyhow::Result<()> {
-    let mut place = Place::new(80, "").await?;
+    let mut place = Place::new(80).await?;
     place.chat("").await?;
     place.terminal.enter("SAY before").await?;
     place.until("[legation] before").await?;
@@ -294,7 +318,7 @@ async fn a_hub_that_is_killed_is_waited_for() -> anyhow::Result<()> {
 #[tokio::test]
 async fn lines_are_read_where_there_is_no_terminal() -> anyhow::Result<()> {
     use tokio::io::AsyncWriteExt as _;
-    let place = Place::new(80, "").await?;
+    let place = Place::new(80).await?;
     let mut command = place.hub.command(&["chat"])?;
     command
         .current_dir(place.folder())

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use legation_tests::harness::process::{command, environment, program, until};
+use legation_tests::harness::worker::Worker;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpStream;
@@ -56,13 +57,19 @@ struct Demo {
 impl Demo {
     /// Starts one and reads until it says `word`.
     async fn until(word: &str) -> anyhow::Result<Self> {
+        Self::until_with(word, &[]).await
+    }
+
+    /// Starts one with arguments and reads until it says `word`.
+    async fn until_with(word: &str, arguments: &[&str]) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
         let temporary = folder.path().join("tmp");
         std::fs::create_dir(&temporary)?;
         let mut environment = environment(folder.path(), None);
         environment.insert("TMPDIR".to_owned(), temporary.display().to_string());
         let mut child = command(program("legation")?, &environment)
-            .args(["demo"])
+            .arg("demo")
+            .args(arguments)
             .current_dir(folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -81,7 +88,7 @@ impl Demo {
             }
             anyhow::bail!("the demo ended: {said:#?}")
         };
-        tokio::time::timeout(Duration::from_secs(180), reading).await??;
+        tokio::time::timeout(Duration::from_secs(300), reading).await??;
         // What it says from here on must not stop it.
         tokio::runtime::Handle::current()
             .spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
@@ -152,6 +159,9 @@ async fn it_shows_what_it_says_and_ctrl_c_leaves_nothing() -> anyhow::Result<()>
         "→ a chat with Blake Sample",
         "marked untrusted",
         "→ answered: Yes, now",
+        "desk-calendar_list\n     20",
+        "Sam Investor: Re: Participation in Orchard Row",
+        "waits in the folder drafts",
         "   intact: ",
         "teams/ask      ok  agent_for_human of ",
     ] {
@@ -167,5 +177,28 @@ async fn it_shows_what_it_says_and_ctrl_c_leaves_nothing() -> anyhow::Result<()>
 async fn ctrl_c_while_a_person_is_asked_leaves_nothing_either() -> anyhow::Result<()> {
     let demo = Demo::until("and enter").await?;
     assert_eq!(demo.interrupt().await?, Some(1));
+    Ok(())
+}
+
+#[tokio::test]
+async fn work_goes_to_a_model_server_that_is_there() -> anyhow::Result<()> {
+    let call = r#"CALL write_file {"path":"handed-on.txt","content":"By a model of its own.\n"}"#;
+    let worker = Worker::start_with(call).await?;
+    let place = format!("http://127.0.0.1:{}", worker.port);
+    let mut demo = Demo::until_with("Ctrl-C", &["--model-server", &place]).await?;
+    let story = demo.said.join("\n");
+    for word in [
+        "the model: worker at ",
+        "it calls write_file handed-on.txt: success",
+        "completed: DONE[",
+        r#"handed-on.txt holds "By a model of its own.""#,
+    ] {
+        assert!(story.contains(word), "no {word:?} in {story}");
+    }
+    assert!(!story.contains("stand-in"), "{story}");
+    assert!(!worker.requests().is_empty());
+    // It is not the demo's, and stays.
+    demo.said.retain(|line| !line.contains(&place));
+    assert_eq!(demo.interrupt().await?, Some(0), "{story}");
     Ok(())
 }

@@ -4,36 +4,15 @@
 //!
 //! A failure prints the seed; `LEGATION_TEST_SEED` repeats it.
 
-use std::hash::{BuildHasher, RandomState};
-
 use legation_tests::fixture::Era;
 use legation_tests::harness::hub::{Hub, HubOptions};
 use legation_tests::harness::node::Node;
 use legation_tests::harness::peer::{Peer, PeerEra, everything, friendly};
+use legation_tests::harness::random::{self, Random};
 use legation_tests::harness::servers::stdio_entry;
 use serde_json::json;
 
 const ROUNDS: u32 = 150;
-
-/// A small generator (xorshift64*): the same seed, the same results.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % end as u64).unwrap()
-    }
-
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from[self.below(from.len())]
-    }
-}
 
 const STRINGS: [&str; 16] = [
     r#""""#,
@@ -156,19 +135,6 @@ fn result(random: &mut Random, modern: bool) -> String {
     object(random, 3, &given)
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the seed of a failed run is given from outside"
-)]
-fn seed() -> u64 {
-    let given = std::env::var("LEGATION_TEST_SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok());
-    given
-        .unwrap_or_else(|| RandomState::new().hash_one(0))
-        .max(1)
-}
-
 async fn same(peer: &Peer, server: &str, random: &mut Random) -> anyhow::Result<()> {
     for round in 0..ROUNDS {
         let raw = result(random, server == "new");
@@ -208,7 +174,7 @@ async fn results_come_out_as_they_went_in() -> anyhow::Result<()> {
         ..HubOptions::default()
     })
     .await?;
-    let seed = seed();
+    let seed = random::seed();
     println!("LEGATION_TEST_SEED={seed}");
     for era in [PeerEra::Legacy, PeerEra::Modern] {
         let peers = [
@@ -219,7 +185,7 @@ async fn results_come_out_as_they_went_in() -> anyhow::Result<()> {
             for server in ["old", "new"] {
                 hub.wait_for_tool(&peer, &format!("{server}-fidelity"))
                     .await?;
-                let mut random = Random(seed);
+                let mut random = Random::new(seed);
                 let outcome = same(&peer, server, &mut random).await;
                 assert!(
                     outcome.is_ok(),

@@ -23,7 +23,7 @@ enum Call {
     Unknown,
 }
 
-const STDIO: [(&str, Call); 14] = [
+const STDIO: [(&str, Call); 16] = [
     ("none", Call::Answers),
     ("garbage", Call::Answers),
     ("half-line", Call::Fails),
@@ -36,6 +36,8 @@ const STDIO: [(&str, Call); 14] = [
     ("ignore-term", Call::Answers),
     ("fork", Call::Answers),
     ("flood-stderr", Call::Answers),
+    ("flood-progress", Call::Answers),
+    ("flood-questions", Call::Answers),
     ("silent", Call::Unknown),
     ("exit-early", Call::Unknown),
 ];

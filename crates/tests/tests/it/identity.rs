@@ -5,6 +5,6 @@ mod entities;
 mod failures;
 mod records;
 mod secrets;
-mod stand;
+pub(crate) mod stand;
 mod tools;
 mod waiting;

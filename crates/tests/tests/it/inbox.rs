@@ -201,18 +201,13 @@ async fn bad_arguments_read_nothing() -> anyhow::Result<()> {
         json!({"entity": 5, "since_id": 5}),
     ] {
         let answer = peer.call("inbox-pull", arguments.clone()).await?;
-        assert_eq!(
-            answer.result()?["isError"],
-            true,
-            "{arguments}: {}",
-            answer.text
-        );
+        // What the schema allows and nobody can do is the tool's own failure.
+        let is_refused = answer.code() == Some(-32602);
+        let has_failed = answer.value["result"]["isError"] == true;
+        assert!(is_refused || has_failed, "{arguments}: {}", answer.text);
     }
-    let late = json!({"timeout_s": 51});
-    assert_eq!(
-        peer.call("inbox-wait", late).await?.result()?["isError"],
-        true
-    );
+    let late = peer.call("inbox-wait", json!({"timeout_s": 51})).await?;
+    assert_eq!(late.code(), Some(-32602), "{}", late.text);
     assert_eq!(pull(&peer, json!({})).await?["unread_remaining"], 0);
     for arguments in [
         vec!["inbox", "post", " "],

@@ -1,13 +1,15 @@
-//! Personal data where it has no business: in logs, metrics, records, errors
-//! and in anything else that the hub keeps.
+//! Personal data and credentials where they have no business: in logs, metrics, spans,
+//! records, errors and in anything else that the hub keeps.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use http::{Request, Uri};
 use http_body_util::Full;
 use legation_tests::harness::http::whole;
-use legation_tests::harness::hub::HubOptions;
+use legation_tests::harness::hub::{HubOptions, client_token};
 use legation_tests::harness::peer::{Answer, PeerEra};
+use legation_tests::harness::served::Collector;
 use serde_json::{Value, json};
 
 use crate::business::{Business, code};
@@ -20,8 +22,15 @@ const SECRETS: [&str; 4] = [
     "avery.placeholder",
 ];
 
+/// What the collector knows the hub by.
+const COLLECTOR: &str = "canary-collector-91d2";
+
 fn clean(place: &str, text: &[u8]) {
-    for secret in SECRETS {
+    none_of(&SECRETS, place, text);
+}
+
+fn none_of(secrets: &[&str], place: &str, text: &[u8]) {
+    for secret in secrets {
         let found = text
             .windows(secret.len())
             .position(|window| window.eq_ignore_ascii_case(secret.as_bytes()));
@@ -103,10 +112,16 @@ async fn calls(business: &Business) -> anyhow::Result<Vec<Answer>> {
 
 #[tokio::test]
 async fn personal_data_is_in_no_log_metric_record_or_error() -> anyhow::Result<()> {
+    let collector = Collector::start(None).await?;
+    let settings = format!(
+        "log_level = \"trace\"\n[traces]\nendpoint = {:?}\nheaders = [\"x-key: ${{COLLECTOR_KEY}}\"]\n",
+        collector.base()
+    );
     let mut business = Business::under(
         Vec::new(),
         HubOptions {
-            settings: "log_level = \"trace\"\n".to_owned(),
+            settings,
+            environment: HashMap::from([("COLLECTOR_KEY".to_owned(), COLLECTOR.to_owned())]),
             ..HubOptions::default()
         },
     )
@@ -143,7 +158,25 @@ async fn personal_data_is_in_no_log_metric_record_or_error() -> anyhow::Result<(
         "what the hub said",
         business.hub.said().join("\n").as_bytes(),
     );
+    let owner = business.hub.token()?;
     business.hub.stop().await?;
+    let spans = collector.spans();
+    assert!(spans.len() > 100, "{} spans", spans.len());
+    let spans = Value::from(spans).to_string();
+    clean("the spans", spans.as_bytes());
+    // Credentials have files of their own, and no place in what the hub says.
+    let tokens = ["meadow-agent", "summer", "claude"].map(client_token);
+    let mut credentials = vec![COLLECTOR, owner.as_str()];
+    credentials.extend(tokens.iter().map(String::as_str));
+    let log = std::fs::read_to_string(business.hub.home().join("logs/hub.log"))?;
+    for (place, text) in [
+        ("the spans", spans),
+        ("the metrics", metrics),
+        ("the log", log),
+        ("what the hub said", business.hub.said().join("\n")),
+    ] {
+        none_of(&credentials, place, text.as_bytes());
+    }
     let mut all = Vec::new();
     files(&business.hub.home(), &mut all);
     assert!(all.iter().any(|file| file.ends_with("hub.log")), "{all:?}");

@@ -36,8 +36,21 @@ async fn agents_find_and_see_what_there_is() -> anyhow::Result<()> {
         let best = &found["tools"][0];
         assert_eq!(best["name"], "fixture-echo", "{found}");
         assert_eq!(best["inputSchema"]["type"], "object", "{found}");
-        let answer = peer.call("hub-find_tools", json!({"query": 5})).await?;
-        assert!(answer.text.contains(r#""isError":true"#), "{}", answer.text);
+        // What breaks the schema is refused with its place, before the tool runs.
+        for (arguments, place) in [
+            (json!({"query": 5}), "`query`"),
+            (json!({"query": "echo", "limit": 51}), "`limit`"),
+            (json!({"query": "echo", "more": 1}), "'more'"),
+        ] {
+            let answer = peer.call("hub-find_tools", arguments).await?;
+            let error = &answer.value["error"];
+            assert_eq!(error["code"], -32602, "{}", answer.text);
+            let said = error["message"].as_str().unwrap_or_default();
+            assert!(
+                said.contains(place) && said.ends_with("nothing was done"),
+                "{said}"
+            );
+        }
     }
     Ok(())
 }

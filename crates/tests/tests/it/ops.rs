@@ -130,7 +130,7 @@ async fn nobody_else_does() -> anyhow::Result<()> {
     let open = self::hub(true).await?;
     let (status, _) = ask(&open, Method::GET, None, "").await?;
     assert_eq!(
-        status, 403,
+        status, 401,
         "without authentication anybody could be the owner"
     );
     Ok(())

@@ -1,6 +1,7 @@
 //! Rules that change: recorded calls decided again, what the organisation
 //! forbids, and for how long an answer holds.
 
+use anyhow::Context as _;
 use legation_tests::fixture::Era;
 use legation_tests::harness::hub::{Hub, HubOptions};
 use legation_tests::harness::peer::{Peer, PeerEra, friendly};
@@ -148,6 +149,20 @@ async fn calls(peer: &Peer, wanted: &[(&str, &str)]) -> anyhow::Result<()> {
 
 const BLOCK: &str = "ENTERPRISE_POLICY_BLOCK";
 
+/// What may not be called is not even started, and says why.
+async fn all_are_filtered(hub: &Hub) -> anyhow::Result<()> {
+    let (_, servers, _) = hub.run(&["mcp", "list", "--json"]).await?;
+    let servers: serde_json::Value = serde_json::from_str(&servers)?;
+    let servers = servers["servers"].as_array().context("no servers")?;
+    for server in servers {
+        assert_eq!(server["status"], "filtered", "{server}");
+        assert_eq!(server["instances"], 0, "{server}");
+        let reason = server["reason"].as_str().unwrap_or_default();
+        assert!(reason.contains("the organisation's policy"), "{server}");
+    }
+    Ok(())
+}
+
 #[tokio::test]
 async fn what_the_organisation_forbids_nobody_allows() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
@@ -221,6 +236,7 @@ async fn what_the_organisation_forbids_nobody_allows() -> anyhow::Result<()> {
         ("web-test_simple_text", BLOCK),
     ];
     calls(&peer, &none).await?;
+    all_are_filtered(&hub).await?;
     assert_eq!(
         crate::business::code(&peer.call("hub-servers", json!({})).await?),
         ""

@@ -12,6 +12,10 @@ use super::{App, Ask, Code, Key, Mode};
 const ARMING_MS: u64 = 700;
 /// How long nothing must have been written before a question comes up by itself.
 const QUIET_MS: u64 = 1_500;
+/// How many signs of a digest name its question.
+const CODE: usize = 4;
+/// How many questions that were said before are still known by their code.
+const SAID_MAX: usize = 64;
 /// Lines by which a page moves.
 const PAGE: usize = 10;
 
@@ -29,6 +33,14 @@ pub(crate) struct Card {
 /// The answers that can be given to a question, in the order of their numbers.
 pub(crate) fn choices(waiting: &Waiting) -> Vec<&str> {
     waiting.answers.iter().map(String::as_str).collect()
+}
+
+/// What a question is called in the line that answers it: the beginning of its digest, or its id
+/// where it has none.
+pub(crate) fn code(waiting: &Waiting) -> String {
+    let digest = waiting.short_digest.as_ref().or(waiting.digest.as_ref());
+    let begin = digest.and_then(|digest| digest.get(..CODE));
+    begin.unwrap_or(&waiting.id).to_owned()
 }
 
 // === impl Card ===
@@ -72,7 +84,51 @@ impl App {
         for one in waiting.iter().filter(|one| !known.contains(&one.id)) {
             let lines = super::listing::question(one);
             self.show(super::Cell::listing(lines));
+            if self.said.len() == SAID_MAX {
+                self.said.pop_front();
+            }
+            self.said.push_back(code(one));
         }
+    }
+
+    /// Takes a line as the answer to a question that was said in lines; whether it was one. It has to
+    /// name its question: else a number that was meant for one would answer another that came up
+    /// meanwhile, and a message that is a number would answer anything.
+    pub(crate) fn is_answer(&mut self, line: &str) -> bool {
+        let mut words = line.split_whitespace();
+        let number = words.next().and_then(|word| word.parse::<usize>().ok());
+        let (Some(number), named, None) = (number, words.next(), words.next()) else {
+            return false;
+        };
+        let mut open = self
+            .approvals
+            .iter()
+            .filter(|one| one.kind != "proposal" && self.said.contains(&code(one)));
+        let Some(named) = named else {
+            let Some(first) = open.next().map(code) else {
+                return false;
+            };
+            self.say(format!(
+                "nothing was answered and nothing was sent: an answer names its question, as in: {number} {first}"
+            ));
+            return true;
+        };
+        let of_name: Vec<Waiting> = open.filter(|one| code(one) == named).cloned().collect();
+        match &of_name[..] {
+            [] if self.said.iter().any(|code| code == named) => {
+                self.say(format!("{named} does not wait any more; nothing was sent"));
+            }
+            [] => return false,
+            [waiting] => match number.checked_sub(1).and_then(|at| waiting.answers.get(at)) {
+                Some(answer) => self.answer_approval(waiting, &answer.clone()),
+                None => self.say(format!("{named} has no answer {number}; nothing was sent")),
+            },
+            [waiting, ..] => self.say(format!(
+                "several questions are called {named}; nothing was answered: /approvals {} ANSWER",
+                waiting.id
+            )),
+        }
+        true
     }
 
     /// Approvals that nobody has put off.

@@ -23,6 +23,11 @@ pub(crate) enum Ask {
     Certify(approvals::Certify),
     Servers(mcp::List),
     Server(mcp::Show),
+    Tools {
+        /// What the tools that are shown have to do with.
+        words: String,
+        request: mcp::Tools,
+    },
     Enable(mcp::Enable),
     Disable(mcp::Disable),
     Reload(mcp::ReloadServer),
@@ -45,6 +50,7 @@ pub(crate) enum Answer {
     Approved(approvals::Answered),
     Servers(mcp::ListAnswer),
     Server(Box<mcp::ShowAnswer>),
+    Tools(mcp::ToolsAnswer),
     Inbox(inbox::PullAnswer),
     Audit(audit::TailAnswer),
     Sessions(conversation::SessionsAnswer),
@@ -81,6 +87,7 @@ impl Ask {
             Self::Certify(_) => "certify",
             Self::Servers(_) => "servers",
             Self::Server(_) => "server",
+            Self::Tools { .. } => "tools",
             Self::Enable(_) => "enable",
             Self::Disable(_) => "disable",
             Self::Reload(_) => "reload",

@@ -45,8 +45,8 @@ pub(crate) const COMMANDS: &[(&str, &str, &str)] = &[
     ("/audit", "[COUNT]", "the newest records of the ledger"),
     (
         "/mcp",
-        "list|show|add|edit|delete|enable|disable|reload",
-        "the servers behind the hub",
+        "list|show|search|add|edit|delete|enable|disable|reload|auth",
+        "the servers behind the hub, and their tools",
     ),
     (
         "/model",
@@ -67,7 +67,8 @@ const SECOND: &[(&str, &[&str])] = &[
     (
         "/mcp",
         &[
-            "list", "show", "add", "edit", "delete", "enable", "disable", "reload",
+            "list", "show", "search", "add", "edit", "delete", "enable", "disable", "reload",
+            "auth",
         ],
     ),
     ("/session", &["list", "new", "resume", "export", "delete"]),
@@ -284,13 +285,22 @@ impl App {
                 name: words.get(1).map(|name| (*name).to_owned()),
                 workspace,
             })),
+            ["search", _, ..] => self.ask(Ask::Tools {
+                words: words[1..].join(" "),
+                request: mcp::Tools {
+                    server: None,
+                    workspace,
+                },
+            }),
+            // It may open a browser, and waits until somebody signed in there.
+            ["auth", _, ..] => self.effects.push_back(outside("auth")),
             ["add", _, ..] => self.effects.push_back(outside("add")),
             ["delete" | "remove", _, ..] => self.effects.push_back(outside("remove")),
             ["edit", name] => {
                 self.effects.push_back(outside("get"));
                 self.composer.set(&format!("/mcp add {name} --replace "));
             }
-            _ => self.say("/mcp list, show NAME, add NAME ..., edit NAME, delete NAME, enable NAME, disable NAME, reload [NAME]"),
+            _ => self.say("/mcp list, show NAME, search WORDS, add NAME ..., edit NAME, delete NAME, enable NAME, disable NAME, reload [NAME], auth NAME"),
         }
     }
 

@@ -252,20 +252,9 @@ impl App {
     /// A line, where lines are read.
     pub(crate) fn line(&mut self, line: &str) {
         let line = crate::text::clean(line);
-        let answer = line.trim().parse::<usize>().ok().and_then(|number| {
-            let waiting = self.approvals.first()?;
-            let answers = super::choices(waiting);
-            let answer = (*answers.get(number.checked_sub(1)?)?).to_owned();
-            Some((waiting.clone(), answer))
-        });
-        match answer {
-            Some((waiting, answer)) if waiting.kind != "proposal" => {
-                self.answer_approval(&waiting, &answer);
-            }
-            _ => {
-                self.composer.set(&line);
-                self.enter();
-            }
+        if !self.is_answer(line.trim()) {
+            self.composer.set(&line);
+            self.enter();
         }
     }
 

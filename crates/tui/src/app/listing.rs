@@ -7,7 +7,7 @@ use legation_api::inbox::PullAnswer;
 use legation_api::mcp::{self, Server};
 use legation_api::tasks::{EngineStatusAnswer, TaskView, Undo, UndoAnswer};
 
-use super::{COMMANDS, choices};
+use super::{COMMANDS, choices, code};
 use crate::text::one_line;
 
 /// The keys, where there are such.
@@ -41,6 +41,9 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
     ("Ctrl-C twice", "end; tasks go on in the hub"),
 ];
 
+/// Most tools that a search shows.
+const FOUND_MAX: usize = 20;
+
 pub(crate) fn help() -> Vec<String> {
     let commands = COMMANDS.iter().map(|(name, takes, does)| {
         let gap = if takes.is_empty() { "" } else { " " };
@@ -68,7 +71,8 @@ pub(crate) fn question(waiting: &Waiting) -> Vec<String> {
     let numbered = answers.iter().enumerate();
     lines.extend(numbered.map(|(at, answer)| format!("{} {answer}", at + 1)));
     lines.push(format!(
-        "type the number, or /approvals {} ANSWER",
+        "type the number and {}, as in: 1 {0}; or /approvals {} ANSWER",
+        code(waiting),
         waiting.id
     ));
     lines
@@ -259,6 +263,31 @@ pub(crate) fn server(answer: &mcp::ShowAnswer) -> Vec<String> {
             .iter()
             .map(|line| format!("log: {}", one_line(line))),
     );
+    lines
+}
+
+/// The tools that have to do with all of the words, by their names or what they say of themselves.
+pub(crate) fn tools(words: &str, answer: &mcp::ToolsAnswer) -> Vec<String> {
+    let wanted: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
+    let mut found = answer.tools.iter().filter_map(|tool| {
+        let definition: serde_json::Value =
+            serde_json::from_str(tool.definition.get()).unwrap_or_default();
+        let said = definition.get("description");
+        let said = said.and_then(serde_json::Value::as_str).unwrap_or_default();
+        let name = format!("{}/{}", tool.server, tool.tool);
+        let text = format!("{name} {} {said}", tool.name).to_lowercase();
+        let is_wanted = wanted.iter().all(|word| text.contains(word));
+        is_wanted.then(|| {
+            let first = said.lines().find(|line| !line.trim().is_empty());
+            one_line(&format!("{name}: {}", first.unwrap_or_default().trim()))
+        })
+    });
+    let mut lines: Vec<String> = found.by_ref().take(FOUND_MAX).collect();
+    match (lines.len(), found.count()) {
+        (0, _) => lines.push(format!("no tool has to do with {}", one_line(words))),
+        (_, 0) => {}
+        (_, more) => lines.push(format!("and {more} more: say more of what it should do")),
+    }
     lines
 }
 

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod keys;
+mod lines;
 mod said;
 
 use legation_api::approvals::Waiting;
@@ -33,10 +34,8 @@ pub(crate) fn session(id: &str) -> SessionView {
 }
 
 pub(crate) fn task(id: &str, class: Class, status: TaskState) -> TaskView {
+    let bare = TaskView::new(id.to_owned(), "ses_1".to_owned(), class, status);
     TaskView {
-        task_id: id.to_owned(),
-        session: "ses_1".to_owned(),
-        class,
         source: match class {
             Class::Human => "you",
             Class::System => "hub",
@@ -44,24 +43,10 @@ pub(crate) fn task(id: &str, class: Class, status: TaskState) -> TaskView {
         }
         .to_owned(),
         title: format!("title of {id}"),
-        status,
-        queue_position: None,
-        progress: None,
         elapsed_seconds: 12,
         created: "2026-01-28T10:00:00Z".to_owned(),
         changed: "2026-01-28T10:00:00Z".to_owned(),
-        response: None,
-        partial_response: None,
-        tool_calls: Vec::new(),
-        token_usage: None,
-        check: None,
-        question: None,
-        error: None,
-        failure: None,
-        hint: None,
-        model: None,
-        entities: Vec::new(),
-        changed_files: Vec::new(),
+        ..bare
     }
 }
 

@@ -328,6 +328,7 @@ impl App {
             }
             (_, Answer::Servers(answer)) => listing::servers(&answer),
             (_, Answer::Server(answer)) => listing::server(&answer),
+            (Ask::Tools { words, .. }, Answer::Tools(answer)) => listing::tools(words, &answer),
             (Ask::Unread, Answer::Inbox(answer)) => {
                 let read = u64::try_from(answer.messages.len()).unwrap_or(u64::MAX);
                 self.unread = answer.unread_remaining.saturating_add(read);

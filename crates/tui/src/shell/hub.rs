@@ -120,6 +120,7 @@ fn is_slow(ask: &Ask) -> bool {
         ask,
         Ask::Servers(_)
             | Ask::Server(_)
+            | Ask::Tools { .. }
             | Ask::Enable(_)
             | Ask::Disable(_)
             | Ask::Reload(_)
@@ -175,13 +176,14 @@ impl Follower {
     fn once(&mut self, is_first: bool) -> Result<(), String> {
         let failed = |error: AdminError| chain(&error);
         let mut client =
-            AdminClient::connect(&self.place.home, self.place.version).map_err(failed)?;
+            AdminClient::at_terminal(&self.place.home, self.place.version).map_err(failed)?;
         if client.is_none()
             && is_first
             && let Some(starter) = &self.starter
         {
             starter()?;
-            client = AdminClient::connect(&self.place.home, self.place.version).map_err(failed)?;
+            client =
+                AdminClient::at_terminal(&self.place.home, self.place.version).map_err(failed)?;
         }
         let mut client = client.ok_or("no hub runs")?;
         // What was wished for while there was no connection.
@@ -291,7 +293,7 @@ fn asker(
 fn answer(place: &Place, kept: &mut Option<AdminClient>, ask: &Ask) -> Result<Answer, Refusal> {
     let mut client = match kept.take() {
         Some(client) => client,
-        None => match AdminClient::connect(&place.home, place.version) {
+        None => match AdminClient::at_terminal(&place.home, place.version) {
             Ok(Some(client)) => client,
             Ok(None) => return Err(refusal("no hub runs; nothing was done".to_owned(), None)),
             Err(error) => return Err(refusal(chain(&error), error.hint())),
@@ -336,6 +338,7 @@ fn asked(client: &mut AdminClient, ask: &Ask) -> Result<Answer, AdminError> {
         Ask::Certify(request) => done(client.call(request)?),
         Ask::Servers(request) => Answer::Servers(client.call(request)?),
         Ask::Server(request) => Answer::Server(Box::new(client.call(request)?)),
+        Ask::Tools { request, .. } => Answer::Tools(client.call(request)?),
         Ask::Enable(request) => done(client.call(request)?),
         Ask::Disable(request) => done(client.call(request)?),
         Ask::Reload(request) => done(client.call(request)?),

@@ -2,11 +2,11 @@
 
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 
 use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{Happened, hub};
 use crate::TuiError;
@@ -23,6 +23,20 @@ pub(super) struct Keyboard {
     goes_on: SyncSender<()>,
 }
 
+/// How soon it is tried again to hand over what was typed, where there is no room for it.
+const AGAIN: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 10_000_000,
+};
+
+/// What the thread has.
+struct Reader {
+    woken: UnixStream,
+    happened: SyncSender<Happened>,
+    /// What was typed and could not be handed over before the keyboard was wanted.
+    left: Option<Input>,
+}
+
 // === impl Keyboard ===
 
 impl Keyboard {
@@ -30,15 +44,19 @@ impl Keyboard {
         let (wake, woken) = UnixStream::pair().map_err(TuiError::Threads)?;
         let (resting, rests) = sync_channel(1);
         let (goes_on, wait) = sync_channel(1);
-        let happened = happened.clone();
+        let mut reader = Reader {
+            woken,
+            happened: happened.clone(),
+            left: None,
+        };
         hub::spawn("keys", move || {
-            while let Ok(wants_rest) = read(&woken, &happened) {
+            while let Ok(wants_rest) = reader.read() {
                 if wants_rest && (resting.send(()).is_err() || wait.recv().is_err()) {
                     return;
                 }
             }
             // A terminal that went away types no more.
-            drop(happened.send(Happened::KeyboardGone));
+            drop(reader.happened.send(Happened::KeyboardGone));
         })?;
         Ok(Self {
             wake,
@@ -58,37 +76,85 @@ impl Keyboard {
     }
 }
 
-/// Reads until somebody wants the keyboard (`true`), or what was typed is read.
-fn read(mut woken: &UnixStream, happened: &SyncSender<Happened>) -> io::Result<bool> {
-    let stdin = io::stdin();
-    let mut ends = [
-        PollFd::new(&stdin, PollFlags::IN),
-        PollFd::new(&woken, PollFlags::IN),
-    ];
-    match poll(&mut ends, None) {
-        Ok(_) => {}
-        Err(rustix::io::Errno::INTR) => return Ok(false),
-        Err(error) => return Err(error.into()),
-    }
-    if ends[1].revents().intersects(PollFlags::IN | PollFlags::HUP) {
-        let count = woken.read(&mut [0; 1])?;
-        return match count {
-            0 => Err(io::ErrorKind::BrokenPipe.into()),
-            _ => Ok(true),
-        };
-    }
-    let flags = ends[0].revents();
-    if flags.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    while event::poll(Duration::ZERO)? {
-        if let Some(input) = input(event::read()?)
-            && happened.send(Happened::Input(input)).is_err()
+// === impl Reader ===
+
+impl Reader {
+    /// Reads until somebody wants the keyboard (`true`), or what was typed is read.
+    fn read(&mut self) -> io::Result<bool> {
+        // More may have been read with it that no look at the terminal shows.
+        if let Some(left) = self.left.take()
+            && !(self.hand(left)? && self.hand_all()?)
         {
-            return Err(io::ErrorKind::BrokenPipe.into());
+            return self.wanted();
+        }
+        let stdin = io::stdin();
+        let mut ends = [
+            PollFd::new(&stdin, PollFlags::IN),
+            PollFd::new(&self.woken, PollFlags::IN),
+        ];
+        match poll(&mut ends, None) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(false),
+            Err(error) => return Err(error.into()),
+        }
+        if ends[1].revents().intersects(PollFlags::IN | PollFlags::HUP) {
+            return self.wanted();
+        }
+        let flags = ends[0].revents();
+        if flags.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        match self.hand_all()? {
+            true => Ok(false),
+            false => self.wanted(),
         }
     }
-    Ok(false)
+
+    /// Hands over everything that was typed; `false` where the keyboard is wanted before.
+    fn hand_all(&mut self) -> io::Result<bool> {
+        while event::poll(Duration::ZERO)? {
+            if let Some(input) = input(event::read()?)
+                && !self.hand(input)?
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Hands something over; `false` where the keyboard is wanted before there is room. Whoever wants
+    /// it takes in nothing meanwhile, so that waiting for room alone would never end.
+    fn hand(&mut self, input: Input) -> io::Result<bool> {
+        let mut over = Happened::Input(input);
+        loop {
+            over = match self.happened.try_send(over) {
+                Ok(()) => return Ok(true),
+                Err(TrySendError::Full(over)) => over,
+                Err(TrySendError::Disconnected(_)) => {
+                    return Err(io::ErrorKind::BrokenPipe.into());
+                }
+            };
+            let mut ends = [PollFd::new(&self.woken, PollFlags::IN)];
+            let count = match poll(&mut ends, Some(&AGAIN)) {
+                Err(rustix::io::Errno::INTR) => 0,
+                count => count?,
+            };
+            if count > 0 {
+                if let Happened::Input(input) = over {
+                    self.left = Some(input);
+                }
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Takes the byte that says that the keyboard is wanted.
+    fn wanted(&mut self) -> io::Result<bool> {
+        match self.woken.read(&mut [0; 1])? {
+            0 => Err(io::ErrorKind::BrokenPipe.into()),
+            _ => Ok(true),
+        }
+    }
 }
 
 /// What an event of the terminal is to the state. Sizes are asked for when their signal comes.
@@ -136,3 +202,6 @@ pub(super) fn key(event: KeyEvent) -> Option<Key> {
         shift: held(KeyModifiers::SHIFT),
     })
 }
+
+#[cfg(test)]
+mod tests;

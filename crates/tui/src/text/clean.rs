@@ -4,6 +4,8 @@
 //! nothing else: no sequence that moves the cursor, no sign that turns or hides what stands beside
 //! it, none that terminals count in different ways.
 
+use legation_core::unseen::is_unseen;
+
 /// Columns from one tab stop to the next.
 const TAB: usize = 4;
 /// Marks that one letter may carry; a tower of them would run into other lines.
@@ -66,28 +68,8 @@ fn picture(sign: char) -> char {
     }
 }
 
-/// Signs that turn the direction of writing, join or select other signs, or show nothing at all.
+/// Whether a sign is left out. The one that keeps letters of cursive scripts apart stays: it is a part
+/// of words, and takes no room.
 fn is_hidden(sign: char) -> bool {
-    matches!(
-        sign,
-        '\u{ad}'
-            | '\u{34f}'
-            | '\u{61c}'
-            | '\u{115f}'
-            | '\u{1160}'
-            | '\u{17b4}'
-            | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'
-            | '\u{200d}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}'
-            | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fffb}'
-            | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}'
-    )
+    sign != '\u{200c}' && is_unseen(sign)
 }

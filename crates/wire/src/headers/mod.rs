@@ -5,6 +5,7 @@
 //! sent. Declarations of mirrored tool parameters are read once per tool, not per call.
 
 mod declare;
+pub mod trace;
 mod value;
 
 #[cfg(test)]

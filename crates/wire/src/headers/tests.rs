@@ -301,3 +301,99 @@ fn refuses_illegal_declarations() {
     );
     assert!(declared(r#"{"type":"object"}"#).unwrap().is_empty());
 }
+
+const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+const OTHER: &str = "00-11111111111111111111111111111111-2222222222222222-00";
+
+/// The parameters after a request's head was taken into them, where that changed something.
+fn taken_in(params: &str, head: &[(&str, &str)]) -> Option<String> {
+    let mut fields = HeaderMap::new();
+    for (name, value) in head {
+        let name = HeaderName::from_bytes(name.as_bytes()).expect("a name");
+        fields.append(name, HeaderValue::from_str(value).expect("a value"));
+    }
+    let mut params = object(params);
+    let before = params.to_raw();
+    let changed = super::trace::take_in(&mut params, &fields);
+    assert_eq!(changed, params.to_raw() != before);
+    changed.then(|| params.to_raw().as_text().to_owned())
+}
+
+#[test]
+fn what_a_head_says_of_its_trace_stands_in_the_parameters() {
+    let parent = ("traceparent", PARENT);
+    let with = |meta: &str| Some(format!(r#"{{"_meta":{{{meta}}}}}"#));
+    let said = format!(r#""traceparent":"{PARENT}""#);
+    let own = format!(r#"{{"_meta":{{"traceparent":"{OTHER}"}}}}"#);
+    let long = "a=".to_owned() + &"b".repeat(511);
+    for (params, head, wanted) in [
+        ("{}", vec![], None),
+        ("{}", vec![parent], with(&said)),
+        (
+            "{}",
+            vec![parent, ("tracestate", "a=1")],
+            with(&format!(r#"{said},"tracestate":"a=1""#)),
+        ),
+        (
+            "{}",
+            vec![
+                ("tracestate", "a=1"),
+                ("Traceparent", PARENT),
+                ("tracestate", "b=2, c=3"),
+            ],
+            with(&format!(r#"{said},"tracestate":"a=1,b=2, c=3""#)),
+        ),
+        (
+            "{}",
+            vec![parent, ("tracestate", long.as_str())],
+            with(&said),
+        ),
+        (
+            r#"{"_meta":{"tracestate":"x=1","progressToken":7}}"#,
+            vec![parent],
+            with(&format!(r#""progressToken":7,{said}"#)),
+        ),
+        // Alone, doubled or wrong it says nothing, nor against the request itself.
+        ("{}", vec![("tracestate", "a=1")], None),
+        ("{}", vec![parent, parent], None),
+        (
+            "{}",
+            vec![("traceparent", "00-1-2-3"), ("tracestate", "a=1")],
+            None,
+        ),
+        (own.as_str(), vec![parent, ("tracestate", "a=1")], None),
+    ] {
+        assert_eq!(taken_in(params, &head), wanted, "{params} {head:?}");
+    }
+}
+
+#[test]
+fn what_the_parameters_say_of_a_trace_stands_in_the_head() {
+    let lines = |params: &str| {
+        let mut out = Vec::new();
+        super::trace::write(&mut out, &object(params));
+        String::from_utf8(out).expect("visible ASCII")
+    };
+    let meta = |parent: &str, state: &str| {
+        format!(r#"{{"_meta":{{"traceparent":{parent},"tracestate":{state}}}}}"#)
+    };
+    let text = |text: &str| format!("\"{text}\"");
+    let head = format!("traceparent: {PARENT}\r\n");
+    for (params, wanted) in [
+        ("{}".to_owned(), String::new()),
+        (r#"{"_meta":7}"#.to_owned(), String::new()),
+        (meta(&text(PARENT), "null"), head.clone()),
+        (
+            meta(&text(PARENT), &text("a=1")),
+            format!("{head}tracestate: a=1\r\n"),
+        ),
+        // Nothing ends its line, and nothing stands there without its parent.
+        (meta(&text(PARENT), &text(r"a=1\r\nx: 2")), head.clone()),
+        (meta(&text(PARENT), &text("")), head),
+        (meta(&text(r"00-\r\nx: 1"), &text("a=1")), String::new()),
+        (meta("null", &text("a=1")), String::new()),
+        (meta("[1]", &text("a=1")), String::new()),
+    ] {
+        assert_eq!(lines(&params), wanted, "{params}");
+    }
+}

@@ -36,8 +36,12 @@ pub(super) enum Stage {
     Approvals,
     /// A client of the events extension that others wrote.
     Events,
+    /// The admin API against its own description, by tools that others wrote.
+    Openapi,
     /// Microsoft's client libraries against the development tenant.
     Tenant,
+    /// The console in a real browser.
+    Console,
     /// A real engine behind the client and the commands for models.
     Engine,
     /// Whole turns of real agents.
@@ -66,7 +70,7 @@ pub(super) struct Tally {
 
 impl Stage {
     /// In the order they run.
-    pub(super) const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 15] = [
         Self::Fmt,
         Self::Clippy,
         Self::Tidy,
@@ -77,7 +81,9 @@ impl Stage {
         Self::Sdk,
         Self::Approvals,
         Self::Events,
+        Self::Openapi,
         Self::Tenant,
+        Self::Console,
         Self::Engine,
         Self::Agents,
     ];
@@ -95,7 +101,9 @@ impl Stage {
             Self::Sdk => "sdk",
             Self::Approvals => "approvals",
             Self::Events => "events",
+            Self::Openapi => "openapi",
             Self::Tenant => "tenant",
+            Self::Console => "console",
             Self::Engine => "engine",
             Self::Agents => "agents",
         }
@@ -114,7 +122,9 @@ impl Stage {
             Self::Sdk => "SDKs and Inspector against real servers behind the hub",
             Self::Approvals => "SDKs where a person is asked",
             Self::Events => "a client of webhooks that others wrote",
+            Self::Openapi => "the admin API against its own description",
             Self::Tenant => "Microsoft's client libraries against the development tenant",
+            Self::Console => "the console in a real browser",
             Self::Engine => "a real engine behind the client and commands for models",
             Self::Agents => "whole turns of real agents, idle ones woken, work handed on, offline",
         }
@@ -149,14 +159,18 @@ impl Stage {
                     Tool::Inspector,
                     Tool::Python,
                 ];
-                end_to_end("sdk", &needed)
+                let mut tally = end_to_end("sdk", &needed)?;
+                tally += end_to_end("servers", &[Tool::Servers])?;
+                Ok(tally)
             }
             Self::Approvals => end_to_end("approvals", &[Tool::Sdk1, Tool::Sdk2, Tool::Python]),
             Self::Events => end_to_end("events", &[Tool::AiSdk]),
+            Self::Openapi => end_to_end("openapi", &[Tool::OpenApi]),
             Self::Tenant => end_to_end(
                 "tenant",
                 &[Tool::MicrosoftPython, Tool::MicrosoftNode, Tool::Browser],
             ),
+            Self::Console => end_to_end("console", &[Tool::Browser, Tool::Axe]),
             Self::Engine => end_to_end("engine", &[Tool::Engine]),
             Self::Agents => {
                 let turns = end_to_end("agents", &[Tool::Claude, Tool::Codex])?;
@@ -186,8 +200,15 @@ fn unit(build: Build) -> Result<Tally> {
         tools::DBUS,
         tools::NOTIFY,
     ])?;
-    // The clients that messages are delivered to, and how many messages those are.
-    tools::ensure(&[Tool::Sdk2, Tool::Python])?;
+    // The clients that messages are delivered to, and how many messages those are; and who signs
+    // people in, for a server and a client of the first generation of the SDK.
+    tools::ensure(&[
+        Tool::Sdk1,
+        Tool::Sdk2,
+        Tool::Python,
+        Tool::CopilotSdk,
+        Tool::OAuth,
+    ])?;
     let messages = ("LEGATION_DELIVERY_MESSAGES", "1000");
     if !build.programs()? {
         return Ok(Tally::FAILED);

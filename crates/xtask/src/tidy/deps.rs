@@ -10,7 +10,8 @@ use super::{Finding, documents};
 /// `models` may name `wire` for event streams, whose format is the same whoever writes them, and
 /// `gate` because no request leaves that is not redacted and recorded there.
 /// `cli` may name `models` because the owner tries them with and without a running hub.
-/// `tests` may name it because the product's own client is what stands in front of a real engine.
+/// `tests` may name it because the product's own client is what stands in front of a real engine,
+/// and `tui` because only its own parts can be made to fail in the middle of a terminal.
 /// `servers` may name `engine` because the delegate server is a face of it, and `api` because the
 /// engine speaks in its types.
 /// `servers` and `cli` may name `entra` because agents and people sign in the same way, with and
@@ -23,13 +24,21 @@ const WALLS: &[(&str, &[&str])] = &[
     ("policy", &["core"]),
     ("config", &["core"]),
     ("keystore", &["core"]),
+    // It reads the owner's rules about briefs, drafts and filing where they are checked.
+    // What is done to a deal is asked in the words of `api`, so that nothing is said in two.
+    ("desk", &["api", "policy", "core"]),
     ("redact", &["core"]),
     ("filter", &["core", "wire"]),
-    ("store", &["core"]),
+    // Whom TLS trusts is one answer for the whole process, so everybody who connects may ask it.
+    ("net", &[]),
+    ("store", &["core", "net"]),
     ("ledger", &["core", "store", "keystore"]),
-    ("models", &["gate", "core", "policy", "keystore", "wire"]),
-    ("entra", &["core", "keystore"]),
-    ("oauth", &["core", "wire", "keystore"]),
+    (
+        "models",
+        &["gate", "core", "policy", "keystore", "net", "wire"],
+    ),
+    ("entra", &["core", "keystore", "net"]),
+    ("oauth", &["core", "wire", "keystore", "net"]),
     (
         "gate",
         &[
@@ -38,12 +47,15 @@ const WALLS: &[(&str, &[&str])] = &[
     ),
     // Receivers of webhooks are told by whoever knows the inbox and the rules; `events` itself only
     // keeps who wants to hear what, and seals it.
-    ("events", &["wire", "store", "keystore", "core"]),
+    ("events", &["wire", "store", "keystore", "net", "core"]),
     ("front", &["gate", "events", "wire", "oauth", "core"]),
     ("bridge", &["wire", "core"]),
     (
         "host",
-        &["gate", "filter", "wire", "oauth", "store", "config", "core"],
+        // Servers that are programs run behind walls where that is wanted: `sandbox`.
+        &[
+            "gate", "filter", "wire", "oauth", "store", "config", "net", "sandbox", "core",
+        ],
     ),
     ("inbox", &["core", "keystore", "filter"]),
     ("wake", &["core"]),
@@ -51,28 +63,40 @@ const WALLS: &[(&str, &[&str])] = &[
     (
         "servers",
         &[
-            "gate", "wire", "store", "inbox", "entra", "ledger", "models", "engine", "keystore",
-            "sandbox", "api", "core",
+            // What others wrote is kept for briefs without hidden characters: `filter`.
+            "gate", "filter", "wire", "store", "inbox", "entra", "ledger", "models", "engine",
+            "keystore", "sandbox", "desk", "api", "core",
         ],
     ),
-    // What leaves the engine leaves it in the words of `api`, so that nothing is said in two.
+    // What leaves the engine leaves it in the words of `api`, so that nothing is said in two. Files of
+    // agents are configuration, and are read where all of it is.
     (
         "engine",
-        &["api", "gate", "models", "store", "keystore", "wire", "core"],
+        &[
+            "api", "config", "gate", "models", "store", "keystore", "wire", "core",
+        ],
     ),
     ("api", &["core"]),
-    ("console", &["api", "gate", "store", "core"]),
+    // The webhook sees rules, gate and models through a trait of its own.
+    ("copilot", &["core", "net"]),
+    // Numbers and spans come as events of `tracing`, so that nobody depends on who counts them.
+    ("telemetry", &["core", "net"]),
+    // Its acts go through what the composition root hands it, so that no page has a way past the gate.
+    ("console", &["api", "core"]),
     (
         "cli",
         &[
             "api", "config", "entra", "ledger", "inbox", "wake", "models", "policy", "redact",
-            "keystore", "store", "sandbox", "core",
+            "keystore", "store", "sandbox", "net", "core",
         ],
     ),
     ("tui", &["api", "core"]),
     ("legation", PRODUCT),
     ("devtenant", &["core"]),
-    ("tests", &["legation", "api", "devtenant", "core", "models"]),
+    (
+        "tests",
+        &["legation", "api", "devtenant", "core", "models", "tui"],
+    ),
     ("bench", &[]),
     ("xtask", &[]),
 ];
@@ -82,6 +106,7 @@ const PRODUCT: &[&str] = &[
     "core",
     "wire",
     "policy",
+    "desk",
     "config",
     "keystore",
     "redact",
@@ -91,6 +116,7 @@ const PRODUCT: &[&str] = &[
     "models",
     "entra",
     "oauth",
+    "net",
     "gate",
     "front",
     "bridge",
@@ -103,6 +129,8 @@ const PRODUCT: &[&str] = &[
     "engine",
     "api",
     "console",
+    "copilot",
+    "telemetry",
     "cli",
     "tui",
     "devtenant",

@@ -100,7 +100,7 @@ fn a_clean_tree_breaks_nothing() {
     assert_eq!(broken(&clean()), []);
     assert_eq!(
         RULES.len(),
-        11,
+        12,
         "a new rule needs its own planted fault below"
     );
 }
@@ -362,5 +362,34 @@ fn a_crate_without_an_invariant_is_found() {
             .find(|f| f.path == "ARCHITECTURE.md")
             .expect("it is there");
         file.text = file.text.replace("crates/wire", "crates/other");
+    });
+}
+
+/// A page with these rows, and the file of the test that the first names.
+fn compared(workspace: &mut Workspace, counted: &str, rows: &str, test: &str) {
+    let page = format!("{counted}\n\n| Field | Here | Shown by |\n|---|---|---|\n{rows}");
+    workspace.files.push(file("docs/host-parity.md", &page));
+    append(workspace, "crates/core/src/tests.rs", test);
+}
+
+#[test]
+fn a_row_without_a_test_that_runs_is_found() {
+    const ROW: &str = "| url | the same | [`it_does`](../crates/core/src/tests.rs) |\n";
+    const TEST: &str = "#[test]\nfn it_does() {}\n";
+    const ONE: &str = "1 rows: 1 there, 0 absent";
+    let mut workspace = clean();
+    let rows = format!("{ROW}| sse | no | absent: nobody has it |\n");
+    compared(&mut workspace, "2 rows: 1 there, 1 absent", &rows, TEST);
+    assert_eq!(broken(&workspace), []);
+    let row = "docs/host-parity.md:5";
+    fails("parity", row, |w| {
+        compared(w, ONE, ROW, "fn it_does() {}\n")
+    });
+    fails("parity", row, |w| compared(w, ONE, ROW, ""));
+    fails("parity", row, |w| {
+        compared(w, ONE, "| url | the same | it does |\n", "");
+    });
+    fails("parity", "docs/host-parity.md", |w| {
+        compared(w, "2 rows: 2 there, 0 absent", ROW, TEST);
     });
 }

@@ -27,7 +27,7 @@ const FAULTS_MAX: usize = 1_000;
 pub fn query_answer(ledger: Records<'_>, query: &Query) -> Result<QueryAnswer, CliError> {
     let bounds = Bounds {
         limit: query.limit.clamp(1, LIMIT_MAX),
-        scan: SCAN_MAX,
+        scan: query.scan.unwrap_or(SCAN_MAX).clamp(1, SCAN_MAX),
     };
     let page = ledger
         .query(&filter(&query.filter), query.before, bounds)
@@ -77,9 +77,10 @@ pub fn export_answer(
 pub fn verify_answer(ledger: Records<'_>, verify: &Verify) -> Result<VerifyAnswer, CliError> {
     let mut evidence = Evidence::default();
     if let Some(folder) = &verify.checkpoints {
-        evidence
-            .add_folder(Path::new(folder))
-            .map_err(|error| CliError::failed(&error))?;
+        evidence.add_folder(Path::new(folder)).map_err(|error| {
+            CliError::failed(&error)
+                .with_hint("name a folder of exported checkpoints that is there")
+        })?;
     }
     for key in &verify.public_keys {
         let key: PublicKey = key.parse().map_err(|error: legation_ledger::PublicKeyError| {

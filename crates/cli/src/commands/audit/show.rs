@@ -81,6 +81,7 @@ fn at(source: &mut Source, entity: &str, seq: &str) -> Result<Vec<Record>, CliEr
         },
         limit: 1,
         before: None,
+        scan: None,
     };
     loop {
         let answer = source.query(&query)?;

@@ -116,7 +116,7 @@ pub(crate) fn under_lock<T>(
     connect: fn(&DatabaseUrl) -> Result<T, OpenError>,
 ) -> Result<Option<(T, HomeLock)>, CliError> {
     let path = context.home.state_db();
-    let server = config::settings(context)?.store_url;
+    let server = config::settings_to_connect(context)?.store_url;
     if server.is_none() && !path.exists() {
         return Ok(None);
     }

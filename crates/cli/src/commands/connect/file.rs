@@ -1,6 +1,6 @@
 //! Changing one entry of an agent's configuration file and nothing else.
 
-mod toml;
+pub(crate) mod toml;
 
 use serde_json::{Map, Value};
 
@@ -24,7 +24,7 @@ const ROAD: [&str; 7] = [
 
 /// The file is not what the agent documents.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum FileError {
+pub(crate) enum FileError {
     #[error(transparent)]
     Json(#[from] jsonc::EditError),
     #[error("it is not TOML")]

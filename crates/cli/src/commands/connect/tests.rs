@@ -292,6 +292,32 @@ fn http_shows_the_token_to_the_file_alone() {
 }
 
 #[test]
+fn a_projects_file_has_the_headers_that_its_agent_reads() {
+    let cases = [
+        (Client::Claude, "project/.mcp.json", "mcpServers"),
+        (Client::Vscode, "project/.vscode/mcp.json", "servers"),
+    ];
+    for (client, file, member) in cases {
+        let user = User::new();
+        let file = user.path(file);
+        user.run(client, |args| {
+            args.http = true;
+            args.file = Some(file.clone());
+        })
+        .expect("connected");
+        let text = fs::read_to_string(&file).expect("made");
+        let whole: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let entry = &whole[member]["legation"];
+        let bearer = format!("Bearer {}", user.token(client).trim());
+        assert_eq!(entry["type"], "http", "{client:?}");
+        assert_eq!(entry["headers"]["Authorization"], *bearer, "{client:?}");
+        let members = entry.as_object().expect("an entry").keys();
+        let members: Vec<&str> = members.map(String::as_str).collect();
+        assert_eq!(members, ["type", "url", "headers"], "{client:?}");
+    }
+}
+
+#[test]
 fn what_cannot_work_is_usage() {
     let user = User::new();
     let view = user.run(Client::Claude, |args| args.view = Some("none".into()));

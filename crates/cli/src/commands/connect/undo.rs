@@ -115,7 +115,7 @@ impl Notes {
 }
 
 /// The permission bits of a file; `None` when there is none.
-pub(super) fn mode_of(path: &Path) -> Option<u32> {
+pub(crate) fn mode_of(path: &Path) -> Option<u32> {
     use std::os::unix::fs::PermissionsExt as _;
     let metadata = fs::metadata(path).ok()?;
     Some(metadata.permissions().mode() & 0o7777)
@@ -124,7 +124,7 @@ pub(super) fn mode_of(path: &Path) -> Option<u32> {
 /// Writes an agent's file in place of the old one, through a symbolic link if
 /// it is one: people keep such files among their dotfiles. A new file is its
 /// owner's alone; `mode` says what else it shall be.
-pub(super) fn replace(path: &Path, text: &str, mode: Option<u32>) -> Result<(), HomeError> {
+pub(crate) fn replace(path: &Path, text: &str, mode: Option<u32>) -> Result<(), HomeError> {
     use std::os::unix::fs::PermissionsExt as _;
     let real = followed(path);
     if let Some(folder) = real.parent() {

@@ -120,8 +120,8 @@ fn local(name: &str, known: &Known) -> Check {
     }
     if known.model.tools == Some(false) {
         return warning(
-            format!("{model} cannot call tools"),
-            "choose a model that can, for tasks",
+            format!("{model} cannot call tools by itself; tasks describe them to it in words"),
+            "choose a model that can, for fewer mistakes",
         );
     }
     let server = known.kind.as_str();

@@ -26,13 +26,22 @@ pub(super) fn check_servers(context: &Context) -> Vec<Check> {
         },
         hint: Some(problem.hint.clone()),
     }));
+    checks.extend(loaded.servers.iter().filter_map(|spec| {
+        let reason = spec.filtered.as_deref()?;
+        Some(Check {
+            what: "servers",
+            state: State::Warning,
+            detail: format!("{} is not started: {reason}", spec.label()),
+            hint: Some("only the organisation can change its policy".to_owned()),
+        })
+    }));
     let settings = crate::commands::config::settings(context);
     let mode = settings.map_or_else(|_| EnvMode::default(), |settings| settings.env_value_mode);
     checks.extend(
         loaded
             .servers
             .iter()
-            .filter(|spec| !spec.disabled)
+            .filter(|spec| !spec.disabled && spec.filtered.is_none())
             .filter_map(|spec| check_start(&context.environment, mode, spec)),
     );
     checks

@@ -77,9 +77,7 @@ fn servers_that_would_not_start() {
     fs::write(context.home.servers(), text).expect("written");
     let checks = servers::check_servers(&context);
     expect![[r#"
-        ok    servers      5 servers
-        BAD   servers      old (~/.legation/mcp.json): type `sse` is not spoken yet, so the server is not available
-                           hint: Most such servers also answer Streamable HTTP: try "type": "http", often under a path that ends in /mcp.
+        ok    servers      6 servers
         warn  servers      odd (~/.legation/mcp.json): without effect here: `colour`
                            hint: Check the spelling; unknown fields are kept for other clients.
         warn  servers      gone: the program of `no-such-program` is not found

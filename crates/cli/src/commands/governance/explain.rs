@@ -1,11 +1,12 @@
 //! `legation governance explain`.
 
 pub(crate) mod provider;
-mod subject;
+pub(crate) mod subject;
 
 use clap::{Args, Subcommand};
+use legation_api::governance::{FileState, FilesAnswer};
+use legation_policy::Policy;
 use legation_policy::governance::{Broken, Severity, file};
-use serde::Serialize;
 
 use super::Found;
 use crate::table::Table;
@@ -37,25 +38,20 @@ enum What {
     },
 }
 
-#[derive(Debug, Serialize)]
-struct FileState {
-    file: String,
-    state: &'static str,
-    says: String,
-}
-
 pub(super) fn cmd_explain(context: &Context, args: &ExplainArgs) -> Result<(), CliError> {
     let found = super::find(context);
     match &args.what {
         What::Files => files(context, &found),
         What::Provider(args) => provider::explain(context, &found, args),
-        What::Tool { tool } => subject::tool(context, &found, tool),
-        What::Client { client } => subject::client(context, &found, client),
+        What::Tool { tool } => subject::show(context, &subject::tool(found.governance(), tool)?),
+        What::Client { client } => {
+            subject::show(context, &subject::client(found.governance(), client))
+        }
     }
 }
 
 fn files(context: &Context, found: &Found) -> Result<(), CliError> {
-    let states = states(found);
+    let states = states(&found.policy).files;
     // Before the first start nothing is there, which is no fault of anybody's.
     let begun = context.home.governance().exists();
     if !begun {
@@ -67,14 +63,16 @@ fn files(context: &Context, found: &Found) -> Result<(), CliError> {
     context.output.result(&states, |states| {
         let mut table = Table::new(&["FILE", "STATE", "SAYS"]);
         for one in states {
-            table.row([one.file.clone(), one.state.to_owned(), one.says.clone()]);
+            table.row([one.file.clone(), one.state.clone(), one.says.clone()]);
         }
         table.render()
     })
 }
 
-fn states(found: &Found) -> Vec<FileState> {
-    let all = found.governance();
+/// Which files hold, and why the others do not.
+#[must_use]
+pub fn states(policy: &Policy) -> FilesAnswer {
+    let all = policy.governance();
     let counted = |count: usize, what: &str| crate::table::counted(count, what);
     let mut states = vec![
         state(
@@ -130,20 +128,20 @@ fn states(found: &Found) -> Vec<FileState> {
                 }),
         ),
     ];
-    states.extend([file::PERMISSIONS, file::CEDAR].map(|name| rules_state(found, name)));
+    states.extend([file::PERMISSIONS, file::CEDAR].map(|name| rules_state(policy, name)));
     for (name, roster) in &all.rosters {
         let people = roster
             .get()
             .map(|roster| format!("people: {}", roster.people.len()));
         states.push(state(name, people));
     }
-    states
+    FilesAnswer { files: states }
 }
 
 /// The state of a file whose rules are counted as they were loaded, not as they
 /// are written.
-fn rules_state(found: &Found, name: &'static str) -> FileState {
-    let mut errors = found
+fn rules_state(policy: &Policy, name: &'static str) -> FileState {
+    let mut errors = policy
         .problems()
         .iter()
         .filter(|problem| &*problem.file == name && problem.severity == Severity::Error);
@@ -152,14 +150,11 @@ fn rules_state(found: &Found, name: &'static str) -> FileState {
         reason: problem.message.clone(),
     });
     let count = match name {
-        file::CEDAR => match found.policy.policies() {
+        file::CEDAR => match policy.policies() {
             1 => "1 policy".to_owned(),
             count => format!("{count} policies"),
         },
-        _ => crate::table::counted(
-            found.policy.permission_rules().map_or(0, Iterator::count),
-            "rule",
-        ),
+        _ => crate::table::counted(policy.permission_rules().map_or(0, Iterator::count), "rule"),
     };
     state(name, broken.as_ref().map_or(Ok(count), Err))
 }
@@ -176,7 +171,7 @@ pub(super) fn shown(name: &str) -> &str {
 fn state(file: &str, says: Result<String, &Broken>) -> FileState {
     FileState {
         file: shown(file).to_owned(),
-        state: if says.is_ok() { "holds" } else { "denies" },
+        state: if says.is_ok() { "holds" } else { "denies" }.to_owned(),
         says: says.unwrap_or_else(|broken| broken.reason.clone()),
     }
 }

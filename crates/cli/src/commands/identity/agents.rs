@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use legation_entra::account::AGENT_SCOPES;
 use legation_entra::agent::{Part, Planned, Provisioner, Verified, Wanted};
-use legation_entra::mail::MAIL_SCOPES;
+use legation_entra::calendar::{CALENDAR_SCOPES, ENTRY_SCOPES};
+use legation_entra::mail::{FILING_SCOPES, MAIL_SCOPES};
 use serde::Serialize;
 
 use super::{DeprovisionArgs, ProvisionArgs, WantedArgs, Work, sign_in, told};
@@ -154,8 +155,13 @@ async fn provisioner(work: &Work, args: &WantedArgs) -> Result<Provisioner, CliE
             "human",
         )?,
         scopes: {
-            let scopes = AGENT_SCOPES.iter().chain(&MAIL_SCOPES);
-            scopes.map(|scope| (*scope).to_owned()).collect()
+            let mut scopes: Vec<&str> = AGENT_SCOPES.iter().chain(&MAIL_SCOPES).copied().collect();
+            if args.desk {
+                scopes.extend(FILING_SCOPES);
+                scopes.extend(CALENDAR_SCOPES);
+                scopes.extend(ENTRY_SCOPES);
+            }
+            scopes.into_iter().map(str::to_owned).collect()
         },
     };
     sign_in::administrator(work).await?;

@@ -55,6 +55,8 @@ fn exit(class: Class) -> Exit {
         | Class::TeamsNotLicensed
         | Class::ChatNotFound
         | Class::MessageTooLong
+        | Class::Mailbox
+        | Class::ItemNotFound
         | Class::Cancelled => Exit::Failed,
     }
 }

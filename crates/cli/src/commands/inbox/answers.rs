@@ -86,9 +86,8 @@ pub fn list(inbox: &Inbox, list: &List) -> Result<ListAnswer, CliError> {
 ///
 /// # Errors
 /// When there is none, or it could not be read.
-pub fn show(inbox: &Inbox, show: &Show) -> Result<Message, CliError> {
-    let found = inbox.by_id(&show.id).map_err(|error| of_read(&error))?;
-    Ok(message(found))
+pub fn show(inbox: &Inbox, show: &Show) -> Result<Message, ReadError> {
+    inbox.by_id(&show.id).map(message)
 }
 
 /// What a consumer has not read.
@@ -167,7 +166,7 @@ pub(super) fn message(message: legation_inbox::Message) -> Message {
     }
 }
 
-fn of_read(error: &ReadError) -> CliError {
+pub(super) fn of_read(error: &ReadError) -> CliError {
     CliError::failed(error).with_hint(error.hint())
 }
 

@@ -67,7 +67,9 @@ impl Source {
     pub(super) fn show(&mut self, show: &Show) -> Result<Message, CliError> {
         match self {
             Self::Hub(client) => Ok(client.call(show)?),
-            Self::Files { inbox, .. } => answers::show(inbox, show),
+            Self::Files { inbox, .. } => {
+                answers::show(inbox, show).map_err(|error| answers::of_read(&error))
+            }
         }
     }
 

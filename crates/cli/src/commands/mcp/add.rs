@@ -1,5 +1,7 @@
 //! `legation mcp add`.
 
+mod ask;
+
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -123,7 +125,11 @@ pub(crate) fn cmd_add(context: &Context, args: AddArgs) -> Result<(), CliError> 
         },
         None => Change::Add {
             name: name.clone(),
-            entry: Box::new(new_server(args)?),
+            entry: Box::new(if is_asked(&args) {
+                ask::server(context, &args.name)?
+            } else {
+                new_server(args)?
+            }),
             replace,
         },
     };
@@ -160,6 +166,11 @@ pub(crate) fn cmd_add(context: &Context, args: AddArgs) -> Result<(), CliError> 
         .with_hint(format!("`legation mcp show {name}` says more"))),
         _ => Ok(()),
     }
+}
+
+/// Whether nothing but a name was given, by somebody who can be asked for the rest.
+fn is_asked(args: &AddArgs) -> bool {
+    args.url.is_none() && args.command.is_empty() && crate::terminal::is_there()
 }
 
 fn new_server(args: AddArgs) -> Result<NewServer, CliError> {

@@ -1,6 +1,7 @@
 //! `legation mcp get`.
 
 use clap::Args;
+use legation_api::mcp::Walls;
 use legation_config::servers::{Loaded, ServerSpec, Transport};
 use serde::Serialize;
 
@@ -27,6 +28,11 @@ struct Entry {
     instance: &'static str,
     era: &'static str,
     entity: Option<String>,
+    /// How an address is reached, where that is said.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reached: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sandbox: Option<Walls>,
     timeout_ms: Option<u128>,
     disabled: bool,
 }
@@ -71,9 +77,9 @@ fn unknown(loaded: &Loaded, name: &str) -> CliError {
 }
 
 fn entry(spec: &ServerSpec) -> Entry {
-    let names = match &spec.transport {
-        Transport::Stdio { env, .. } => env,
-        Transport::Http { headers, .. } => headers,
+    let (names, reached) = match &spec.transport {
+        Transport::Stdio { env, .. } => (env, Vec::new()),
+        Transport::Http { headers, reach, .. } => (headers, reach.shown()),
     };
     Entry {
         name: spec.name.to_string(),
@@ -88,6 +94,10 @@ fn entry(spec: &ServerSpec) -> Entry {
         instance: spec.instance.as_str(),
         era: spec.era.as_str(),
         entity: spec.entity.as_ref().map(ToString::to_string),
+        reached,
+        sandbox: spec
+            .sandbox(legation_config::SandboxPolicy::Asked)
+            .map(|entry| crate::walls(&entry)),
         timeout_ms: spec.timeout.map(|timeout| timeout.as_millis()),
         disabled: spec.disabled,
     }
@@ -99,7 +109,7 @@ fn render(entry: &Entry) -> String {
     } else {
         "headers"
     };
-    format!(
+    let mut text = format!(
         "name      {}\nsource    {}\ntype      {}\ntarget    {}\n{what:<9} {}\ntools     {}\ninstance  {}\nera       {}\nentity    {}\ndisabled  {}\n",
         entry.name,
         entry.source,
@@ -118,5 +128,13 @@ fn render(entry: &Entry) -> String {
             .as_deref()
             .map_or_else(|| "-".to_owned(), crate::table::printable),
         if entry.disabled { "yes" } else { "no" },
-    )
+    );
+    if !entry.reached.is_empty() {
+        text.push_str(&format!("reached   by {}\n", entry.reached.join(", ")));
+    }
+    if let Some(sandbox) = &entry.sandbox {
+        let line = crate::table::printable(&crate::walls::line(sandbox));
+        text.push_str(&format!("sandbox   {line}\n"));
+    }
+    text
 }

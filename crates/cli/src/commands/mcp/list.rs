@@ -2,7 +2,7 @@
 
 use clap::Args;
 use legation_api::mcp::{List, ListAnswer, Problem, Server};
-use legation_config::servers::ServerSpec;
+use legation_config::servers::{Loaded, ServerSpec, Source};
 
 use crate::commands::{hub, workspace};
 use crate::table::{Table, printable};
@@ -31,29 +31,49 @@ pub(crate) fn cmd_list(context: &Context, _args: &ListArgs) -> Result<(), CliErr
 fn offline(context: &Context) -> ListAnswer {
     let loaded = super::configured(context);
     ListAnswer {
-        servers: loaded.servers.iter().map(entry).collect(),
+        servers: loaded
+            .servers
+            .iter()
+            .map(|spec| entry(&loaded, spec))
+            .collect(),
         problems: loaded
             .problems
-            .into_iter()
+            .iter()
             .map(|problem| Problem {
                 source: problem.source.to_string(),
                 server: problem.server.as_deref().map(str::to_owned),
-                message: problem.message,
-                hint: problem.hint,
+                message: problem.message.clone(),
+                hint: problem.hint.clone(),
             })
             .collect(),
     }
 }
 
-fn entry(spec: &ServerSpec) -> Server {
+fn entry(loaded: &Loaded, spec: &ServerSpec) -> Server {
     Server {
         name: spec.name.to_string(),
         label: spec.label().into(),
         display_name: spec.display_name.as_deref().map(str::to_owned),
-        status: if spec.disabled { "disabled" } else { "no-hub" }.to_owned(),
-        reason: None,
+        status: match &spec.filtered {
+            Some(_) => "filtered",
+            None if spec.disabled => "disabled",
+            None => "no-hub",
+        }
+        .to_owned(),
+        reason: spec.filtered.as_deref().map(str::to_owned),
         hint: None,
         source: spec.source.to_string(),
+        source_kind: spec.source.as_str().to_owned(),
+        plugin: match &spec.source {
+            Source::Plugin { plugin, .. } => Some(plugin.to_string()),
+            _ => None,
+        },
+        hides: loaded
+            .hidden
+            .iter()
+            .filter(|one| *one.name == *spec.name.as_str() && one.by == spec.source)
+            .map(|one| one.source.to_string())
+            .collect(),
         transport: spec.transport.as_str().to_owned(),
         target: spec.transport.shown(),
         instance: spec.instance.as_str().to_owned(),
@@ -67,6 +87,9 @@ fn entry(spec: &ServerSpec) -> Server {
         resources: 0,
         templates: 0,
         prompts: 0,
+        sandbox: spec
+            .sandbox(legation_config::SandboxPolicy::Asked)
+            .map(|entry| crate::walls(&entry)),
         warnings: Vec::new(),
     }
 }
@@ -89,7 +112,7 @@ fn render(answer: &ListAnswer) -> String {
             (server.resources + server.templates).to_string(),
             server.prompts.to_string(),
             server.revision.clone().unwrap_or_else(|| "-".to_owned()),
-            server.source.clone(),
+            crate::commands::mcp::source(server),
         ]);
     }
     let mut text = if answer.servers.is_empty() {
@@ -104,6 +127,16 @@ fn render(answer: &ListAnswer) -> String {
             if let Some(hint) = &server.hint {
                 text.push_str(&format!("  hint: {}\n", printable(hint)));
             }
+        }
+    }
+    for server in &answer.servers {
+        for hidden in &server.hides {
+            text.push_str(&format!(
+                "\n{}: its entry in {} counts, not the one in {}\n",
+                printable(&server.label),
+                printable(&server.source),
+                printable(hidden)
+            ));
         }
     }
     for problem in &answer.problems {

@@ -1,6 +1,6 @@
 //! What tests of several commands show.
 
-use legation_api::mcp::Server;
+use legation_api::mcp::{Server, Walls};
 
 /// A server with something in every column.
 pub(super) fn server() -> Server {
@@ -12,6 +12,9 @@ pub(super) fn server() -> Server {
         reason: Some("it ended: \u{1b}[2Jboom".into()),
         hint: Some("`legation mcp show files` shows the end of its log".into()),
         source: "/home/me/.legation/mcp.json".into(),
+        source_kind: "user".to_owned(),
+        plugin: None,
+        hides: Vec::new(),
         transport: "stdio".into(),
         target: "npx server".into(),
         instance: "shared".into(),
@@ -25,6 +28,14 @@ pub(super) fn server() -> Server {
         resources: 4,
         templates: 5,
         prompts: 6,
+        sandbox: Some(Walls {
+            network: "none".into(),
+            read: vec!["/srv/data".into()],
+            write: vec!["/srv/out".into()],
+            memory_bytes: Some(512 << 20),
+            processes: Some(64),
+            required: true,
+        }),
         warnings: vec!["slow".into()],
     }
 }

@@ -39,7 +39,7 @@ fn render(answer: &ShowAnswer) -> String {
             "instance",
             format!("{} ({} running)", server.instance, server.instances),
         ),
-        ("source", server.source.clone()),
+        ("source", super::source(server)),
         (
             "offers",
             [
@@ -65,6 +65,7 @@ fn render(answer: &ShowAnswer) -> String {
         ),
         ("revision", server.revision.clone()),
         ("process", server.pid.map(|pid| pid.to_string())),
+        ("sandbox", server.sandbox.as_ref().map(crate::walls::line)),
         (
             "says it is",
             server.server_info.as_ref().map(ToString::to_string),
@@ -74,6 +75,12 @@ fn render(answer: &ShowAnswer) -> String {
         optional
             .into_iter()
             .filter_map(|(name, value)| Some((name, value?))),
+    );
+    lines.extend(
+        server
+            .hides
+            .iter()
+            .map(|hidden| ("hides", format!("the entry in {hidden}"))),
     );
     lines.extend(
         server

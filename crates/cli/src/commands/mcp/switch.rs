@@ -3,6 +3,8 @@
 use clap::Args;
 use legation_api::mcp::{Disable, Enable};
 use legation_config::edit::{self, Change};
+use legation_config::servers::Source;
+use legation_config::switches;
 use legation_core::ServerName;
 use serde::Serialize;
 
@@ -15,7 +17,7 @@ pub struct SwitchArgs {
     /// Which server.
     name: String,
 
-    /// Only for this run of the hub; mcp.json stays as it is.
+    /// Only for this run of the hub; no file is changed.
     #[arg(long)]
     session: bool,
 }
@@ -25,6 +27,26 @@ struct Switched<'a> {
     name: &'a str,
     enabled: bool,
     persisted: bool,
+}
+
+/// In its entry where that is the owner's, and beside it where it is not.
+fn persist(context: &Context, args: &SwitchArgs, enabled: bool) -> Result<(), CliError> {
+    let loaded = super::configured(context);
+    let mut others = loaded.servers.iter().filter(|spec| {
+        !matches!(spec.source, Source::User { .. })
+            && (spec.name.as_str() == args.name || *spec.label() == *args.name)
+    });
+    if let Some(other) = others.next() {
+        return switches::set(&context.home, &other.label(), enabled)
+            .map_err(|error| CliError::failed(&error).with_hint(error.hint()));
+    }
+    let name = ServerName::parse(&args.name).map_err(|error| CliError::usage(&error))?;
+    let change = Change::SetDisabled {
+        name,
+        disabled: !enabled,
+    };
+    edit::apply(&context.home, &change).map_err(|error| super::edit_failed(&error))?;
+    Ok(())
 }
 
 pub(crate) fn cmd_switch(
@@ -49,19 +71,11 @@ pub(crate) fn cmd_switch(
             })?;
         }
     } else {
-        let name = ServerName::parse(&args.name).map_err(|error| CliError::usage(&error))?;
-        edit::apply(
-            &context.home,
-            &Change::SetDisabled {
-                name,
-                disabled: !enabled,
-            },
-        )
-        .map_err(|error| super::edit_failed(&error))?;
+        persist(context, args, enabled)?;
         super::settle(context, |list| {
             list.servers
                 .iter()
-                .filter(|server| server.name == args.name)
+                .filter(|server| server.name == args.name || server.label == args.name)
                 .all(|server| (server.status == "disabled") != enabled)
         });
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use legation_api::models::{Savings, SavingsAnswer, SavingsRow};
+use legation_api::models::{Savings, SavingsAnswer, SavingsDay, SavingsRow};
 use legation_core::Wall;
 use legation_models::Day;
 use legation_policy::governance::LlmProviders;
@@ -69,7 +69,11 @@ pub fn answer(
     providers: Option<&LlmProviders>,
 ) -> SavingsAnswer {
     let mut sums: BTreeMap<(String, String, String), SavingsRow> = BTreeMap::new();
+    let mut days: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
     for row in rows.into_iter().filter(|row| row.day <= until.0) {
+        let (cost, saved) = days.entry(row.day).or_default();
+        *cost = cost.saturating_add(row.cost_micro);
+        *saved = saved.saturating_add(row.saved_micro);
         let key = (row.provider.clone(), row.model.clone(), row.job.clone());
         let sum = sums.entry(key).or_insert_with(|| SavingsRow {
             provider: row.provider,
@@ -99,7 +103,16 @@ pub fn answer(
         against: providers.and_then(|providers| providers.savings_against.clone()),
         cost_micro_usd: total(|row| row.cost_micro_usd),
         saved_micro_usd: total(|row| row.saved_micro_usd),
+        days: days.into_iter().map(day).collect(),
         rows,
+    }
+}
+
+fn day((day, (cost, saved)): (i64, (i64, i64))) -> SavingsDay {
+    SavingsDay {
+        day: Day(day).to_string(),
+        cost_micro_usd: u64::try_from(cost).unwrap_or(0),
+        saved_micro_usd: u64::try_from(saved).unwrap_or(0),
     }
 }
 

@@ -240,6 +240,7 @@ fn failure(error: &RouteError) -> (Option<&'static str>, String) {
         RouteError::BrokeOff { source, .. } => (Some(source.class().as_str()), chain(error)),
         RouteError::Blocked { .. }
         | RouteError::Excluded { .. }
+        | RouteError::Bound { .. }
         | RouteError::NotRedacted
         | RouteError::Rules
         | RouteError::Stopped { .. } => (Some("refused"), chain(error)),

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use legation_api::governance::{Decide, DecideAnswer, Layer};
+use legation_config::clients::OWNER;
 use legation_core::context::{Principal, Via};
 use legation_core::{ClientId, EntityId, EntityLabels, SeatId};
 use legation_policy::{Arguments, GrantIndex, Inquiry, Origin, PinState, Policy, Verdict};
-use serde::Serialize;
 
 use super::target::{Described, Targets};
 use crate::table::Table;
@@ -35,52 +36,60 @@ pub struct ExplainArgs {
     folder: Option<PathBuf>,
 }
 
-#[derive(Debug, Serialize)]
-struct Answer {
-    outcome: &'static str,
-    rule: String,
-    rung: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason_code: Option<&'static str>,
-    /// What is known of the tool's definition.
-    definition: &'static str,
-    layers: Vec<Layer>,
-}
-
-#[derive(Debug, Serialize)]
-struct Layer {
-    layer: &'static str,
-    verdict: &'static str,
-    rule: String,
-    reason: String,
-}
-
 pub(super) fn cmd_explain(context: &Context, args: &ExplainArgs) -> Result<(), CliError> {
-    let targets = Targets::read(context);
-    let mut described = targets.named(&args.call)?;
-    if let Some(entity) = &args.entity {
-        described.target.entity = Some(EntityId::new(entity.as_str()));
-    }
-    if !serde_json::from_str::<serde_json::Value>(&args.arguments).is_ok_and(|one| one.is_object())
-    {
-        return Err(CliError::new(
-            Exit::Usage,
-            "the arguments are no JSON object",
-        ));
-    }
     let folders: Vec<PathBuf> = args
         .folder
         .clone()
         .or_else(|| std::env::current_dir().ok())
         .into_iter()
         .collect();
-    let sources = crate::sources(&context.home, &context.environment, &folders);
+    let request = Decide {
+        call: args.call.clone(),
+        arguments: args.arguments.clone(),
+        client: Some(args.client.clone()),
+        entity: args.entity.clone(),
+    };
+    let answer = decided(context, &request, &folders)?;
+    context.output.result(&answer, render)?;
+    if answer.outcome == Verdict::Denies.as_str() {
+        let mut error = CliError::new(Exit::Refused, "the call would be refused");
+        error.rule = Some(answer.rule);
+        return Err(error);
+    }
+    Ok(())
+}
+
+/// What the rules of the files would answer to a call of a client in these folders.
+///
+/// # Errors
+/// When there is no such server, or the arguments are no object.
+pub fn decided(
+    context: &Context,
+    request: &Decide,
+    folders: &[PathBuf],
+) -> Result<DecideAnswer, CliError> {
+    let targets = Targets::read(context);
+    let mut described = targets.named(&request.call)?;
+    if let Some(entity) = &request.entity {
+        described.target.entity = Some(EntityId::new(entity.as_str()));
+    }
+    let arguments = match request.arguments.as_str() {
+        "" => "{}",
+        given => given,
+    };
+    if !serde_json::from_str::<serde_json::Value>(arguments).is_ok_and(|one| one.is_object()) {
+        return Err(CliError::new(
+            Exit::Usage,
+            "the arguments are no JSON object",
+        ));
+    }
+    let sources = crate::sources(&context.home, &context.environment, folders);
     let policy = Policy::load(&sources, &targets.seen.known(context));
-    let arguments = Arguments::new(&args.arguments);
+    let arguments = Arguments::new(arguments);
     let explanation = policy.explain(
         &Inquiry {
             principal: &Principal {
-                client: ClientId::new(args.client.as_str()),
+                client: ClientId::new(request.client.as_deref().unwrap_or(OWNER)),
                 via: Via::Socket,
             },
             on_behalf_of: None,
@@ -98,8 +107,8 @@ pub(super) fn cmd_explain(context: &Context, args: &ExplainArgs) -> Result<(), C
         &described.target,
     );
     let layers = explanation.steps.iter().map(|step| Layer {
-        layer: step.layer.as_str(),
-        verdict: step.verdict.as_str(),
+        layer: step.layer.as_str().to_owned(),
+        verdict: step.verdict.as_str().to_owned(),
         rule: step
             .rule
             .as_ref()
@@ -107,39 +116,32 @@ pub(super) fn cmd_explain(context: &Context, args: &ExplainArgs) -> Result<(), C
             .unwrap_or_default(),
         reason: step.reason.to_string(),
     });
-    let answer = Answer {
-        outcome: explanation.outcome.as_str(),
+    Ok(DecideAnswer {
+        outcome: explanation.outcome.as_str().to_owned(),
         rule: explanation.rule.to_string(),
         rung: explanation.rung.to_string(),
-        reason_code: explanation.reason_code.map(|code| code.as_str()),
-        definition: definition(&targets, &described),
+        reason_code: explanation.reason_code.map(|code| code.as_str().to_owned()),
+        definition: definition(&targets, &described).to_owned(),
         layers: layers.collect(),
-    };
-    context.output.result(&answer, render)?;
-    if explanation.outcome == Verdict::Denies {
-        let mut error = CliError::new(Exit::Refused, "the call would be refused");
-        error.rule = Some(answer.rule);
-        return Err(error);
-    }
-    Ok(())
+    })
 }
 
-fn render(answer: &Answer) -> String {
+fn render(answer: &DecideAnswer) -> String {
     let mut table = Table::new(&["LAYER", "VERDICT", "RULE", "REASON"]);
     for one in &answer.layers {
         table.row([
-            one.layer.to_owned(),
-            one.verdict.to_owned(),
+            one.layer.clone(),
+            one.verdict.clone(),
             one.rule.clone(),
             one.reason.clone(),
         ]);
     }
-    let told = match answer.outcome {
+    let told = match answer.outcome.as_str() {
         "denies" => "refused",
         "asks" => "a person is asked",
         _ => "allowed",
     };
-    let rung = match answer.outcome {
+    let rung = match answer.outcome.as_str() {
         "denies" => String::new(),
         _ => format!(", as far as {}", answer.rung),
     };

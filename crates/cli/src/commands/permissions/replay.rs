@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use legation_api::audit::{Filter, Query, Record};
+use legation_api::governance::{Difference, Differs, Reads, Replay, ReplayAnswer, Said};
 use legation_policy::governance::{FileText, Severity, Sources};
 use legation_policy::replay::{Again, Answer, Replayer, Unknown};
-use serde::Serialize;
 
 use super::target::Targets;
 use crate::commands::audit::source::Source;
@@ -38,65 +38,38 @@ pub struct ReplayArgs {
     governance: Option<PathBuf>,
 }
 
-#[derive(Debug, Serialize)]
-struct Replayed {
-    /// Calls that were decided again.
-    calls: usize,
-    /// With the same answer by the same rule.
-    same: usize,
-    /// With another answer.
-    changed: usize,
-    /// With the same answer by another rule.
-    by_another_rule: usize,
-    /// Whose answer depends on what was not recorded.
-    depends: usize,
-    /// Records of calls that no rule decided: unknown names, too many calls.
-    without_decision: usize,
-    /// What differs, the most frequent first.
-    differences: Vec<Difference>,
-}
-
-/// Calls that differ in the same way.
-#[derive(Debug, Serialize)]
-struct Difference {
-    calls: usize,
-    /// The oldest and the newest of them.
-    first: String,
-    last: String,
-    #[serde(flatten)]
-    what: What,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-struct What {
-    client: String,
-    server: String,
-    verb: &'static str,
-    item: String,
-    before: Said,
-    after: Said,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-struct Said {
-    answer: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rule: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rung: Option<&'static str>,
-    /// The rules whose answer is not known, and what they read.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    depends: Vec<Reads>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-struct Reads {
-    rule: String,
-    reads: Vec<String>,
-}
-
 pub(super) fn cmd_replay(context: &Context, args: &ReplayArgs) -> Result<(), CliError> {
-    if args.last == 0 || args.last > LAST_MAX {
+    let in_force = super::sources(context);
+    let sources = tried(context, args, &in_force)?;
+    let is_trial = args.rules.is_some() || args.governance.is_some();
+    let replayed = again(context, (&sources, &in_force), args.last, is_trial)?;
+    context.output.result(&replayed, render)
+}
+
+/// Decides the newest recorded calls again, for whoever asks the hub.
+///
+/// # Errors
+/// When the rules to try cannot be read, or the records cannot.
+pub fn replayed(context: &Context, request: &Replay) -> Result<ReplayAnswer, CliError> {
+    let in_force = super::sources(context);
+    let sources = match &request.rules {
+        Some(rules) => Sources {
+            permissions: FileText::Text(rules.clone()),
+            ..in_force.clone()
+        },
+        None => in_force.clone(),
+    };
+    let is_trial = request.rules.is_some();
+    again(context, (&sources, &in_force), request.last, is_trial)
+}
+
+fn again(
+    context: &Context,
+    (sources, in_force): (&Sources, &Sources),
+    last: usize,
+    is_trial: bool,
+) -> Result<ReplayAnswer, CliError> {
+    if last == 0 || last > LAST_MAX {
         let message = format!("--last takes 1 to {LAST_MAX}");
         return Err(CliError::new(Exit::Usage, message));
     }
@@ -104,12 +77,11 @@ pub(super) fn cmd_replay(context: &Context, args: &ReplayArgs) -> Result<(), Cli
     if let Some(error) = &targets.seen.unasked {
         return Err(error.clone());
     }
-    let in_force = super::sources(context);
-    let sources = tried(context, args, &in_force)?;
-    let replayer = Replayer::load(&sources, &in_force, &targets.seen.known(context));
-    check(&replayer, args)?;
-    let replayed = replay(context, args.last, &targets, &replayer)?;
-    context.output.result(&replayed, render)
+    let replayer = Replayer::load(sources, in_force, &targets.seen.known(context));
+    if is_trial {
+        check(&replayer)?;
+    }
+    replay(context, last, &targets, &replayer)
 }
 
 /// The rules to try.
@@ -141,10 +113,7 @@ fn tried(context: &Context, args: &ReplayArgs, in_force: &Sources) -> Result<Sou
 
 /// Rules that cannot be read refuse everything, which nobody needs a replay to
 /// know. Those in force may well be so: then it is what is asked about.
-fn check(replayer: &Replayer, args: &ReplayArgs) -> Result<(), CliError> {
-    if args.rules.is_none() && args.governance.is_none() {
-        return Ok(());
-    }
+fn check(replayer: &Replayer) -> Result<(), CliError> {
     let problems = replayer.policy().problems();
     let error = problems
         .iter()
@@ -160,17 +129,9 @@ fn replay(
     last: usize,
     targets: &Targets,
     replayer: &Replayer,
-) -> Result<Replayed, CliError> {
-    let mut replayed = Replayed {
-        calls: 0,
-        same: 0,
-        changed: 0,
-        by_another_rule: 0,
-        depends: 0,
-        without_decision: 0,
-        differences: Vec::new(),
-    };
-    let mut grouped: BTreeMap<What, (usize, String, String)> = BTreeMap::new();
+) -> Result<ReplayAnswer, CliError> {
+    let mut replayed = ReplayAnswer::default();
+    let mut grouped: BTreeMap<Differs, (usize, String, String)> = BTreeMap::new();
     for record in newest(context, last)? {
         let Some(recorded) = Recorded::read(&record, targets) else {
             replayed.without_decision += 1;
@@ -191,7 +152,7 @@ fn replay(
         // Records come from the newest.
         let call = recorded.call.clone();
         let group = grouped
-            .entry(What::of(recorded, again))
+            .entry(differs(recorded, again))
             .or_insert_with(|| (0, String::new(), call.clone()));
         group.0 += 1;
         group.1 = call;
@@ -225,6 +186,7 @@ fn newest(context: &Context, last: usize) -> Result<Vec<Record>, CliError> {
                     ..Filter::default()
                 },
                 limit: missing.min(PAGE),
+                scan: None,
                 before,
             })?;
             missing -= page.records.len().min(missing);
@@ -240,12 +202,12 @@ fn newest(context: &Context, last: usize) -> Result<Vec<Record>, CliError> {
     Ok(all)
 }
 
-fn render(replayed: &Replayed) -> String {
+fn render(replayed: &ReplayAnswer) -> String {
     let mut text = String::new();
     if !replayed.differences.is_empty() {
         let mut table = Table::new(&["CALLS", "CLIENT", "WHAT", "WAS", "WOULD BE"]);
         for difference in &replayed.differences {
-            let What {
+            let Differs {
                 client,
                 server,
                 verb,
@@ -253,7 +215,7 @@ fn render(replayed: &Replayed) -> String {
                 before,
                 after,
             } = &difference.what;
-            let what = match *verb {
+            let what = match verb.as_str() {
                 "tools/call" => format!("{server}/{item}"),
                 verb => format!("{verb} {server}/{item}"),
             };
@@ -261,8 +223,8 @@ fn render(replayed: &Replayed) -> String {
                 difference.calls.to_string(),
                 client.clone(),
                 what,
-                before.words(),
-                after.words(),
+                words(before),
+                words(after),
             ]);
         }
         text.push_str(&table.render());
@@ -286,63 +248,53 @@ fn render(replayed: &Replayed) -> String {
     text
 }
 
-// === impl What ===
-
-impl What {
-    fn of(recorded: Recorded, again: Again) -> Self {
-        let depends = again.answer == Answer::Depends;
-        let rung = (!depends && again.answer != Answer::Denied).then(|| again.rung.as_str());
-        let rule = again.rule.map(|rule| rule.to_string());
-        Self {
-            before: Said {
-                answer: recorded.answer.as_str(),
-                rung: (recorded.answer != Answer::Denied).then(|| recorded.past_rung().as_str()),
-                rule: Some(recorded.rule),
-                depends: Vec::new(),
-            },
-            after: Said {
-                answer: again.answer.as_str(),
-                rule,
-                rung,
-                depends: again.depends.into_iter().map(Reads::of).collect(),
-            },
-            client: recorded.principal.client.to_string(),
-            server: recorded.target.server.to_string(),
-            verb: recorded.target.verb.as_str(),
-            item: recorded.target.item.into(),
-        }
+/// What calls that differ in the same way have in common.
+fn differs(recorded: Recorded, again: Again) -> Differs {
+    let depends = again.answer == Answer::Depends;
+    let rung = (!depends && again.answer != Answer::Denied).then(|| again.rung.as_str().to_owned());
+    let rule = again.rule.map(|rule| rule.to_string());
+    let past_rung = || recorded.past_rung().as_str().to_owned();
+    Differs {
+        before: Said {
+            answer: recorded.answer.as_str().to_owned(),
+            rung: (recorded.answer != Answer::Denied).then(past_rung),
+            rule: Some(recorded.rule),
+            depends: Vec::new(),
+        },
+        after: Said {
+            answer: again.answer.as_str().to_owned(),
+            rule,
+            rung,
+            depends: again.depends.into_iter().map(reads).collect(),
+        },
+        client: recorded.principal.client.to_string(),
+        server: recorded.target.server.to_string(),
+        verb: recorded.target.verb.as_str().to_owned(),
+        item: recorded.target.item.into(),
     }
 }
 
-// === impl Said ===
-
-impl Said {
-    fn words(&self) -> String {
-        let mut words = self.answer.to_owned();
-        if let Some(rung) = self.rung.filter(|rung| *rung != "execute") {
-            words.push_str(&format!(" ({rung})"));
-        }
-        if let Some(rule) = &self.rule {
-            words.push_str(&format!(" by {rule}"));
-        }
-        let depends = self.depends.iter();
-        let depends: Vec<String> = depends
-            .map(|one| format!("{} reads {}", one.rule, one.reads.join(", ")))
-            .collect();
-        if !depends.is_empty() {
-            words.push_str(&format!(": {}", printable(&depends.join("; "))));
-        }
-        words
+fn reads(unknown: Unknown) -> Reads {
+    Reads {
+        rule: unknown.rule.to_string(),
+        reads: unknown.reads,
     }
 }
 
-// === impl Reads ===
-
-impl Reads {
-    fn of(unknown: Unknown) -> Self {
-        Self {
-            rule: unknown.rule.to_string(),
-            reads: unknown.reads,
-        }
+fn words(said: &Said) -> String {
+    let mut words = said.answer.clone();
+    if let Some(rung) = said.rung.as_ref().filter(|rung| *rung != "execute") {
+        words.push_str(&format!(" ({rung})"));
     }
+    if let Some(rule) = &said.rule {
+        words.push_str(&format!(" by {rule}"));
+    }
+    let depends = said.depends.iter();
+    let depends: Vec<String> = depends
+        .map(|one| format!("{} reads {}", one.rule, one.reads.join(", ")))
+        .collect();
+    if !depends.is_empty() {
+        words.push_str(&format!(": {}", printable(&depends.join("; "))));
+    }
+    words
 }

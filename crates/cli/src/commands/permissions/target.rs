@@ -1,8 +1,8 @@
 //! What a call is about, as the files and what was seen describe it.
 
-use legation_config::servers::{ServerSpec, Source, Transport};
+use legation_config::servers::{ServerSpec, Source};
 use legation_core::ServerName;
-use legation_policy::governance::{Fingerprint, native_tools};
+use legation_policy::governance::native_tools;
 use legation_policy::{Origin, PinState, Target, Verb};
 
 use crate::commands::mcp;
@@ -68,8 +68,13 @@ impl Targets {
             Some(Source::Workspace { folder, .. }) => {
                 Origin::Workspace(folder.display().to_string().into())
             }
+            Some(Source::Plugin { folder, .. }) => {
+                Origin::Workspace(folder.display().to_string().into())
+            }
             Some(Source::Additional { .. }) => Origin::Additional,
-            Some(Source::User { .. }) => Origin::User,
+            Some(Source::Default { .. } | Source::User { .. } | Source::Agent { .. }) => {
+                Origin::User
+            }
         };
         let native = seen::native(server.as_str(), item);
         Described {
@@ -84,22 +89,9 @@ impl Targets {
                 entity: spec.and_then(|spec| spec.entity.clone()),
                 pin: tool.map_or(PinState::Approved, |tool| tool.pin),
                 native: native.filter(|_| spec.is_none()),
-                fingerprint: spec.map(|spec| fingerprint(&spec.transport)),
+                fingerprint: spec.map(|spec| crate::governance::fingerprint(&spec.transport)),
                 server,
             },
         }
-    }
-}
-
-/// What an organisation's allow-list knows a server by: the command or the
-/// address as written.
-fn fingerprint(transport: &Transport) -> Fingerprint {
-    match transport {
-        Transport::Stdio { command, args, .. } => {
-            let words = std::iter::once(command).chain(args);
-            let words: Vec<&str> = words.map(|word| word.as_str()).collect();
-            Fingerprint::of_command(&words)
-        }
-        Transport::Http { url, .. } => Fingerprint::of_url(url.as_str()),
     }
 }

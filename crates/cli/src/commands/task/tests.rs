@@ -7,30 +7,19 @@ use super::{describe, ended, list, undo};
 use crate::Exit;
 
 fn task(status: TaskState) -> TaskView {
+    let bare = TaskView::new(
+        "task_1".to_owned(),
+        "ses_1".to_owned(),
+        Class::Agent,
+        status,
+    );
     TaskView {
-        task_id: "task_1".to_owned(),
-        session: "ses_1".to_owned(),
-        class: Class::Agent,
         source: "claude-code".to_owned(),
         title: "Add a test".to_owned(),
-        status,
-        queue_position: None,
-        progress: None,
         elapsed_seconds: 12,
         created: "2026-11-21T10:00:00Z".to_owned(),
         changed: "2026-11-21T10:00:12Z".to_owned(),
-        response: None,
-        partial_response: None,
-        tool_calls: Vec::new(),
-        token_usage: None,
-        check: None,
-        question: None,
-        error: None,
-        failure: None,
-        hint: None,
-        model: None,
-        entities: Vec::new(),
-        changed_files: Vec::new(),
+        ..bare
     }
 }
 

@@ -96,6 +96,7 @@ fn a_command_cannot_repaint_what_is_agreed_to() {
             shown: vec!["runs sh \u{1b}[8mrm".into()],
         }],
         problems: vec!["/w/x: \r gone".into()],
+        missing: Vec::new(),
         changed: false,
     };
     expect![[r#"

@@ -42,10 +42,12 @@ pub(super) fn check_references(key: &str, text: &str) -> Result<(), Wrong> {
     };
     let hint = match error {
         TemplateError::BadName => {
-            "Write ${NAME} or ${NAME:-default}, which read the environment; editors' inputs have \
-             no equivalent. Write $$ where a dollar sign itself is meant."
+            "Write ${NAME} or ${NAME:-default}, which read the environment, or ${keyring:NAME}, which \
+             reads the keystore. Write $$ where a dollar sign itself is meant."
         }
-        TemplateError::Unclosed | TemplateError::Undefined { .. } => {
+        TemplateError::Unclosed
+        | TemplateError::Undefined { .. }
+        | TemplateError::NoSecret { .. } => {
             "Write } behind the name, or $$ where a dollar sign itself is meant."
         }
     };

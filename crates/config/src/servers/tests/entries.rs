@@ -95,9 +95,9 @@ fn a_broken_entry_stands_in_nobodys_way() {
     );
     expect![[r#"
         good = stdio good | tools ["*"] timeout None title "good" default false era auto instance shared prefix "good" disabled false env None
+        sse = sse https://example.com/sse | tools ["*"] timeout None title "sse" default false era auto instance shared prefix "sse" disabled false env None
         last = http ${BASE}/mcp | tools ["*"] timeout None title "last" default false era auto instance shared prefix "last" disabled false env None
-        sse_comes_later --additional-mcp-config: server "sse": type `sse` is not spoken yet, so the server is not available -> Most such servers also answer Streamable HTTP: try "type": "http", often under a path that ends in /mcp.
-        entry --additional-mcp-config: server "ws": type "ws" is not known -> Use "stdio" (or "local") for a command and "http" for an address.
+        entry --additional-mcp-config: server "ws": type "ws" is not known -> Use "stdio" (or "local") for a command and "http" or "sse" for an address.
         entry --additional-mcp-config: server "nothing": it has neither `command` nor `url`, so there is nothing to start or reach -> Write {"command": …} or {"type": "http", "url": …}.
         entry --additional-mcp-config: server "both": it has both `command` and `url`, so it is not clear which is meant -> Remove one of them, or add "type": "stdio" or "type": "http".
         entry --additional-mcp-config: server "text": the entry is a text, not an object -> Write {"command": …} or {"type": "http", "url": …}.
@@ -108,28 +108,28 @@ fn a_broken_entry_stands_in_nobodys_way() {
         entry --additional-mcp-config: server "env": env.PORT is a number, not a text -> Put it in quotes.
         entry --additional-mcp-config: server "name": env has the name "A=B", which no variable can have -> Rename it.
         entry --additional-mcp-config: server "list": env is a list, not an object of texts -> Write an object of texts.
-        entry --additional-mcp-config: server "ftp": url "ftp://example.com" does not start with https:// or http:// -> Write the whole address of the endpoint.
+        entry --additional-mcp-config: server "ftp": url "ftp://example.com" does not start with https:// or http:// -> Write the whole address of the endpoint; that of a Unix socket is unix:///PATH.sock:/mcp.
         entry --additional-mcp-config: server "header": headers has the name "a b", which no header can have -> Header names are letters, digits and dashes.
         entry --additional-mcp-config: server "timeout": timeout is 0, not a whole number of milliseconds above 0 -> Write "timeout": 60000 for one minute.
         entry --additional-mcp-config: server "slow": timeout is "1s", not a whole number of milliseconds above 0 -> Write "timeout": 60000 for one minute.
         entry --additional-mcp-config: server "era": era is "future", which is not known -> Use one of: auto, legacy, modern.
         entry --additional-mcp-config: server "instance": instance is "thread", which is not known -> Use one of: shared, client, workspace.
         entry --additional-mcp-config: server "disabled": disabled is a text, not true or false -> Write true or false.
-        entry --additional-mcp-config: server "input": env.A: a reference in braces is neither ${NAME} nor ${NAME:-default} -> Write ${NAME} or ${NAME:-default}, which read the environment; editors' inputs have no equivalent. Write $$ where a dollar sign itself is meant.
+        entry --additional-mcp-config: server "input": env.A: a reference in braces is none of ${NAME}, ${NAME:-default} and ${keyring:NAME} -> Write ${NAME} or ${NAME:-default}, which read the environment, or ${keyring:NAME}, which reads the keystore. Write $$ where a dollar sign itself is meant.
         entry --additional-mcp-config: server "open": cwd: a reference is opened with ${ and never closed -> Write } behind the name, or $$ where a dollar sign itself is meant.
         entry --additional-mcp-config: server "": a server name cannot be empty -> Rename the entry.
         entry --additional-mcp-config: server "a//b": server name "a//b" has a leading, trailing or doubled slash -> Rename the entry.
         entry --additional-mcp-config: server "bell\u{7}": server name "bell\u{7}" has a control character -> Rename the entry.
     "#]].assert_eq(&print(&loaded));
     assert!(loaded.files_are_whole());
-    assert_eq!(loaded.servers.len(), 2);
+    assert_eq!(loaded.servers.len(), 3);
     assert!(
         loaded
             .problems
             .iter()
             .all(|problem| problem.severity() == Severity::Error)
     );
-    assert_eq!(loaded.problems[0].kind, ProblemKind::SseComesLater);
+    assert_eq!(loaded.problems[0].kind, ProblemKind::Entry);
 }
 
 #[test]
@@ -156,8 +156,8 @@ fn a_broken_file_is_one_problem() {
     check(
         "{\"servers\": {\"a\": {\"command\": \"x\"}}}",
         &expect![[r#"
-        file --additional-mcp-config: it has `servers`, which is the shape of one editor's own file -> Rename `servers` to `mcpServers`; `inputs` have no equivalent, use ${VARIABLE}.
-    "#]],
+            file --additional-mcp-config: it has `servers`, which is the shape of one editor's own file -> Rename `servers` to `mcpServers` and write ${VARIABLE} or ${keyring:NAME} for `inputs`, or keep the file as .vscode/mcp.json.
+        "#]],
     );
 }
 

@@ -65,6 +65,7 @@ fn every_key_says_who_set_it_and_no_secret_is_shown() {
         accounts.work.broker = "keystore" (legation.toml:1; LEGATION_WORK_BROKER)
         accounts.work.client_secret = **** ($LEGATION_WORK_CLIENT_SECRET; LEGATION_WORK_CLIENT_SECRET)
         accounts.work.cloud = "global" (legation.toml:1; LEGATION_WORK_CLOUD)
+        accounts.work.desk = "off" (legation.toml:1; LEGATION_WORK_DESK)
         accounts.work.entity = "acme" (legation.toml:2; LEGATION_WORK_ENTITY)
         accounts.work.inbox = "all" (legation.toml:1; LEGATION_WORK_INBOX)
         accounts.work.mail_leave_out = ["auto-replies", "calendar", "bulk", "no-reply"] (legation.toml:1; LEGATION_WORK_MAIL_LEAVE_OUT)

@@ -80,7 +80,7 @@ fn weekday(name: &str) -> Option<Weekday> {
 }
 
 /// The event itself, or the occurrences of its series, as far as they touch a time. Occurrences
-/// begin at the same time of day in UTC.
+/// begin at the same time of day by the clocks of the zone that the series was made in.
 pub(super) fn occurrences(event: &Event, from_ms: i64, until_ms: i64) -> Vec<Event> {
     let touches = |start: i64, end: i64| start < until_ms && end > from_ms;
     let Some(series) = parse(&event.shown["recurrence"]) else {
@@ -90,21 +90,26 @@ pub(super) fn occurrences(event: &Event, from_ms: i64, until_ms: i64) -> Vec<Eve
     let Ok(start) = Timestamp::from_millisecond(event.start_ms) else {
         return Vec::new();
     };
-    let first = start.to_zoned(jiff::tz::TimeZone::UTC).date();
+    let zone = match event.is_all_day() {
+        true => jiff::tz::TimeZone::UTC,
+        false => zone(event),
+    };
+    let time = start.to_zoned(zone.clone()).time();
+    let lasts = event.end_ms - event.start_ms;
     let mut out = Vec::new();
     for date in series.dates() {
-        let Ok(days) = first.until(date) else {
+        let Ok(begins) = date.to_datetime(time).to_zoned(zone.clone()) else {
             break;
         };
-        let moved = i64::from(days.get_days()) * 24 * 3_600_000;
-        let (begins, ends) = (event.start_ms + moved, event.end_ms + moved);
+        let begins = begins.timestamp().as_millisecond();
         if begins >= until_ms {
             break;
         }
-        if touches(begins, ends) {
+        let called_off = event.skipped.iter().any(|day| *day == date.to_string());
+        if touches(begins, begins + lasts) && !called_off {
             let mut one = event.clone();
             one.id = format!("{}.{date}", event.id);
-            (one.start_ms, one.end_ms) = (begins, ends);
+            (one.start_ms, one.end_ms) = (begins, begins + lasts);
             one.shown.insert("type".to_owned(), "occurrence".into());
             one.shown
                 .insert("seriesMasterId".to_owned(), event.id.as_str().into());
@@ -113,6 +118,16 @@ pub(super) fn occurrences(event: &Event, from_ms: i64, until_ms: i64) -> Vec<Eve
         }
     }
     out
+}
+
+/// The zone by whose clocks a series goes.
+fn zone(event: &Event) -> jiff::tz::TimeZone {
+    let range = &event.shown["recurrence"]["range"]["recurrenceTimeZone"];
+    let named = range.as_str().filter(|name| !name.is_empty());
+    let named = named.or_else(|| event.shown["originalStartTimeZone"].as_str());
+    named
+        .and_then(super::shape::zone_of)
+        .unwrap_or(jiff::tz::TimeZone::UTC)
 }
 
 // === impl Series ===

@@ -148,6 +148,36 @@ pub(super) fn time(value: &Value) -> Result<i64, Failure> {
     Ok(zoned.timestamp().as_millisecond())
 }
 
+/// The days that an event takes whole: from midnight to midnight, wherever one is.
+pub(super) fn days(start: &Value, end: &Value) -> Result<(i64, i64), Failure> {
+    let midnight = |value: &Value| {
+        let text = value["dateTime"].as_str().unwrap_or_default();
+        let local = text.trim_end_matches('Z').parse::<jiff::civil::DateTime>();
+        let local = local
+            .ok()
+            .filter(|at| at.time() == jiff::civil::Time::midnight());
+        let zoned = local.and_then(|at| at.to_zoned(jiff::tz::TimeZone::UTC).ok());
+        zoned
+            .map(|at| at.timestamp().as_millisecond())
+            .ok_or_else(|| {
+                Failure::new(
+                    400,
+                    "ErrorInvalidRequest",
+                    "The Event.Start and Event.End properties of an all-day event need to be set \
+                     to midnight.",
+                )
+            })
+    };
+    if start["timeZone"] != end["timeZone"] {
+        return Err(Failure::new(
+            400,
+            "ErrorInvalidRequest",
+            "The times of an all-day event need to be in the same time zone.",
+        ));
+    }
+    Ok((midnight(start)?, midnight(end)?))
+}
+
 /// A bound of a view: with an offset, or in UTC.
 pub(super) fn instant(text: &str) -> Option<i64> {
     if let Ok(stamp) = text.replace(' ', "+").parse::<jiff::Timestamp>() {
@@ -159,7 +189,7 @@ pub(super) fn instant(text: &str) -> Option<i64> {
 }
 
 /// Names of zones that Windows has of its own; a handful for tests of clients that write them.
-fn zone_of(name: &str) -> Option<jiff::tz::TimeZone> {
+pub(super) fn zone_of(name: &str) -> Option<jiff::tz::TimeZone> {
     let iana = match name {
         "UTC" | "Etc/GMT" | "tzone://Microsoft/Utc" => return Some(jiff::tz::TimeZone::UTC),
         "Pacific Standard Time" => "America/Los_Angeles",
@@ -198,9 +228,13 @@ pub(super) fn zone(call: &Call<'_>) -> Result<Zone, Failure> {
 }
 
 pub(super) fn shown(event: &Event, zone: &Zone) -> Value {
+    let clock = match event.is_all_day() {
+        true => jiff::tz::TimeZone::UTC,
+        false => zone.1.clone(),
+    };
     let at = |ms: i64| {
         let stamp = jiff::Timestamp::from_millisecond(ms).unwrap_or_default();
-        let local = stamp.to_zoned(zone.1.clone()).datetime();
+        let local = stamp.to_zoned(clock.clone()).datetime();
         json!({
             "dateTime": local.strftime("%Y-%m-%dT%H:%M:%S.0000000").to_string(),
             "timeZone": zone.0,

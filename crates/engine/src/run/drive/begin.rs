@@ -11,9 +11,9 @@ use legation_core::error::chain;
 use legation_core::{Cancel, EntityLabels, TaskId};
 use legation_models::{ChatRequest, ModelAsk, Resumption};
 
+use super::turns::{Of, Reach, Telling};
 use super::{Answer, Saved, Shell};
 use crate::HintSettings;
-use crate::agents::Agent;
 use crate::record::{Loaded, RunEnd};
 use crate::run::RunParts;
 use crate::run::guard::RunLimits;
@@ -21,6 +21,7 @@ use crate::run::hands::{Hands, OnProgress};
 use crate::run::machine::{Input, Machine, Setup};
 use crate::run::toolset::{ToolChoice, Toolset};
 use crate::run::{journal, prompt};
+use legation_config::agents::Agent;
 
 /// The job of a step, as `per_job_overrides` names it.
 pub(super) const JOB: &str = "delegate.task";
@@ -41,6 +42,15 @@ struct Wishes {
     agent: Option<Agent>,
 }
 
+/// What is known of the model that would have a task.
+#[derive(Debug, Default)]
+struct Ahead {
+    window: Option<u64>,
+    resumption: Option<Resumption>,
+    /// It cannot call tools by itself.
+    calls_in_words: bool,
+}
+
 impl Shell {
     /// Puts together what a run needs.
     pub(super) async fn begin(parts: RunParts, task: TaskId) -> Result<Self, RunEnd> {
@@ -58,6 +68,7 @@ impl Shell {
         // Before a word of it can be seen.
         parts.book.label(&task, &labels);
         let last = loaded.turns.last();
+        let telling = telling(&parts, &loaded, &hands);
         let mut shell = Self {
             session: loaded.session.clone(),
             machine: Machine::new(Setup::default()),
@@ -78,12 +89,16 @@ impl Shell {
             saved: Saved::default(),
             held: None,
             has_yielded: false,
+            telling,
+            lent: None,
             hands,
             parts,
             task,
         };
-        let (window, resumption) = shell.prospect().await;
-        let tools = shell.toolset(wishes.tools, window)?;
+        shell.lend(wishes.agent.as_ref()).await?;
+        let ahead = shell.prospect().await;
+        let own = wishes.agent.as_ref().map(own_servers);
+        let tools = shell.toolset(wishes.tools, own.unwrap_or_default(), ahead.window)?;
         let check = wishes.check;
         let workspace = loaded.workspace.as_deref();
         let instructions = workspace.and_then(|folder| shell.parts.agents.instructions(folder));
@@ -95,8 +110,9 @@ impl Shell {
             tools,
             check,
             limits: shell.limits(),
-            window,
-            resumption,
+            window: ahead.window,
+            resumption: ahead.resumption,
+            calls_in_words: ahead.calls_in_words,
         };
         shell.take_up(setup, &loaded);
         Ok(shell)
@@ -132,6 +148,7 @@ impl Shell {
             false => Machine::taken_up(setup, entries, partial.map(|partial| partial.text.clone())),
         };
         self.machine.has_used(used);
+        self.machine.has_worked(loaded.worked);
         let now = self.parts.clock.now();
         for text in said_before(loaded, self.until) {
             // Hearing leads to nothing before the start.
@@ -139,21 +156,50 @@ impl Shell {
         }
     }
 
-    /// The window of the model that would have the task, and how it goes on with a turn. Takes the
+    /// What is known of the model that would have the task. Takes the
     /// shell for itself, because what it holds may move between threads and not be shared by them.
-    async fn prospect(&mut self) -> (Option<u64>, Option<Resumption>) {
+    async fn prospect(&mut self) -> Ahead {
         let ask = self.model_ask(JOB, ChatRequest::default());
         let context = self.hands.context(&self.cancel);
         match self.parts.models.prospect(&context, &ask).await {
-            Ok(prospect) => (prospect.context_tokens, Some(prospect.resumption)),
+            Ok(prospect) => Ahead {
+                window: prospect.context_tokens,
+                resumption: Some(prospect.resumption),
+                calls_in_words: prospect.tools == Some(false),
+            },
             // Whoever asks is told why.
-            Err(_) => (None, None),
+            Err(_) => Ahead::default(),
         }
+    }
+
+    /// Starts the servers that an agent brings along; the task goes on without those that do not
+    /// start.
+    async fn lend(&mut self, agent: Option<&Agent>) -> Result<(), RunEnd> {
+        let Some(agent) = agent.filter(|agent| !agent.servers.is_empty()) else {
+            return Ok(());
+        };
+        self.parts
+            .book
+            .progress(&self.task, Some("Starting its servers".to_owned()), |_| {});
+        let starting = self.parts.servers.start(self.hands.seat(), agent);
+        let started = tokio::select! {
+            started = starting => started,
+            _ = self.parts.control.cancel_token().cancelled() => return Ok(()),
+        };
+        self.lent = Some(started.held);
+        for problem in started.problems {
+            let text = format!("A server of the agent does not run. {problem}");
+            self.remark(text)
+                .await
+                .map_err(|error| failed(&error, error.hint()))?;
+        }
+        Ok(())
     }
 
     fn toolset(
         &self,
         patterns: Option<Vec<String>>,
+        own: Vec<String>,
         window: Option<u64>,
     ) -> Result<Toolset, RunEnd> {
         let offers = self
@@ -169,6 +215,7 @@ impl Shell {
         });
         let choice = ToolChoice {
             patterns,
+            own,
             budget_bytes,
         };
         Ok(Toolset::choose(offers, &choice))
@@ -197,6 +244,11 @@ impl Shell {
     }
 }
 
+/// The names of the servers that an agent brings along.
+fn own_servers(agent: &Agent) -> Vec<String> {
+    agent.servers.keys().cloned().collect()
+}
+
 fn hands(parts: &RunParts, loaded: &Loaded) -> Hands {
     let (book, task) = (Arc::clone(&parts.book), loaded.task.clone());
     let progress: OnProgress = Arc::new(move |line: String, labels: &EntityLabels| {
@@ -210,6 +262,21 @@ fn hands(parts: &RunParts, loaded: &Loaded) -> Hands {
         loaded.workspace.as_deref(),
         progress,
     )
+}
+
+fn telling(parts: &RunParts, loaded: &Loaded, hands: &Hands) -> Telling {
+    let reach = Reach {
+        task: loaded.task.clone(),
+        control: parts.control.clone(),
+        book: Arc::clone(&parts.book),
+    };
+    let of = Of {
+        task: loaded.task.clone(),
+        session: loaded.session.clone(),
+        client: hands.delegator().clone(),
+        workspace: loaded.workspace.clone(),
+    };
+    Telling::new(Arc::clone(&parts.turns), of, Arc::new(reach))
 }
 
 /// Up to which entry of the conversation the first prompt went, or goes.

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::begin::JOB;
 use super::{Answer, SAVE_BYTES, Saved, Shell};
 use crate::BookError;
+use crate::queue::Hold;
 use crate::record::{Intent, NewEntry, Partial};
 use crate::run::entry::{CallStatus, Entry, Told};
 use crate::run::hands::{Done, Hands};
@@ -27,13 +28,23 @@ impl Shell {
     pub(super) async fn perform(&mut self, effect: Effect) -> Result<(), BookError> {
         match effect {
             Effect::Ask { purpose, request } => self.ask(purpose, *request),
-            Effect::DropStream => self.answer = Answer::None,
+            Effect::DropStream => {
+                self.answer = Answer::None;
+                // The model is free: whoever comes first waits for nothing that is still to be kept.
+                if self.gives_way() {
+                    self.stands_still();
+                }
+            }
             Effect::Call(calls) => self.call(calls).await?,
             Effect::AbortCalls => {
                 self.cancel.cancel(CancelReason::ClientCancelled);
                 self.cancel = Cancel::new();
             }
             Effect::Keep(entry) => self.keep(entry).await?,
+            // It is kept when its time has come, and not while a person's message is put on disk.
+            Effect::Partial(Some(_)) if self.gives_way() => {
+                self.saved.since.get_or_insert(self.parts.clock.now());
+            }
             Effect::Partial(Some(text)) => self.save(text).await?,
             Effect::Partial(None) => self.saved = Saved::default(),
             Effect::Check(command) => self.try_check(command),
@@ -44,11 +55,21 @@ impl Shell {
         Ok(())
     }
 
+    /// Whether it does what it does because a person comes first, and goes on afterwards.
+    fn gives_way(&self) -> bool {
+        let control = &self.parts.control;
+        let is_ending = control.is_stopping() || control.cancelled().is_some();
+        self.held == Some(Hold::Hard) && !is_ending
+    }
+
     fn ask(&mut self, purpose: Purpose, request: ChatRequest) {
         let job = match purpose {
             Purpose::Step => JOB,
             Purpose::Compact => COMPACT,
         };
+        if purpose == Purpose::Step {
+            self.telling.begins(self.row + 1, &self.labels);
+        }
         self.doing(match purpose {
             Purpose::Step => "Thinking",
             Purpose::Compact => "Putting together what was said",
@@ -173,28 +194,13 @@ impl Shell {
         self.parts.book.result(&self.task, &intent, &end).await
     }
 
-    /// Notes a file that the task changed.
-    pub(super) fn changed_file(&self, call: &PlannedCall, done: &Done) {
-        let is_change = &*call.server == WORKSPACE && !call.reads && call.name != SHELL;
-        let path = call.arguments.get("path").and_then(Value::as_str);
-        if let Some(path) = path.filter(|_| is_change && done.told.status == CallStatus::Success) {
-            self.parts.book.progress(&self.task, None, |outcome| {
-                if !outcome.changed_files.iter().any(|one| one == path) {
-                    outcome.changed_files.push(path.to_owned());
-                }
-            });
-        }
-    }
-
     async fn show(&mut self, shown: Shown) -> Result<(), BookError> {
         match shown {
             Shown::Text(text) => self.parts.book.delta(&self.task, text, false),
             Shown::Reasoning(text) => self.parts.book.delta(&self.task, text, true),
-            Shown::Note(text) => {
-                let entry = self.entry(Source::System, Body::Note { text });
-                self.parts.book.append(entry, false).await?;
-            }
+            Shown::Note(text) => self.remark(text).await?,
             Shown::Paused(_) => {
+                self.telling.ends();
                 self.doing("Paused");
                 if self.held.is_some() {
                     self.stands_still();
@@ -211,6 +217,13 @@ impl Shell {
             | Shown::Called { .. }
             | Shown::Summary(_) => {}
         }
+        Ok(())
+    }
+
+    /// Says something to people that no model reads.
+    pub(super) async fn remark(&mut self, text: String) -> Result<(), BookError> {
+        let entry = self.entry(Source::System, Body::Note { text });
+        self.parts.book.append(entry, false).await?;
         Ok(())
     }
 

@@ -1,6 +1,8 @@
 use serde_json::json;
 
 use super::*;
+use crate::run::toolset::WORKSPACE;
+use legation_gate::Outcome;
 
 fn call(path: &str) -> PlannedCall {
     PlannedCall {

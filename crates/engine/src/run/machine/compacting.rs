@@ -42,7 +42,7 @@ pub(crate) struct Compacting {
 
 impl Compacting {
     pub(super) fn push(&mut self, delta: Delta) {
-        drop(self.saying.push(delta));
+        drop(self.saying.push(delta, &Toolset::none()));
     }
 }
 

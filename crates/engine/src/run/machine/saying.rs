@@ -10,17 +10,7 @@ use crate::run::repair;
 use crate::run::seam::Seam;
 use crate::run::think::{self, Piece, Think};
 use crate::run::toolset::Toolset;
-
-/// Words that begin a call written as text; behind them nothing may be gone on with.
-const CALL_MARKS: [&str; 7] = [
-    "<tool_call>",
-    "<tool_calls>",
-    "<function_call",
-    "<function=",
-    "<invoke ",
-    "[TOOL_CALLS]",
-    "<|python_tag|>",
-];
+use crate::run::veil::{MARKS, Veil};
 
 /// An answer while it is said.
 #[derive(Debug, Default)]
@@ -31,6 +21,8 @@ pub(crate) struct Saying {
     reasoning: String,
     seal: Option<String>,
     think: Think,
+    /// Between words and those who look on.
+    veil: Veil,
     seam: Option<Seam>,
     calls: Vec<ToolCall>,
     usage: Usage,
@@ -69,6 +61,7 @@ impl Saying {
         let mut think = Think::default();
         drop(think.push(&raw));
         let mut saying = Self {
+            veil: Veil::behind(&raw),
             raw,
             think,
             ..Self::default()
@@ -106,7 +99,7 @@ impl Saying {
     }
 
     /// Takes a step; what people see of it.
-    pub(crate) fn push(&mut self, delta: Delta) -> Vec<Shown> {
+    pub(crate) fn push(&mut self, delta: Delta, tools: &Toolset) -> Vec<Shown> {
         self.has_come |= delta.is_content();
         match delta {
             Delta::Text(text) => {
@@ -114,7 +107,7 @@ impl Saying {
                     Some(seam) => seam.push(&text),
                     None => text,
                 };
-                self.say(&text)
+                self.say(&text, tools)
             }
             Delta::Reasoning(text) => {
                 self.reasoning.push_str(&text);
@@ -149,10 +142,12 @@ impl Saying {
         }
     }
 
-    fn say(&mut self, text: &str) -> Vec<Shown> {
+    fn say(&mut self, text: &str, tools: &Toolset) -> Vec<Shown> {
         self.raw.push_str(text);
-        let pieces = self.think.push(text);
-        pieces.into_iter().map(shown).collect()
+        let pieces = self.think.push(text).into_iter();
+        pieces
+            .filter_map(|piece| veiled(&mut self.veil, piece, tools))
+            .collect()
     }
 
     /// It is broken off. A call that was begun is dropped: half of one is none, and a whole one is
@@ -160,16 +155,14 @@ impl Saying {
     pub(crate) fn break_off(&mut self) {
         if let Some(mut seam) = self.seam.take() {
             let rest = seam.finish();
-            drop(self.say(&rest));
+            drop(self.say(&rest, &Toolset::none()));
         }
         self.calls.clear();
         self.seal = None;
-        let call = CALL_MARKS
-            .iter()
-            .filter_map(|mark| self.raw.find(mark))
-            .min();
+        let call = MARKS.iter().filter_map(|mark| self.raw.find(mark)).min();
         if let Some(at) = call {
             self.raw.truncate(at);
+            self.veil.forget_call();
         }
     }
 
@@ -178,7 +171,7 @@ impl Saying {
         self.finish == Some(Finish::Length)
             && self.calls.is_empty()
             && !self.raw.trim().is_empty()
-            && !CALL_MARKS.iter().any(|mark| self.raw.contains(mark))
+            && !MARKS.iter().any(|mark| self.raw.contains(mark))
     }
 
     /// What it cost so far.
@@ -191,22 +184,27 @@ impl Saying {
         let mut shown = Vec::new();
         if let Some(mut seam) = self.seam.take() {
             let rest = seam.finish();
-            shown = self.say(&rest);
+            shown = self.say(&rest, tools);
         }
-        shown.extend(self.think.finish().map(self::shown));
+        let last = self.think.finish();
+        shown.extend(last.and_then(|piece| veiled(&mut self.veil, piece, tools)));
         let bytes = self.bytes();
         let (mut text, thoughts) = match self.reasoning.is_empty() {
             true => think::split(&self.raw),
             false => (self.raw, self.reasoning),
         };
         let mut calls: Vec<Asked> = self.calls.into_iter().map(Asked::native).collect();
+        let mut is_written = false;
         if calls.is_empty() && !tools.is_empty() {
             let found = repair::find(&text, &|name| tools.knows(name));
             if !found.calls.is_empty() {
                 text = found.words;
                 calls = found.calls.into_iter().map(Asked::written).collect();
+                is_written = true;
             }
         }
+        let rest = self.veil.finish(is_written, tools);
+        shown.extend((!rest.is_empty()).then_some(Shown::Text(rest)));
         for (number, call) in calls.iter_mut().enumerate() {
             call.called.id = call_id(step, number);
         }
@@ -273,9 +271,13 @@ fn call_id(step: u32, number: usize) -> String {
     format!("c{:04}{:04}", step % 10_000, number % 10_000)
 }
 
-fn shown(piece: Piece) -> Shown {
+/// What of a piece people see by now.
+fn veiled(veil: &mut Veil, piece: Piece, tools: &Toolset) -> Option<Shown> {
     match piece {
-        Piece::Text(text) => Shown::Text(text),
-        Piece::Reasoning(text) => Shown::Reasoning(text),
+        Piece::Text(text) => {
+            let text = veil.push(&text, tools);
+            (!text.is_empty()).then_some(Shown::Text(text))
+        }
+        Piece::Reasoning(text) => Some(Shown::Reasoning(text)),
     }
 }

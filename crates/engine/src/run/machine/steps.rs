@@ -1,24 +1,19 @@
 //! Steps: asking, listening, being broken off, and going on.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use legation_models::{ChatRequest, Delta, Finish, Message, ModelClass, Resumption, Turn};
 
 use super::calling::Calling;
-use super::ending::Ending;
 use super::saying::Saying;
-use super::{Effect, Failure, Force, LATER_MAX, Machine, Phase, Purpose, Shown};
+use super::{Effect, LATER_MAX, Machine, Phase, Purpose, Shown};
 use crate::run::entry::{Entry, turn_message};
-use crate::run::guard::Spent;
+use crate::run::plain_calls;
 
 /// How often an answer that is as long as it may be is gone on with.
 const LENGTHS_MAX: u32 = 2;
 /// How often a model may have nothing to say.
 const EMPTIES_MAX: u32 = 2;
-/// The first wait before a model is asked again; each further one is twice as long.
-const BACKOFF: Duration = Duration::from_millis(500);
-const BACKOFF_MAX: Duration = Duration::from_secs(30);
-
 const NOTHING_SAID: &str =
     "You said nothing. Go on with the task: call a tool, or give the answer.";
 
@@ -74,7 +69,7 @@ impl Machine {
     }
 
     /// Asks for a turn, or for the rest of one.
-    fn ask(&mut self, mut saying: Box<Saying>, out: &mut Vec<Effect>) {
+    pub(super) fn ask(&mut self, mut saying: Box<Saying>, out: &mut Vec<Effect>) {
         saying.ask();
         let mut messages = merged(&self.messages);
         let given = saying.given();
@@ -103,10 +98,16 @@ impl Machine {
     }
 
     fn request(&self, messages: Vec<Message>) -> ChatRequest {
+        let tools = self.setup.tools.told();
+        let is_plain = self.setup.calls_in_words && !tools.is_empty();
+        let (messages, tools) = match is_plain {
+            true => (merged(&plain_calls::told(&messages, &tools)), Vec::new()),
+            false => (messages, tools),
+        };
         ChatRequest {
             messages,
-            tools: self.setup.tools.told(),
-            parallel_calls: true,
+            tools,
+            parallel_calls: !is_plain,
             answer: self.answer_schema(),
             tokens_max: self.setup.limits.answer_tokens_max,
             ..ChatRequest::default()
@@ -139,7 +140,7 @@ impl Machine {
     pub(super) fn delta(&mut self, now: Instant, delta: Delta, out: &mut Vec<Effect>) {
         match &mut self.phase {
             Phase::Asking(saying) => {
-                let shown = saying.push(delta);
+                let shown = saying.push(delta, &self.setup.tools);
                 let is_endless = saying.bytes() > self.setup.limits.answer_bytes_max;
                 out.extend(shown.into_iter().map(Effect::Show));
                 if is_endless {
@@ -230,156 +231,6 @@ impl Machine {
         self.call_next(now, out);
     }
 
-    pub(super) fn failed(&mut self, now: Instant, failure: Failure, out: &mut Vec<Effect>) {
-        match std::mem::replace(&mut self.phase, Phase::Between) {
-            Phase::Asking(saying) => self.ask_failed(now, saying, failure, out),
-            Phase::Compacting(compacting) => {
-                self.compact_failed(now, *compacting, &failure, out);
-            }
-            other => self.phase = other,
-        }
-    }
-
-    fn ask_failed(
-        &mut self,
-        now: Instant,
-        mut saying: Box<Saying>,
-        failure: Failure,
-        out: &mut Vec<Effect>,
-    ) {
-        if saying.has_come {
-            self.failures = 0;
-        }
-        let was_given = !saying.given().is_empty();
-        saying.break_off();
-        if failure.is_refused {
-            self.phase = Phase::Broken {
-                saying,
-                waits: false,
-            };
-            return self.fail(now, "refused", failure.message, &failure.hint, out);
-        }
-        if failure.class == ModelClass::TooLong && !self.is_too_long {
-            self.is_too_long = true;
-            self.phase = Phase::Between;
-            return self.compact(now, out);
-        }
-        // Another server may have taken over, which cannot go on with a turn.
-        if failure.class == ModelClass::Request
-            && was_given
-            && self.setup.resumption != Some(Resumption::Restart)
-        {
-            self.setup.resumption = Some(Resumption::Restart);
-            return self.ask(saying, out);
-        }
-        let wait = self.wait_after(&failure);
-        self.phase = Phase::Broken {
-            saying,
-            waits: wait.is_some(),
-        };
-        let Some(wait) = wait else {
-            return self.fail(
-                now,
-                failure.class.as_str(),
-                failure.message,
-                &failure.hint,
-                out,
-            );
-        };
-        self.failures += 1;
-        out.push(Effect::Partial(self.partial().map(str::to_owned)));
-        out.push(Effect::Show(Shown::Note(format!(
-            "{}; asked again in {:.1} s ({} of {})",
-            failure.message,
-            wait.as_secs_f32(),
-            self.failures,
-            self.setup.limits.retries
-        ))));
-        out.push(Effect::Wake(wait));
-    }
-
-    /// How long to wait before the model is asked again; `None` where that is no use.
-    pub(super) fn wait_after(&self, failure: &Failure) -> Option<Duration> {
-        let may = matches!(
-            failure.class,
-            ModelClass::Unreachable
-                | ModelClass::Slow
-                | ModelClass::Busy
-                | ModelClass::Server
-                | ModelClass::Broken
-        );
-        if !may || self.failures >= self.setup.limits.retries {
-            return None;
-        }
-        let own = BACKOFF
-            .saturating_mul(1 << self.failures.min(8))
-            .min(BACKOFF_MAX);
-        match failure.retry_after {
-            Some(wanted) if wanted > self.setup.limits.retry_after_max => None,
-            Some(wanted) => Some(wanted.max(own)),
-            None => Some(own),
-        }
-    }
-
-    pub(super) fn preempt(&mut self, now: Instant, force: Force, out: &mut Vec<Effect>) {
-        if self.hold != Some(Force::Hard) {
-            self.hold = Some(force);
-        }
-        if force == Force::Soft {
-            return;
-        }
-        match std::mem::replace(&mut self.phase, Phase::Between) {
-            Phase::Asking(mut saying) => {
-                out.push(Effect::DropStream);
-                saying.break_off();
-                self.note_usage(&saying.usage_now(), saying.bytes());
-                out.push(Effect::Partial(Some(saying.raw().to_owned())));
-                self.phase = Phase::Broken {
-                    saying,
-                    waits: false,
-                };
-                self.rest(now, out);
-            }
-            // A summary is made again; nobody has seen it.
-            Phase::Compacting(_) => {
-                out.push(Effect::DropStream);
-                self.rest(now, out);
-            }
-            other => self.phase = other,
-        }
-    }
-
-    /// It stands still.
-    pub(super) fn rest(&mut self, now: Instant, out: &mut Vec<Effect>) {
-        self.guard.rests(now);
-        if !self.is_shown_held {
-            self.is_shown_held = true;
-            let words = match &self.phase {
-                Phase::Broken { saying, .. } => saying.words(),
-                _ => String::new(),
-            };
-            out.push(Effect::Show(Shown::Paused(words)));
-        }
-    }
-
-    pub(super) fn resume(&mut self, now: Instant, out: &mut Vec<Effect>) {
-        if self.hold.take().is_none() {
-            return;
-        }
-        if std::mem::take(&mut self.is_shown_held) {
-            out.push(Effect::Show(Shown::Resumed));
-        }
-        match &self.phase {
-            Phase::Between => self.go(now, out),
-            Phase::Broken { waits: false, .. } => self.go_on(now, out),
-            Phase::Calling(_) => {
-                self.guard.works(now);
-                self.call_next(now, out);
-            }
-            _ => self.guard.works(now),
-        }
-    }
-
     /// Keeps what was said until the next step.
     pub(super) fn keep_later(&mut self, said: Vec<String>, steers: bool, out: &mut Vec<Effect>) {
         for text in said {
@@ -415,27 +266,6 @@ impl Machine {
             Phase::Broken { saying, .. } => self.ask(saying, out),
             other => self.phase = other,
         }
-    }
-
-    fn spent(&mut self, now: Instant, spent: Spent, out: &mut Vec<Effect>) {
-        self.fail(now, spent.class(), spent.message(), spent.hint(), out);
-    }
-
-    /// Ends the task as failed.
-    pub(super) fn fail(
-        &mut self,
-        now: Instant,
-        class: &str,
-        message: String,
-        hint: &str,
-        out: &mut Vec<Effect>,
-    ) {
-        let ending = Ending::Failed {
-            class: class.to_owned(),
-            message,
-            hint: hint.to_owned(),
-        };
-        self.end(now, ending, out);
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod disturbed;
 mod failing;
+mod in_words;
 mod room;
 
 use std::time::Duration;
@@ -68,6 +69,7 @@ fn tools() -> Toolset {
     };
     let choice = ToolChoice {
         patterns: None,
+        own: Vec::new(),
         budget_bytes: 10_000,
     };
     Toolset::choose(
@@ -245,6 +247,7 @@ impl World {
                 self.inbox.push_back(Input::Failed(Failure {
                     class,
                     is_refused: false,
+                    lacks_calls: false,
                     message: "the server failed".to_owned(),
                     hint: "see its log".to_owned(),
                     retry_after: None,
@@ -385,6 +388,7 @@ fn calls_written_as_text_are_made_too_and_wrong_ones_are_answered() {
         }
     );
     assert_eq!(world.made, ["read_file \"a\""]);
+    assert_eq!(world.seen, "Done.", "a call is no words");
     let told: Vec<&str> = world
         .kept
         .iter()

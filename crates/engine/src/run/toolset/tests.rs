@@ -35,6 +35,7 @@ fn offers() -> Vec<Offer> {
 fn choose(patterns: Option<&[&str]>, budget_bytes: usize) -> Vec<String> {
     let choice = ToolChoice {
         patterns: patterns.map(|all| all.iter().map(|one| (*one).to_owned()).collect()),
+        own: Vec::new(),
         budget_bytes,
     };
     let tools = Toolset::choose(offers(), &choice).tools;
@@ -44,6 +45,7 @@ fn choose(patterns: Option<&[&str]>, budget_bytes: usize) -> Vec<String> {
 fn all() -> Toolset {
     let choice = ToolChoice {
         patterns: Some(vec!["*".to_owned()]),
+        own: Vec::new(),
         budget_bytes: usize::MAX,
     };
     Toolset::choose(offers(), &choice)
@@ -75,6 +77,7 @@ fn a_run_has_the_tools_it_may_have_as_far_as_they_fit() {
         offers(),
         &ToolChoice {
             patterns: None,
+            own: Vec::new(),
             budget_bytes: wide,
         },
     );
@@ -167,6 +170,7 @@ fn a_schema_that_is_none_is_left_to_the_server() {
     offers[1].schema = json!({ "type": 12 });
     let choice = ToolChoice {
         patterns: None,
+        own: Vec::new(),
         budget_bytes: usize::MAX,
     };
     let tools = Toolset::choose(offers, &choice);

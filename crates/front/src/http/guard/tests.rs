@@ -28,7 +28,7 @@ fn only_the_hubs_own_hosts_pass() {
     ] {
         assert_eq!(
             host(&uri, &headers(&header::HOST, &[good]), 48080, &settings),
-            Ok(()),
+            Ok(Named::Own),
             "{good}"
         );
     }
@@ -146,14 +146,14 @@ fn one_good_bearer_token_is_asked_for() {
     let ask = |values: &[&str]| {
         principal(
             &headers(&header::AUTHORIZATION, values),
-            Via::Http,
+            (Via::Http, Named::Own),
             &One,
             &settings,
         )
     };
     let client = |values: &[&str]| ask(values).map(|principal| principal.client.to_string());
-    assert_eq!(client(&["Bearer good"]).as_deref(), Ok("claude"));
-    assert_eq!(client(&["bearer good"]).as_deref(), Ok("claude"));
+    assert_eq!(client(&["Bearer good"]).expect("good"), "claude");
+    assert_eq!(client(&["bearer good"]).expect("good"), "claude");
     let long = format!("Bearer {}", "x".repeat(1 << 16));
     let bad: [&[&str]; 8] = [
         &[],
@@ -166,17 +166,17 @@ fn one_good_bearer_token_is_asked_for() {
         &[&long],
     ];
     for values in bad {
-        assert_eq!(
-            ask(values).expect_err("refused").status,
-            StatusCode::UNAUTHORIZED
-        );
+        let Err(Halt::Rejected(rejected)) = ask(values) else {
+            panic!("{values:?} was not refused");
+        };
+        assert_eq!(rejected.status, StatusCode::UNAUTHORIZED);
     }
     let mut odd = HeaderMap::new();
     odd.insert(
         header::AUTHORIZATION,
         HeaderValue::from_bytes(b"Bearer g\xf6od").expect("bytes"),
     );
-    assert!(principal(&odd, Via::Http, &One, &settings).is_err());
+    assert!(principal(&odd, (Via::Http, Named::Own), &One, &settings).is_err());
 }
 
 #[test]

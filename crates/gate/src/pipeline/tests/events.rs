@@ -11,7 +11,7 @@ use legation_policy::registry::{EventName, Producer};
 use super::asking::{asking, certifying, code};
 use super::*;
 use crate::approval::Answer;
-use crate::stage::delegate::{CONFIDENCE, ON_BEHALF_OF};
+use crate::stage::delegate::{CONFIDENCE, Delegation, ON_BEHALF_OF};
 
 impl Bench {
     /// Every record, as it is.
@@ -154,9 +154,12 @@ fn sampling(seen: &mut BTreeSet<EventName>) {
         params: Raw::empty_object(),
     };
     let context = context("claude");
-    let sampled = bench
-        .gate
-        .sample(&context, target, Arc::new(Nobody::default()), ask);
+    let sampled = bench.gate.sample(
+        &context,
+        (target, &Delegation::NONE),
+        Arc::new(Nobody::default()),
+        ask,
+    );
     drop(run(sampled));
     look(seen, &bench);
 }
@@ -227,6 +230,8 @@ fn a_delegated_call_is_judged_as_both_and_recorded_as_such() {
     assert_eq!(code(&call("files-read", on("chief"))), "done");
     let seen = bench.records();
     assert_eq!(seen[0]["on_behalf_of"], "chief");
+    let told = bench.servers.told.lock().expect("whole").clone();
+    assert_eq!(told.expect("it was told").client.as_str(), "chief");
     let denied = call("files-read", on("intern")).expect_err("the delegator may not");
     assert_eq!(denied.reason_code().as_str(), "ROLE_CARD_BLOCK");
     let last = bench.records().pop().expect("a record");

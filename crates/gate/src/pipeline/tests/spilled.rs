@@ -9,7 +9,7 @@ use super::redaction::{NAME, rules, rules_for_cleared};
 use super::*;
 
 /// A result of many lines, each of which can be told from the others.
-fn large(lines: usize) -> (serde_json::Value, String) {
+pub(super) fn large(lines: usize) -> (serde_json::Value, String) {
     let text: String = (0..lines)
         .map(|line| format!("line {line} of it\n"))
         .collect();
@@ -24,7 +24,7 @@ fn large(lines: usize) -> (serde_json::Value, String) {
 }
 
 impl Bench {
-    fn limited(&self, mapping: serde_json::Value) {
+    pub(super) fn limited(&self, mapping: serde_json::Value) {
         let mapping = FilterMapping::read(&Raw::from_serialize(&mapping)).expect("a mapping");
         let files = ServerName::parse("files").expect("a name");
         let masker = legation_filter::SecretMasker::default();
@@ -32,18 +32,18 @@ impl Bench {
             .set_cleaning(Cleaning::new(masker, [(files, mapping)]));
     }
 
-    fn answers(&self, result: &serde_json::Value) {
+    pub(super) fn answers(&self, result: &serde_json::Value) {
         *self.servers.reply.lock().expect("whole") = Some(Raw::from_serialize(result));
     }
 
-    fn value(&self, seat: &str, request: Request) -> serde_json::Value {
+    pub(super) fn value(&self, seat: &str, request: Request) -> serde_json::Value {
         match self.in_seat(seat, request).expect("a result") {
             Outcome::Complete(raw) => raw.deserialize().expect("JSON"),
             other => panic!("{other:?}"),
         }
     }
 
-    fn read(&self, seat: &str, uri: &str) -> Result<Outcome, Refusal> {
+    pub(super) fn read(&self, seat: &str, uri: &str) -> Result<Outcome, Refusal> {
         let mut request = request("-");
         request.item = Item::Resource(uri.into());
         self.in_seat(seat, request)

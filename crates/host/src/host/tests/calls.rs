@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -272,6 +272,81 @@ async fn calls_end_by_time_cancellation_drop_and_loss() {
         panic!("{outcome:?}");
     };
     assert!(reason.contains("exit code 9"));
+    bench.host.shutdown().await;
+}
+
+/// A server that forgets the session of so many calls.
+fn forgetful(times: usize) -> Arc<Scripted> {
+    let left = Arc::new(AtomicUsize::new(times));
+    let server = Scripted::new(
+        Revision::V2025_11_25,
+        r#"{"tools":{}}"#,
+        move |order, talk| {
+            let left = Arc::clone(&left);
+            Box::pin(async move {
+                let less = |left: usize| left.checked_sub(1);
+                let (set, read) = (Ordering::SeqCst, Ordering::SeqCst);
+                if order.method == "tools/call" && left.fetch_update(set, read, less).is_ok() {
+                    let event = CallEvent::NotMade("forgotten".to_owned());
+                    talk.events.send(event).await.expect("somebody listens");
+                    std::future::pending::<()>().await;
+                }
+                Ok(Raw::empty_object())
+            })
+        },
+    );
+    server.offer(ListKind::Tools, &[r#"{"name":"act"}"#]);
+    server
+}
+
+/// Ends the connection as often as said, each time when so many calls were made.
+async fn forget(server: &Scripted, times: usize, calls: usize) {
+    for round in 1..=times {
+        let made = || {
+            let methods = server.methods();
+            let calls = methods.iter().filter(|sent| **sent == "tools/call");
+            calls.count()
+        };
+        while made() < round * calls {
+            tokio::task::yield_now().await;
+        }
+        let closed = PortEvent::Closed("forgotten".to_owned());
+        server.tell_newest(closed).await;
+    }
+}
+
+#[tokio::test]
+async fn calls_of_a_forgotten_session_are_made_again_in_one_that_follows() {
+    let server = forgetful(20);
+    let bench = one(&server, Instance::Shared).await;
+    let me = caller("me", None);
+    let peer = FakePeer::legacy("me", "{}");
+    let calls = (0..20).map(|_| bench.call(&me, "s-act", "{}", &peer, TaskWish::Never));
+    let calls = futures_util::future::join_all(calls);
+    let (outcomes, ()) = tokio::join!(calls, forget(&server, 1, 20));
+    for outcome in outcomes {
+        assert!(matches!(outcome, Outcome::Complete(_)), "{outcome:?}");
+    }
+    let dialled = server.plans.lock().expect("a lock").len();
+    assert_eq!(dialled, 2, "one new session for all of them");
+    bench.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_server_that_forgets_every_session_is_not_called_for_ever() {
+    let server = forgetful(usize::MAX);
+    let bench = one(&server, Instance::Shared).await;
+    let me = caller("me", None);
+    let peer = FakePeer::legacy("me", "{}");
+    let call = bench.call(&me, "s-act", "{}", &peer, TaskWish::Never);
+    let (outcome, ()) = tokio::join!(call, forget(&server, 2, 1));
+    let Outcome::Failed(failure @ CallFailure::NotConnected { .. }) = outcome else {
+        panic!("{outcome:?}");
+    };
+    assert!(
+        failure.to_string().contains("the call was not sent"),
+        "{failure}"
+    );
     bench.host.shutdown().await;
 }
 

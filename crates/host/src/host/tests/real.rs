@@ -46,6 +46,7 @@ fn bench() -> Bench {
             clock: SystemClock::shared(),
             guard: guard(),
             version: "0",
+            oauth: None,
             runtime: tokio::runtime::Handle::current(),
         })
     })

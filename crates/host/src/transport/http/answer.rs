@@ -11,7 +11,7 @@ use super::wire::Wire;
 use crate::transport::error::HttpError;
 
 /// Most of an error's body that is read.
-const MAX_ERROR: usize = 64 * 1024;
+pub(super) const MAX_ERROR: usize = 64 * 1024;
 
 /// What came back for a request.
 pub(super) enum Answer {

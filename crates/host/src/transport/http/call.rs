@@ -143,7 +143,10 @@ fn refused(http: &Http, shared: &Arc<Shared>, key: CallKey, refusal: Refusal) {
         return shared.end_call(key, end);
     }
     if http.lost_session(shared, refusal.status, &refusal.text) {
-        shared.closed("the server has forgotten the session");
+        let why = "the server has forgotten the session";
+        // It looks for the session before it does anything.
+        shared.end_call(key, CallEvent::NotMade(why.to_owned()));
+        shared.session_lost(why);
         return;
     }
     shared.drive(|link| link.http_failed(Some(key), refusal.status, refusal.message));

@@ -12,16 +12,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use legation_wire::http1::number;
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::{Handle, Id as RuntimeId};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
 use super::head::Head;
+use super::reach::Reach;
 use super::stream::Stream;
 use super::target::Target;
 use super::wire::Wire;
-use super::{lock, tls};
+use super::{lock, tls, tunnel};
 use crate::transport::error::HttpError;
 
 /// Most idle connections per runtime.
@@ -36,6 +37,7 @@ const TOGETHER: usize = 4 * 1024;
 /// The client of one upstream.
 pub(super) struct Client {
     connect_timeout: Duration,
+    reach: Reach,
     pool: Arc<Pool>,
 }
 
@@ -71,9 +73,10 @@ struct Idle {
 // === impl Client ===
 
 impl Client {
-    pub(super) fn new(connect_timeout: Duration) -> Self {
+    pub(super) fn new(connect_timeout: Duration, reach: Reach) -> Self {
         Self {
             connect_timeout,
+            reach,
             pool: Arc::default(),
         }
     }
@@ -118,7 +121,7 @@ impl Client {
         target: &Target,
         request: &Outbound<'_>,
     ) -> Result<Inbound, HttpError> {
-        let mut head = request.head(target);
+        let mut head = request.head(target, &self.reach);
         let mut body = request.body;
         if body.len() <= TOGETHER {
             head.extend_from_slice(body);
@@ -143,45 +146,82 @@ impl Client {
     }
 
     async fn connect(&self, target: &Target) -> Result<Wire, HttpError> {
-        let reach = async {
-            let tcp = TcpStream::connect((&*target.host, target.port)).await?;
-            // One write per message makes no difference here; a slow TLS
-            // handshake does.
-            tcp.set_nodelay(true)?;
-            Ok(if target.tls {
-                Stream::Tls(Box::new(tls::connect(&target.host, tcp).await?))
-            } else {
-                Stream::Plain(tcp)
-            })
-        };
-        let stream = timeout(self.connect_timeout, Box::pin(reach))
+        let stream = timeout(self.connect_timeout, Box::pin(self.stream(target)))
             .await
             .map_err(|_| HttpError::Timeout {
                 what: "connecting",
                 after: self.connect_timeout,
-            })?
-            .map_err(|source| HttpError::Connect {
-                origin: target.origin(),
+            })?;
+        Ok(Wire::new(stream?, Arc::downgrade(&self.pool)))
+    }
+
+    async fn stream(&self, target: &Target) -> Result<Stream, HttpError> {
+        let failed = |source| HttpError::Connect {
+            origin: target.origin(),
+            source,
+        };
+        if let Some(socket) = &self.reach.socket {
+            let connected = UnixStream::connect(socket).await;
+            let connected = connected.map_err(|source| HttpError::Connect {
+                origin: format!("the socket {}", socket.display()),
                 source,
             })?;
-        Ok(Wire::new(stream, Arc::downgrade(&self.pool)))
+            return Ok(Stream::Unix(connected));
+        }
+        let tcp = match &self.reach.proxy {
+            Some(proxy) => {
+                let failed = |source| HttpError::Proxy {
+                    proxy: proxy.to_string(),
+                    source,
+                };
+                let mut tcp = reach(&proxy.host, proxy.port).await.map_err(failed)?;
+                if target.tls {
+                    let opened = tunnel::open(&mut tcp, proxy, target).await;
+                    opened.map_err(failed)?;
+                }
+                tcp
+            }
+            None => reach(&target.host, target.port).await.map_err(failed)?,
+        };
+        Ok(if target.tls {
+            let own = self.reach.tls.as_ref();
+            let tls = tls::connect(own, &target.host, tcp).await;
+            Stream::Tls(Box::new(tls.map_err(failed)?))
+        } else {
+            Stream::Plain(tcp)
+        })
     }
+}
+
+async fn reach(host: &str, port: u16) -> std::io::Result<TcpStream> {
+    let tcp = TcpStream::connect((host, port)).await?;
+    // One write per message makes no difference here; a slow TLS handshake does.
+    tcp.set_nodelay(true)?;
+    Ok(tcp)
 }
 
 // === impl Outbound ===
 
 impl Outbound<'_> {
     /// The request's text up to its body, with room for a short one.
-    fn head(&self, target: &Target) -> Vec<u8> {
+    fn head(&self, target: &Target, reach: &Reach) -> Vec<u8> {
         let path = target.path.as_str().as_bytes();
         let authority = target.authority.as_bytes();
         let lines: usize = self.headers.iter().map(|lines| lines.len()).sum();
         let body = Some(self.body.len()).filter(|length| *length <= TOGETHER);
         let size = lines + path.len() + authority.len() + body.unwrap_or_default() + 96;
         let mut head = Vec::with_capacity(size);
+        // A proxy is told the whole URL, and who asks; one that only opens a tunnel
+        // has been told before.
+        let proxy = reach.proxy.as_ref().filter(|_| !target.tls);
+        let (before, host): (&[u8], &[u8]) = match proxy {
+            Some(_) => (b" http://", authority),
+            None => (b" ", b""),
+        };
         for part in [
             self.method.as_bytes(),
-            b" ",
+            before,
+            host,
             path,
             b" HTTP/1.1\r\nhost: ",
             authority,
@@ -191,6 +231,9 @@ impl Outbound<'_> {
         .chain(self.headers)
         {
             head.extend_from_slice(part);
+        }
+        if let Some(proxy) = proxy {
+            tunnel::write_credentials(proxy, &mut head);
         }
         // What has no body by its nature says nothing of one (RFC 9110, 8.6).
         if self.method == "POST" {

@@ -25,6 +25,8 @@ pub(super) struct Head {
     pub(super) location: Option<Box<str>>,
     /// `WWW-Authenticate`.
     pub(super) challenge: Option<String>,
+    /// `DPoP-Nonce` (RFC 9449, section 9).
+    pub(super) nonce: Option<Box<str>>,
     /// `Mcp-Session-Id`.
     pub(super) session: Option<HeaderValue>,
 }
@@ -68,6 +70,7 @@ impl Head {
             encoded: false,
             location: None,
             challenge: None,
+            nonce: None,
             session: None,
         };
         let mut length_said = None;
@@ -111,8 +114,17 @@ impl Head {
         } else if is(name, "location") {
             self.location = text().map(Into::into);
         } else if is(name, "www-authenticate") {
-            // The first one, as a map of headers would say.
-            self.challenge = self.challenge.take().or_else(|| text().map(Into::into));
+            // Several are one list (RFC 9110, section 5.3).
+            match (&mut self.challenge, text()) {
+                (Some(before), Some(more)) => {
+                    before.push_str(", ");
+                    before.push_str(more);
+                }
+                (before, Some(first)) => *before = Some(first.to_owned()),
+                (_, None) => {}
+            }
+        } else if is(name, "dpop-nonce") {
+            self.nonce = text().map(Into::into);
         } else if is(name, headers::SESSION_ID.as_str()) {
             self.session = HeaderValue::from_bytes(value).ok();
         }

@@ -43,7 +43,7 @@ pub(super) async fn legacy(http: Arc<Http>, shared: Arc<Shared>) {
             }
             Ok(Answer::Status(refusal)) => {
                 if http.lost_session(&shared, refusal.status, &refusal.text) {
-                    shared.closed("the server has forgotten the session");
+                    shared.session_lost("the server has forgotten the session");
                     return;
                 }
                 // 405 is how a server says that it has no such stream; what a

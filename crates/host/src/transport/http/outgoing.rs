@@ -71,7 +71,7 @@ async fn short(http: &Http, shared: &Arc<Shared>, message: &Message) {
         Ok(Ok(Answer::Stream(_))) => return,
         Ok(Ok(Answer::Status(refusal))) => {
             if http.lost_session(shared, refusal.status, &refusal.text) {
-                shared.closed("the server has forgotten the session");
+                shared.session_lost("the server has forgotten the session");
                 return;
             }
             format!("HTTP status {}", refusal.status)

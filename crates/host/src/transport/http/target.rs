@@ -55,8 +55,8 @@ impl Target {
         })
     }
 
-    /// Where a redirect leads: an absolute URL, an absolute path, or a path
-    /// beside this one.
+    /// Where a redirect leads: an absolute URL, an absolute path, a path beside
+    /// this one, or another query.
     pub(super) fn redirected(&self, location: &str) -> Result<Self, HttpError> {
         let location = location.split('#').next().unwrap_or_default();
         let target = if location.contains("://") {
@@ -67,6 +67,8 @@ impl Target {
         } else {
             let path = if location.starts_with('/') {
                 location.to_owned()
+            } else if location.starts_with('?') {
+                format!("{}{location}", self.path.path())
             } else {
                 let folder = self.path.path().rsplit_once('/').map_or("", |(dir, _)| dir);
                 format!("{folder}/{location}")

@@ -87,6 +87,7 @@ impl Inner {
             }
             Carrier::Http(_) if call.is_some() => self.outgoing = Some(message),
             Carrier::Http(http) => http.enqueue(shared, message),
+            Carrier::Sse(sse) => sse.enqueue(shared, message, call),
         }
     }
 
@@ -95,6 +96,7 @@ impl Inner {
         match &self.carrier {
             // What was sent before has to arrive before the first call does.
             Carrier::Http(http) => http.enqueue_ready(shared, ready),
+            Carrier::Sse(sse) => sse.enqueue_ready(shared, ready),
             Carrier::None | Carrier::Stdio(_) => {
                 if let Some(starting) = self.starting.take() {
                     let _unheard = starting.send(Ok(ready));

@@ -1,6 +1,7 @@
 //! Servers behind URLs.
 
 mod server;
+mod sse;
 
 use ::http::header::{HeaderName, HeaderValue};
 use legation_wire::listen::ListenFilter;
@@ -20,6 +21,8 @@ fn spec(server: &Server, era: EraChoice) -> StartSpec {
                 HeaderValue::from_static("hush"),
             )],
             connect_timeout: Duration::from_secs(5),
+            auth: None,
+            reach: Reach::default(),
         }),
         max_message: 1 << 20,
         note: Arc::new(|_| {}),
@@ -267,7 +270,7 @@ fn a_forgotten_session_closes_the_connection() {
             let mut started = start(&server).await;
             let end = only_end(&started, "any").await;
             let why = "the server has forgotten the session";
-            assert_eq!(end, CallEvent::Lost(why.to_owned()), "{text}");
+            assert_eq!(end, CallEvent::NotMade(why.to_owned()), "{text}");
             let event = started.events.recv().await;
             assert_eq!(event, Some(Event::Closed(why.to_owned())));
             assert_eq!(started.events.recv().await, None);

@@ -19,6 +19,7 @@ fn spec(mode: &str, era: EraChoice) -> (StartSpec, Log) {
     let spec = StartSpec {
         link: config(era),
         transport: TransportSpec::Stdio(StdioSpec {
+            preamble: Vec::new(),
             child: ChildSpec {
                 name: "fixture".into(),
                 program: "python3".into(),

@@ -8,17 +8,17 @@ use legation_api::approvals::{
 };
 use legation_core::clock::Wall;
 use legation_core::{ApprovalId, EntityId, ProposalId};
-use legation_gate::approval::{self, Approval, Channel};
+use legation_gate::approval::{self, AnswerError, Approval, Channel, NotOpen};
 use legation_gate::code::normalised;
 use legation_gate::desk::{Permission, Question};
 use legation_gate::policy::GrantId;
-use legation_gate::proposal::Proposal;
+use legation_gate::proposal::{Proposal, ProposalError};
 use legation_keystore::{HumanProof, Pin};
 use legation_wire::message::ErrorObject;
 
 use super::super::events;
 use super::super::hub::Inner;
-use super::{failed, failed_with};
+use super::{failed, failed_with, missing, unavailable};
 
 /// Most characters of a proposal's arguments that are shown.
 const SHOWN_MAX: usize = 20_000;
@@ -57,7 +57,7 @@ pub(super) fn find(hub: &Inner, request: &Find) -> Result<Waiting, ErrorObject> 
     all.into_iter().find(|one| one.id == id).ok_or_else(|| {
         let shown = approval::escaped(request.id.trim(), 40);
         let message = format!("nothing of the id {shown:?} waits; nothing was changed");
-        failed(
+        missing(
             &message,
             Some("`legation approvals` shows what waits".to_owned()),
         )
@@ -72,8 +72,12 @@ fn meant(hub: &Inner, typed: &str) -> String {
     desk.and_then(|desk| desk.with_code(&id)).unwrap_or(id)
 }
 
-/// Takes an answer.
-pub(super) fn answer(hub: &Inner, request: &Answer) -> Result<Answered, ErrorObject> {
+/// Takes an answer that came by a road.
+pub(super) fn answer(
+    hub: &Inner,
+    channel: Channel,
+    request: &Answer,
+) -> Result<Answered, ErrorObject> {
     let Some(answer) = approval::Answer::parse(&request.answer) else {
         let message = format!("{:?} is no answer; nothing was changed", request.answer);
         let hint = "say once, session, here, always or deny".to_owned();
@@ -91,23 +95,35 @@ pub(super) fn answer(hub: &Inner, request: &Answer) -> Result<Answered, ErrorObj
             .proposals
             .reject(&ProposalId::new(id))
             .map(|()| answered(answer))
-            .map_err(|error| failed_with(&error));
+            .map_err(of_proposals);
     }
     if id.starts_with("C-") {
-        return permitted(hub, &id, answer);
+        return permitted(hub, &id, answer, channel);
     }
     asking
         .approvals
-        .answer(&ApprovalId::new(id), answer, Channel::Command)
+        .answer(&ApprovalId::new(id), answer, channel)
         .map(answered)
         .map_err(|error| {
             let hint = "`legation approvals` shows what waits".to_owned();
-            failed(&legation_core::error::chain(&error), Some(hint))
+            let what = legation_core::error::chain(&error);
+            match error {
+                AnswerError::NotOpen(NotOpen::Unknown) => missing(&what, Some(hint)),
+                AnswerError::NotOpen(_) => failed(&what, Some(hint)),
+                AnswerError::NotKept(_) | AnswerError::NotSealed(_) => {
+                    unavailable(&what, Some(hint))
+                }
+            }
         })
 }
 
 /// Answers what a client asks of its own: once, or no.
-fn permitted(hub: &Inner, id: &str, answer: approval::Answer) -> Result<Answered, ErrorObject> {
+fn permitted(
+    hub: &Inner,
+    id: &str,
+    answer: approval::Answer,
+    channel: Channel,
+) -> Result<Answered, ErrorObject> {
     let allow = match answer {
         approval::Answer::Once => true,
         approval::Answer::Deny => false,
@@ -117,7 +133,7 @@ fn permitted(hub: &Inner, id: &str, answer: approval::Answer) -> Result<Answered
         }
     };
     let permissions = &hub.gate.asking().permissions;
-    let taken = permissions.answer(id, allow, Channel::Command);
+    let taken = permissions.answer(id, allow, channel);
     taken.map(|()| answered(answer)).map_err(|error| {
         let hint = "`legation approvals` shows what waits".to_owned();
         failed(&legation_core::error::chain(&error), Some(hint))
@@ -164,7 +180,7 @@ fn certify_now(hub: &Inner, request: &Certify) -> Result<Done, ErrorObject> {
     let proposals = &hub.gate.asking().proposals;
     let found = proposals.get(&id).ok_or_else(|| {
         let hint = "`legation approvals` shows what waits".to_owned();
-        failed(
+        missing(
             "no proposal of this id waits; nothing was certified",
             Some(hint),
         )
@@ -177,7 +193,18 @@ fn certify_now(hub: &Inner, request: &Certify) -> Result<Done, ErrorObject> {
     proposals
         .certify(&id, &found.digest, &proof)
         .map(|()| Done {})
-        .map_err(|error| failed_with(&error))
+        .map_err(of_proposals)
+}
+
+fn of_proposals(error: ProposalError) -> ErrorObject {
+    let what = legation_core::error::chain(&error);
+    match error {
+        ProposalError::Unknown => missing(&what, None),
+        ProposalError::Over | ProposalError::Full => failed(&what, None),
+        ProposalError::NotKept(_) | ProposalError::NotSealed(_) | ProposalError::NoRandomness => {
+            unavailable(&what, None)
+        }
+    }
 }
 
 fn prove(hub: &Inner, found: &Proposal, pin: Option<&str>) -> Result<HumanProof, ErrorObject> {
@@ -212,7 +239,7 @@ pub(super) fn revoke(hub: &Inner, request: &Revoke) -> Result<Done, ErrorObject>
         .grant_remove(&GrantId::new(request.id.as_str()))
     {
         Ok(true) => Ok(Done {}),
-        Ok(false) => Err(failed(
+        Ok(false) => Err(missing(
             "there is no grant of this id; nothing was changed",
             Some("`legation approvals` shows the grants".to_owned()),
         )),
@@ -269,7 +296,7 @@ fn of_proposal(open: &Proposal) -> Waiting {
         entity: open.bound.entity.to_string(),
         rule: open.rule.to_string(),
         reason: open.reason.to_string(),
-        arguments: open.arguments.chars().take(SHOWN_MAX).collect(),
+        arguments: approval::escaped(&open.arguments, SHOWN_MAX),
         answers: vec!["certify".to_owned(), "deny".to_owned()],
         digest: Some(legation_core::id::hex(&open.digest)),
         short_digest: Some(approval::short_digest(&open.digest)),

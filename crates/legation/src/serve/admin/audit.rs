@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use legation_api::Request;
 use legation_api::audit::{
-    Checkpoint, CheckpointAnswer, Export, Query, RotateKey, RotateKeyAnswer, Show, Shred,
+    Checkpoint, CheckpointAnswer, Counts, Export, Query, RotateKey, RotateKeyAnswer, Show, Shred,
     ShredAnswer, Tail, TailAnswer, Verify,
 };
 use legation_cli::{CliError, Exit, of_ledger};
@@ -40,6 +40,14 @@ pub(super) fn dispatch(hub: &Arc<Inner>, method: &str, params: &Raw) -> BoxFutur
         }),
         Verify::METHOD => work(hub, params, |ledger, request: Verify| {
             legation_cli::verify_answer(ledger.records(), &request)
+        }),
+        Counts::METHOD => later(params, |request: Counts| async move {
+            let counted = tokio::task::spawn_blocking(move || {
+                let now = hub.clock.wall();
+                hub.counts.answer(&hub.ledger, request.days, now)
+            });
+            let counted = counted.await.map_err(|error| failed_with(&error))?;
+            counted.map_err(|error| of_cli(of_ledger(&error)))
         }),
         Checkpoint::METHOD => work(hub, params, |ledger, _: Checkpoint| checkpoint(ledger)),
         RotateKey::METHOD => work(hub, params, |ledger, _: RotateKey| {

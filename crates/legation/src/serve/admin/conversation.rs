@@ -10,14 +10,15 @@ use legation_api::conversation::{
     SessionsAnswer,
 };
 use legation_api::{Done, Request};
-use legation_core::SessionId;
-use legation_engine::{Asker, Engine, SessionError};
+use legation_core::{SessionId, TaskId};
+use legation_engine::{Asker, Engine, Filter, SessionError};
 use legation_front::AdminItem;
+use legation_servers::workspace::undo::Undo;
 use legation_wire::json::Raw;
 use legation_wire::message::ErrorObject;
 
-use super::tasks::off;
-use super::{Answer, Inner, failed, later, read, unknown};
+use super::tasks::{of_task, off};
+use super::{Answer, Inner, failed, later, missing, read, unavailable, unknown};
 
 pub(super) fn dispatch(hub: &Arc<Inner>, method: &str, params: &Raw) -> BoxFuture<'static, Answer> {
     let Some(engine) = hub.windows.engine() else {
@@ -38,11 +39,13 @@ pub(super) fn dispatch(hub: &Arc<Inner>, method: &str, params: &Raw) -> BoxFutur
         Open::METHOD => later(params, |request: Open| async move {
             open(&engine, request).await
         }),
-        Delete::METHOD => later(params, |request: Delete| async move {
-            let session = session(&engine, &request.session).await?;
-            engine.session_delete(&session).await.map_err(of_session)?;
-            Ok(Done {})
-        }),
+        Delete::METHOD => {
+            let undo = Arc::clone(&hub.undo);
+            later(params, |request: Delete| async move {
+                let session = session(&engine, &request.session).await?;
+                delete(&engine, undo, &session).await
+            })
+        }
         Export::METHOD => later(params, |request: Export| async move {
             let session = session(&engine, &request.session).await?;
             engine.session_export(&session).await.map_err(of_session)
@@ -108,6 +111,26 @@ async fn open(engine: &Engine, request: Open) -> Result<SessionView, ErrorObject
     opened.map_err(of_session)
 }
 
+/// Deletes a session, and with it what its tasks kept of files so that it could be taken back.
+async fn delete(engine: &Engine, undo: Arc<Undo>, id: &SessionId) -> Result<Done, ErrorObject> {
+    let filter = Filter {
+        open: false,
+        session: Some(id.clone()),
+        limit: Some(usize::MAX),
+    };
+    let tasks = engine.tasks(&Asker::Owner, filter).await;
+    let tasks = tasks.map_err(of_task)?;
+    engine.session_delete(id).await.map_err(of_session)?;
+    let forgotten = tokio::task::spawn_blocking(move || {
+        for task in tasks {
+            undo.forget(&TaskId::new(task.task_id));
+        }
+    });
+    // What could not be removed is in the log, and is swept up when it is old.
+    drop(forgotten.await);
+    Ok(Done {})
+}
+
 /// A folder under the one name that bridges give it too.
 fn canonical(folder: &str) -> PathBuf {
     std::fs::canonicalize(folder).unwrap_or_else(|_| PathBuf::from(folder))
@@ -131,5 +154,10 @@ async fn session(engine: &Engine, id: &str) -> Result<SessionId, ErrorObject> {
 }
 
 fn of_session(error: SessionError) -> ErrorObject {
-    failed(&legation_core::error::chain(&error), Some(error.hint()))
+    let (what, hint) = (legation_core::error::chain(&error), Some(error.hint()));
+    match error {
+        SessionError::Unknown { .. } => missing(&what, hint),
+        SessionError::Busy { .. } => failed(&what, hint),
+        SessionError::Book { .. } => unavailable(&what, hint),
+    }
 }

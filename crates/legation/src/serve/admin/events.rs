@@ -3,19 +3,49 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use futures_util::stream::{self, BoxStream, StreamExt as _};
 use legation_api::events::{List, ListAnswer, Remove, Subscription, Test};
+use legation_api::hub::{EVENT as HUB_EVENT, Follow as FollowHub};
 use legation_api::{Done, Request};
+use legation_console::Since;
 use legation_core::Wall;
 use legation_events::{Events, EventsError, Listed};
-use legation_wire::json::Raw;
+use legation_front::AdminItem;
+use legation_wire::json::{Limits, Object, Raw};
 use legation_wire::message::ErrorObject;
 
-use super::{Answer, failed, later, now, ready, unknown};
+use super::{Answer, failed, later, missing, now, read, ready, unavailable, unknown};
 use crate::serve::hub::Inner;
+
+/// Everything that happens in the hub, until the caller goes.
+pub(super) fn follow(hub: &Arc<Inner>, params: &Raw) -> BoxStream<'static, AdminItem> {
+    let request: FollowHub = match read(params) {
+        Ok(request) => request,
+        Err(error) => return stream::iter([AdminItem::Done(Err(error))]).boxed(),
+    };
+    let since = request.since.map_or(Since::Now, Since::Event);
+    let events = hub.happened.follow(&since).map(|event| {
+        let data = Raw::parse(event.data(), &Limits::CLIENT);
+        let mut params = Object::new().with("type", Raw::str(event.name()));
+        if let Some(id) = event.id() {
+            params.set("id", Raw::str(id));
+        }
+        params.set("data", data.unwrap_or_else(|_| Raw::null()));
+        AdminItem::Notification {
+            method: HUB_EVENT.into(),
+            params: params.to_raw(),
+        }
+    });
+    let done = std::future::ready(AdminItem::Done(Ok(Raw::from_serialize(&Done {}))));
+    events.chain(stream::once(done)).boxed()
+}
 
 pub(super) fn dispatch(hub: &Arc<Inner>, method: &str, params: &Raw) -> BoxFuture<'static, Answer> {
     let Some(events) = hub.events.get().cloned() else {
-        return ready(Err(failed("the hub is starting; nothing was done", None)));
+        return ready(Err(unavailable(
+            "the hub is starting; nothing was done",
+            None,
+        )));
     };
     match method {
         List::METHOD => now(params, |_: List| Ok(list(&events))),
@@ -61,6 +91,7 @@ fn wrong(error: EventsError) -> ErrorObject {
         }
         ref error => error.hint(),
     };
+    let is_missing = matches!(error, EventsError::UnknownSubscription);
     let message = match error {
         EventsError::Callback { reason } => format!(
             "the receiver did not answer as it should ({}); the subscription stays",
@@ -68,5 +99,10 @@ fn wrong(error: EventsError) -> ErrorObject {
         ),
         error => legation_core::error::chain(&error),
     };
-    failed(&message, Some(hint.to_owned()))
+    let hint = Some(hint.to_owned());
+    if is_missing {
+        missing(&message, hint)
+    } else {
+        failed(&message, hint)
+    }
 }

@@ -8,9 +8,12 @@ use legation_api::Request;
 use legation_api::inbox::{Export, List, Post, Prune, Pull, Show};
 use legation_cli::{CliError, Exit, inbox};
 use legation_core::EntityId;
+use legation_core::error::chain;
+use legation_inbox::ReadError;
 use legation_wire::json::Raw;
+use legation_wire::message::ErrorObject;
 
-use super::{Answer, failed_with, later, of_cli, unknown};
+use super::{Answer, failed_with, later, missing, of_cli, unavailable, unknown};
 use crate::serve::hub::Inner;
 
 pub(super) fn dispatch(hub: &Arc<Inner>, method: &str, params: &Raw) -> BoxFuture<'static, Answer> {
@@ -23,8 +26,10 @@ pub(super) fn dispatch(hub: &Arc<Inner>, method: &str, params: &Raw) -> BoxFutur
         List::METHOD => work(hub, params, |hub, request: List| {
             inbox::list(&hub.inbox, &request)
         }),
-        Show::METHOD => work(hub, params, |hub, request: Show| {
-            inbox::show(&hub.inbox, &request)
+        Show::METHOD => later(params, |request: Show| async move {
+            let shown = tokio::task::spawn_blocking(move || inbox::show(&hub.inbox, &request));
+            let shown = shown.await.map_err(|error| failed_with(&error))?;
+            shown.map_err(|error| of_read(&error))
         }),
         Pull::METHOD => work(hub, params, |hub, request: Pull| {
             inbox::pull(&hub.inbox, request)
@@ -53,6 +58,20 @@ fn known(hub: &Inner, entity: Option<&str>) -> Result<(), CliError> {
         format!("there is no entity {entity}; the message was not kept"),
     )
     .with_hint("`legation governance explain` shows the entities there are"))
+}
+
+fn of_read(error: &ReadError) -> ErrorObject {
+    let what = chain(error);
+    match error {
+        ReadError::Unknown { .. } => {
+            let hint = "`legation inbox list` shows the newest messages".to_owned();
+            missing(&what, Some(hint))
+        }
+        ReadError::Closed => unavailable(&what, Some(error.hint().to_owned())),
+        ReadError::Damaged { .. } | ReadError::Io { .. } | ReadError::Consumers { .. } => {
+            failed_with(error)
+        }
+    }
 }
 
 fn work<R: Request + Send + 'static>(

@@ -1,4 +1,4 @@
-//! `models.…` on the socket, and `/ops/llm-provider` over HTTP.
+//! `models.…` of the administration.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,9 +11,8 @@ use legation_api::models::{
 };
 use legation_cli::{CliError, Exit, models};
 use legation_core::{Cancel, OpContext};
-use legation_front::OpsAnswer;
 use legation_models::Prospect;
-use legation_wire::json::{Object, Raw};
+use legation_wire::json::Raw;
 use legation_wire::message::ErrorObject;
 
 use super::{Answer, failed, later, now, of_cli, unknown};
@@ -37,38 +36,6 @@ pub(super) fn dispatch(hub: &Arc<Inner>, method: &str, params: &Raw) -> BoxFutur
             done.map_err(of_cli)
         }),
         _ => unknown(method),
-    }
-}
-
-/// `/ops/llm-provider`.
-pub(super) fn ops(hub: &Inner, body: Option<&Raw>) -> OpsAnswer {
-    let answered = match body {
-        None => preferences(hub).map(|answer| Raw::from_serialize(&answer)),
-        Some(body) => match body.deserialize::<SetPreferences>() {
-            Ok(wanted) => set(hub, &wanted).map(|answer| Raw::from_serialize(&answer)),
-            Err(error) => {
-                let message = format!("the body cannot be read: {error}; nothing was changed");
-                Err(CliError::new(Exit::Usage, message))
-            }
-        },
-    };
-    match answered {
-        Ok(body) => OpsAnswer { status: 200, body },
-        Err(error) => {
-            let status = match error.exit {
-                Exit::Usage => 400,
-                Exit::Refused => 403,
-                _ => 500,
-            };
-            let mut body = Object::new().with("error", Raw::str(&error.message));
-            if let Some(hint) = &error.hint {
-                body.set("hint", Raw::str(hint));
-            }
-            OpsAnswer {
-                status,
-                body: body.to_raw(),
-            }
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use legation_core::Wall;
 use legation_host::{PinError, PinReview};
 use legation_wire::message::ErrorObject;
 
-use super::{failed, failed_with};
+use super::{failed, failed_with, missing, unavailable};
 use crate::serve::events;
 use crate::serve::hub::Inner;
 
@@ -77,6 +77,10 @@ fn shown(review: PinReview) -> Waiting {
 }
 
 fn refused(error: PinError) -> ErrorObject {
-    let hint = error.hint().to_owned();
-    failed(&legation_core::error::chain(&error), Some(hint))
+    let (what, hint) = (legation_core::error::chain(&error), error.hint().to_owned());
+    match error {
+        PinError::Nothing { .. } => missing(&what, Some(hint)),
+        PinError::Moved { .. } => failed(&what, Some(hint)),
+        PinError::Store { .. } => unavailable(&what, Some(hint)),
+    }
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use legation_api::Done;
 use legation_api::mcp::{ListAnswer, Logs, LogsAnswer, Problem, Server, Show, ShowAnswer};
+use legation_config::{ServerSpec, Source};
 use legation_host::{NoServer, ServerStatus, State};
 use legation_wire::message::ErrorObject;
 
-use super::failed;
+use super::{failed, missing};
 use crate::serve::hub::Inner;
 use crate::serve::reload::everything;
 
@@ -17,7 +18,12 @@ const SHOWN_LINES: usize = 20;
 
 pub(crate) fn list(hub: &Inner) -> ListAnswer {
     ListAnswer {
-        servers: hub.host.status().iter().map(server).collect(),
+        servers: hub
+            .host
+            .status()
+            .iter()
+            .map(|one| server(hub, one))
+            .collect(),
         problems: hub.host.problems().iter().map(problem).collect(),
     }
 }
@@ -32,7 +38,7 @@ pub(crate) fn show(hub: &Inner, request: &Show) -> Result<ShowAnswer, ErrorObjec
             .find(|problem| problem.server.as_deref() == Some(request.name.as_str()));
         match (problem, &error) {
             (Some(problem), NoServer::Unknown { name }) => {
-                failed(&format!("{name}: {}", problem.message), Some(problem.hint))
+                missing(&format!("{name}: {}", problem.message), Some(problem.hint))
             }
             _ => no_server(&error),
         }
@@ -42,7 +48,7 @@ pub(crate) fn show(hub: &Inner, request: &Show) -> Result<ShowAnswer, ErrorObjec
         .logs(&request.name, folder, SHOWN_LINES)
         .map_err(|error| no_server(&error))?;
     Ok(ShowAnswer {
-        server: server(&found),
+        server: server(hub, &found),
         log,
     })
 }
@@ -98,10 +104,14 @@ pub(crate) async fn reload(
 }
 
 pub(crate) fn no_server(error: &NoServer) -> ErrorObject {
-    failed(&error.to_string(), Some(error.hint().to_owned()))
+    let (what, hint) = (error.to_string(), Some(error.hint().to_owned()));
+    match error {
+        NoServer::Unknown { .. } => missing(&what, hint),
+        NoServer::Ambiguous { .. } => failed(&what, hint),
+    }
 }
 
-fn server(status: &ServerStatus) -> Server {
+fn server(hub: &Inner, status: &ServerStatus) -> Server {
     let (reason, hint) = match &status.state {
         State::Failed(reason) => (
             Some(reason.clone()),
@@ -112,12 +122,10 @@ fn server(status: &ServerStatus) -> Server {
         ),
         State::NeedsAuth => (
             Some("it wants its user to sign in".to_owned()),
-            Some(format!(
-                "give {} a credential under `headers` in mcp.json",
-                status.name
-            )),
+            status.hint(),
         ),
         State::Starting | State::Connected => (None, status.hint()),
+        State::Filtered(reason) => (Some(reason.clone()), status.hint()),
         State::Disabled => (None, None),
     };
     let spec = &status.spec;
@@ -129,6 +137,9 @@ fn server(status: &ServerStatus) -> Server {
         reason,
         hint,
         source: spec.source.to_string(),
+        source_kind: spec.source.as_str().to_owned(),
+        plugin: plugin(&spec.source),
+        hides: hides(hub, spec),
         transport: spec.transport.as_str().to_owned(),
         target: spec.transport.shown(),
         instance: spec.instance.as_str().to_owned(),
@@ -145,8 +156,30 @@ fn server(status: &ServerStatus) -> Server {
         resources: status.resources,
         templates: status.templates,
         prompts: status.prompts,
+        sandbox: status.sandbox.as_ref().map(legation_cli::walls),
         warnings: status.warnings.clone(),
     }
+}
+
+fn plugin(source: &Source) -> Option<String> {
+    match source {
+        Source::Plugin { plugin, .. } => Some(plugin.to_string()),
+        Source::Default { .. }
+        | Source::User { .. }
+        | Source::Workspace { .. }
+        | Source::Additional { .. }
+        | Source::Agent { .. } => None,
+    }
+}
+
+/// Entries that are left out, and servers that this one stands before where both are seen.
+fn hides(hub: &Inner, spec: &ServerSpec) -> Vec<String> {
+    let mut hides = hub.aside.hidden_by(spec);
+    let rank = spec.source.rank();
+    let others = hub.host.status().into_iter().map(|status| status.spec);
+    let weaker = others.filter(|other| other.name == spec.name && other.source.rank() < rank);
+    hides.extend(weaker.map(|other| other.source.to_string()));
+    hides
 }
 
 fn problem(problem: &legation_config::Problem) -> Problem {

@@ -17,7 +17,7 @@ use legation_wire::json::Raw;
 use legation_wire::message::ErrorObject;
 
 use super::tools::caller;
-use super::{Answer, Inner, failed, later, now, unknown};
+use super::{Answer, Inner, failed, later, missing, now, unavailable, unknown};
 use crate::serve::delegate::likeliest;
 
 pub(super) fn dispatch(hub: &Arc<Inner>, method: &str, params: &Raw) -> BoxFuture<'static, Answer> {
@@ -181,7 +181,7 @@ async fn undo(hub: &Inner, engine: &Engine, request: Undo) -> Result<UndoAnswer,
 }
 
 pub(super) fn off() -> ErrorObject {
-    failed(
+    unavailable(
         "the hub is starting or stopping; nothing was done",
         Some("try again in a moment".to_owned()),
     )
@@ -192,5 +192,13 @@ fn of_submit(error: SubmitError) -> ErrorObject {
 }
 
 pub(super) fn of_task(error: TaskError) -> ErrorObject {
-    failed(&legation_core::error::chain(&error), Some(error.hint()))
+    let (what, hint) = (legation_core::error::chain(&error), Some(error.hint()));
+    match error {
+        TaskError::Unknown { .. } => missing(&what, hint),
+        TaskError::Ambiguous { .. }
+        | TaskError::NotNow { .. }
+        | TaskError::NotYours { .. }
+        | TaskError::NoAnswer { .. } => failed(&what, hint),
+        TaskError::Book { .. } => unavailable(&what, hint),
+    }
 }

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use legation_cli::{CliError, Exit};
+use legation_cli::CliError;
 use legation_config::servers::{Loaded, ProblemKind, ServerSpec};
 use legation_config::{Environment, Settings};
+use legation_console::login::Door;
 use legation_core::error::chain;
 use legation_core::process::GuardPath;
 use legation_core::{BootId, Home, SharedClock, TaskSet};
-use legation_engine::Engine;
+use legation_engine::{Engine, Turns};
 use legation_entra::Accounts;
 use legation_events::Events;
 use legation_front::Front;
@@ -22,21 +23,30 @@ use legation_host::{Host, HostParts};
 use legation_inbox::{Inbox, WatchedChats};
 use legation_keystore::Keystore;
 use legation_ledger::Ledger;
-use legation_models::Models;
+use legation_models::{Models, Sampling};
+use legation_oauth::OAuth;
 use legation_policy::{KnownTool, Policy};
+use legation_servers::desk::Desk;
 use legation_servers::feeds::Offers;
 use legation_servers::sources::Reports;
 use legation_servers::teams::{ApprovalsHere, Teams};
 use legation_servers::workspace::undo::Undo;
 use legation_store::Store;
+use legation_telemetry::Metrics;
 use tokio::sync::{Notify, watch as latest};
 
 use super::HubOptions;
+use super::aside::Aside;
+use crate::serve::console::EventLog;
+use crate::serve::counts::Counts;
 use crate::serve::credentials::Keys;
 use crate::serve::events::InForce;
 use crate::serve::models::Book;
 use crate::serve::natives::{Beside, Windows};
-use crate::serve::{accounts, approvals, identities, inbox, models, natives, workspace};
+use crate::serve::{
+    accounts, approvals, desk, identities, inbox, issuer, models, natives, oauth, telemetry,
+    workspace,
+};
 
 /// What the hub's own tasks and the administration share.
 #[derive(Debug)]
@@ -47,13 +57,23 @@ pub(crate) struct Inner {
     pub(crate) started: Instant,
     pub(crate) boot: BootId,
     pub(crate) host: Arc<Host>,
+    /// The hub's sign-ins at servers.
+    pub(crate) oauth: Arc<OAuth>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) ledger: Arc<Ledger>,
     /// Every request to a model goes through them.
     pub(crate) models: Arc<Models>,
     /// What those cost.
     pub(crate) book: Arc<Book>,
+    /// What is counted of calls and models.
+    pub(crate) metrics: Arc<Metrics>,
+    /// What sends spans; closed last.
+    pub(crate) traces: telemetry::Traces,
     pub(crate) inbox: Arc<Inbox>,
+    /// Deals, letters, meetings and deadlines.
+    pub(crate) desk: Desk,
+    /// What goes on though whoever asked for it goes away.
+    pub(crate) tasks: TaskSet,
     /// Which chats are read into it.
     pub(crate) watched: WatchedChats,
     /// What keeps accounts from being read into it.
@@ -67,17 +87,26 @@ pub(crate) struct Inner {
     pub(crate) accounts: Arc<Accounts>,
     pub(crate) no_auth: bool,
     pub(crate) allow_all: bool,
-    pub(crate) additional: Vec<String>,
+    /// What stands beside the files of servers.
+    pub(crate) aside: Aside,
     pub(crate) folder: PathBuf,
     pub(crate) listen: Option<SocketAddr>,
     pub(super) flags: Vec<(String, String)>,
     pub(super) front: std::sync::OnceLock<Arc<Front>>,
+    /// What happens in it, for those who look on.
+    pub(crate) happened: Arc<EventLog>,
+    /// Who may look at the console's pages.
+    pub(crate) pages: Arc<Door>,
+    /// How much was recorded.
+    pub(crate) counts: Counts,
     /// Made after the gate, whose rules it asks.
     pub(crate) events: std::sync::OnceLock<Events>,
     pub(crate) windows: Windows,
     /// Made when the rules are in force, under which it goes on with what was left.
     pub(crate) engine: std::sync::OnceLock<Engine>,
     pub(crate) teams: Option<Teams>,
+    /// Native servers that want to know of turns.
+    pub(crate) turns: Vec<Arc<dyn Turns>>,
     /// Who is asked in Teams, if anybody.
     pub(crate) approvals_here: Option<ApprovalsHere>,
     problems: Mutex<Vec<String>>,
@@ -92,7 +121,12 @@ pub(crate) struct Inner {
 }
 
 /// The servers that the owner configured.
-fn host(options: &HubOptions, store: &Arc<Store>, guard: GuardPath) -> Arc<Host> {
+fn host(
+    options: &HubOptions,
+    store: &Arc<Store>,
+    guard: GuardPath,
+    oauth: &Arc<OAuth>,
+) -> Arc<Host> {
     Host::new(HostParts {
         home: options.home.clone(),
         settings: options.settings.clone(),
@@ -101,8 +135,16 @@ fn host(options: &HubOptions, store: &Arc<Store>, guard: GuardPath) -> Arc<Host>
         clock: options.clock.clone(),
         guard,
         version: crate::VERSION,
+        oauth: Some(Arc::clone(oauth)),
         runtime: tokio::runtime::Handle::current(),
     })
+}
+
+/// Who may look at the pages of a hub of this data directory.
+fn pages(options: &HubOptions) -> Result<Arc<Door>, CliError> {
+    let name = options.home.root().display().to_string();
+    let door = Door::new(&name).map_err(|error| CliError::failed(&error))?;
+    Ok(Arc::new(door))
 }
 
 /// A gate that redacts, and puts aside what is too large.
@@ -120,6 +162,61 @@ fn with_vault(
     .with_spills(Spills::new(store, keystore, clock.clone()))
 }
 
+/// The native servers, and what they and the hub share.
+struct Around {
+    inbox: Arc<Inbox>,
+    watched: WatchedChats,
+    undo: Arc<Undo>,
+    desk: Desk,
+    beside: Beside,
+}
+
+fn around(
+    options: &HubOptions,
+    (host, ledger, accounts): (&Arc<Host>, &Arc<Ledger>, &Arc<Accounts>),
+    (store, keystore): (&Arc<Store>, &Arc<Keystore>),
+    (windows, tasks, boot): (&Windows, &TaskSet, &BootId),
+    guard: GuardPath,
+) -> Result<Around, CliError> {
+    let (settings, clock) = (&options.settings, &options.clock);
+    let inbox = inbox::open(options, keystore, ledger, windows)?;
+    let watched = WatchedChats::at(options.home.watched_chats());
+    let (workspace, undo) = workspace::open(
+        &options.home,
+        keystore,
+        clock,
+        (settings, &options.environment),
+        guard,
+    );
+    let desk = desk::open(windows, ledger, accounts, (store, keystore), clock);
+    let beside = natives::beside(
+        (host, ledger),
+        accounts,
+        (store, clock),
+        (&inbox, &watched),
+        (windows, tasks, boot),
+        (
+            &settings.external,
+            vec![Arc::new(workspace), Arc::new(desk.clone())],
+        ),
+        &|name| options.has_native(name),
+    );
+    Ok(Around {
+        inbox,
+        watched,
+        undo,
+        desk,
+        beside,
+    })
+}
+
+/// What happens from here on, which natives may look at too.
+fn log(windows: &Windows, boot: &BootId, clock: &SharedClock) -> Arc<EventLog> {
+    let happened = Arc::new(EventLog::new(boot, clock));
+    windows.open_log(&happened);
+    happened
+}
+
 impl Inner {
     pub(super) fn new(
         options: &HubOptions,
@@ -128,34 +225,28 @@ impl Inner {
         listen: Option<SocketAddr>,
         (asking, tasks): (Asking, &TaskSet),
     ) -> Result<(Arc<Self>, Settings), CliError> {
-        let failed = |error: &dyn std::error::Error| CliError::failed(error);
         let settings = options.settings.clone();
-        let keys = Arc::new(Keys::default());
+        let (metrics, traces) = telemetry::begin(&settings, &options.environment)?;
+        let keys = Arc::new(Keys::new(issuer::of(options, listen)?));
         let clock = &options.clock;
-        let guard = GuardPath::this_program().map_err(|error| failed(&error))?;
-        let host = host(options, store, guard.clone());
+        let guard = GuardPath::this_program().map_err(|error| CliError::failed(&error))?;
+        let oauth = oauth::of(options, clock);
+        let host = host(options, store, guard.clone(), &oauth);
         let accounts = Arc::new(identities::told_to(&ledger, accounts::of(options, store)));
-        let boot =
-            BootId::random().map_err(|error| CliError::new(Exit::Failed, error.to_string()))?;
+        let boot = BootId::random().map_err(|error| CliError::failed(&error))?;
         let windows = Windows::default();
-        let inbox = inbox::open(options, &keystore, &ledger, &windows)?;
-        let watched = WatchedChats::at(options.home.watched_chats());
-        let (workspace, undo) = workspace::open(
-            &options.home,
-            &keystore,
-            clock,
-            (&settings, &options.environment),
-            guard,
-        );
-        let Beside { servers, teams } = natives::beside(
-            &host,
-            &ledger,
-            &accounts,
-            (store, clock),
-            (&inbox, &watched),
+        let around = around(
+            options,
+            (&host, &ledger, &accounts),
+            (store, &keystore),
             (&windows, tasks, &boot),
-            (&settings.external, vec![Arc::new(workspace)]),
-        );
+            guard,
+        )?;
+        let Beside {
+            servers,
+            teams,
+            turns,
+        } = around.beside;
         let chats = (&windows, teams.as_ref());
         let approvals_here = approvals::here(&settings, store, &keystore, &asking, chats)?;
         // Until every file is read, which is before anybody is served.
@@ -166,28 +257,37 @@ impl Inner {
         windows.open(&gate);
         let (models, book) = models::of(options, (store, tasks), &gate);
         windows.open_models(&models);
+        gate.set_sampler(Arc::new(Sampling::new(Arc::clone(&models))));
         let inner = Arc::new(Self {
+            happened: log(&windows, &boot, clock),
+            pages: pages(options)?,
+            counts: Counts::new(tasks),
             home: options.home.clone(),
             environment: options.environment.clone(),
             clock: clock.clone(),
             started: clock.now(),
             boot,
             host,
+            oauth,
             gate,
             ledger,
             models,
             book,
-            inbox,
-            watched,
+            metrics,
+            traces,
+            inbox: around.inbox,
+            desk: around.desk,
+            tasks: tasks.clone(),
+            watched: around.watched,
             reports: Arc::default(),
             offers: Arc::default(),
             keystore,
-            undo,
+            undo: around.undo,
             keys,
             accounts,
             no_auth: options.no_auth,
             allow_all: options.allow_all,
-            additional: options.additional.clone(),
+            aside: Aside::of(options),
             folder: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
             listen,
             flags: options.flags.clone(),
@@ -196,6 +296,7 @@ impl Inner {
             engine: std::sync::OnceLock::new(),
             windows,
             teams,
+            turns,
             approvals_here,
             problems: Mutex::new(Vec::new()),
             known: Mutex::new(Vec::new()),

@@ -16,6 +16,8 @@ use legation_store::{DatabaseUrl, Store, StoreOptions};
 use tokio::net::{TcpSocket, UnixListener};
 
 use super::HubOptions;
+use crate::serve::credentials::Keys;
+use crate::serve::issuer;
 
 /// How long a hub may take to end: calls that were called off have five seconds, servers a few more.
 const ENDING: Duration = Duration::from_secs(15);
@@ -142,9 +144,10 @@ fn check_socket_path(home: &Home) -> Result<(), CliError> {
         .with_hint("set LEGATION_HOME, or --home, to a folder with a shorter path"))
 }
 
-pub(super) fn front_settings(settings: &Settings, no_auth: bool) -> FrontSettings {
+pub(super) fn front_settings(settings: &Settings, no_auth: bool, keys: &Keys) -> FrontSettings {
     FrontSettings {
         no_auth,
+        resource: keys.issuer().map(issuer::resource),
         connections_max: settings.limits.connections,
         body_max: settings.limits.client_message_bytes,
         header_timeout: settings.limits.request_read,

@@ -136,6 +136,11 @@ impl Book {
                 add(into, row);
             }
         }
+        // No limit looks further back than the month.
+        let month = Day::of(self.clock.wall()).month_start().0;
+        if let Some(kept) = kept {
+            kept.retain(|(day, ..), _| *day >= month);
+        }
         drop(rows);
         if shared {
             self.read()?;

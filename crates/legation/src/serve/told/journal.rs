@@ -6,11 +6,12 @@ use std::sync::Arc;
 use legation_core::{ApprovalId, ClientId, EntityId, TaskSet, Wall};
 use legation_events::{Journal, Kind, Noted};
 use legation_gate::HubEvent;
-use legation_gate::approval::{Answer, ApprovalEvent};
+use legation_gate::approval::State;
 use legation_wire::json::{Object, Raw};
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::serve::hub::Inner;
+use crate::serve::moves::{Move, Moves};
 
 /// Approvals that are remembered before those that have left the book are forgotten: as
 /// many as it can hold.
@@ -30,7 +31,9 @@ struct Open {
 
 /// Notes what happens, for as long as the hub runs.
 pub(super) fn run(tasks: &TaskSet, inner: &Arc<Inner>, journal: &Arc<Journal>) {
-    let mut approvals = inner.gate.asking().approvals.events();
+    let waiting = Arc::clone(&inner.gate.asking().approvals);
+    let mut approvals = waiting.events();
+    let mut moves = Moves::begin(&*waiting);
     let mut servers = inner.gate.servers().events();
     let (inner, journal) = (Arc::clone(inner), Arc::clone(journal));
     tasks.spawn("journal of events", async move {
@@ -38,14 +41,18 @@ pub(super) fn run(tasks: &TaskSet, inner: &Arc<Inner>, journal: &Arc<Journal>) {
         remember(&inner, &mut open);
         loop {
             tokio::select! {
-                event = approvals.recv() => match event {
-                    Ok(event) => approval(&inner, &journal, &mut open, &event),
-                    Err(RecvError::Lagged(missed)) => {
+                event = approvals.recv() => {
+                    let Some(heard) = moves.next(event, &*waiting) else {
+                        return;
+                    };
+                    if heard.missed > 0 {
+                        let missed = heard.missed;
                         tracing::warn!(missed, "approvals moved on faster than they were told");
-                        remember(&inner, &mut open);
                     }
-                    Err(RecvError::Closed) => return,
-                },
+                    for one in &heard.moves {
+                        approval(&inner, &journal, &mut open, one);
+                    }
+                }
                 event = servers.recv() => match event {
                     Ok(HubEvent::TaskChanged { client, task: changed }) => {
                         task(&inner, &journal, client, &changed);
@@ -62,7 +69,6 @@ pub(super) fn run(tasks: &TaskSet, inner: &Arc<Inner>, journal: &Arc<Journal>) {
 }
 
 fn remember(hub: &Inner, open: &mut HashMap<ApprovalId, Open>) {
-    open.clear();
     for approval in hub.gate.asking().approvals.list() {
         open.insert(approval.id.clone(), of(&approval));
     }
@@ -77,19 +83,12 @@ fn of(approval: &legation_gate::approval::Approval) -> Open {
     }
 }
 
-fn approval(
-    hub: &Inner,
-    journal: &Journal,
-    open: &mut HashMap<ApprovalId, Open>,
-    event: &ApprovalEvent,
-) {
+fn approval(hub: &Inner, journal: &Journal, open: &mut HashMap<ApprovalId, Open>, one: &Move) {
     let approvals = &hub.gate.asking().approvals;
-    let (kind, id, state) = match event {
-        ApprovalEvent::Asked(id) => (Kind::ApprovalRequested, id, "pending"),
-        ApprovalEvent::Answered(id, Answer::Deny) => (Kind::ApprovalAnswered, id, "denied"),
-        ApprovalEvent::Answered(id, _) => (Kind::ApprovalAnswered, id, "granted"),
-        ApprovalEvent::Closed(id) => (Kind::ApprovalAnswered, id, "closed"),
-        ApprovalEvent::GrantsChanged | ApprovalEvent::OthersChanged => return,
+    let (id, state) = (&one.id, one.as_str());
+    let kind = match one.state {
+        Some(State::Pending) => Kind::ApprovalRequested,
+        Some(State::Granted | State::Denied) | None => Kind::ApprovalAnswered,
     };
     let mut data = Object::new()
         .with("id", Raw::str(id.as_str()))

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{Around, Findings};
+use crate::governance::file;
+use crate::governance::json;
 use crate::governance::ladder::{AutonomyLadder, Mode};
+use crate::governance::template::Template;
 
 pub(super) fn check(ladder: &AutonomyLadder, around: &Around<'_>, found: &mut Findings<'_>) {
     let mut actions: BTreeMap<&str, usize> = BTreeMap::new();
@@ -46,10 +49,31 @@ pub(super) fn check(ladder: &AutonomyLadder, around: &Around<'_>, found: &mut Fi
             found.refuse(
                 &["action_categories"],
                 format!("`{name}` changes something and is in no category"),
-                "Add it to the category it belongs to.",
+                &belongs(ladder, &name),
             );
         }
     }
+}
+
+/// Where a tool of the hub's own belongs that came after the file was written: a ladder that does not
+/// list it is broken, and whoever is told so wants to know what to write.
+fn belongs(ladder: &AutonomyLadder, tool: &str) -> String {
+    let shipped = Template::Business.file(file::AUTONOMY_LADDER);
+    let shipped = shipped.and_then(|text| json::read::<AutonomyLadder>(text).ok());
+    let shipped = shipped.as_ref();
+    let category = shipped.and_then(|shipped| shipped.value.category_of(tool));
+    let Some(category) = category else {
+        return "Add it to the category it belongs to.".to_owned();
+    };
+    let action = &category.action;
+    let mut own = ladder.action_categories.iter();
+    if own.any(|own| own.action == *action) {
+        return format!("Add \"{tool}\" to the tools of {action:?}.");
+    }
+    let written = serde_json::json!({
+        "action": action, "mode": category.mode.as_str(), "tools": [tool],
+    });
+    format!("Add it to one of your categories, or this one to \"action_categories\": {written}")
 }
 
 fn thresholds(ladder: &AutonomyLadder, index: usize, found: &mut Findings<'_>) {

@@ -3,6 +3,15 @@
 use super::super::{FileText, Governance, Template, ToolName};
 use super::{broken, edited, errors, slot};
 
+/// The category of the template for work on files.
+const WORKING: &str = r#"
+    {
+      "action": "Work on the files of a folder",
+      "mode": "autonomous",
+      "tools": ["workspace/write_file", "workspace/edit"],
+      "notes": "What a delegated task changed can be taken back with `legation task undo`."
+    },"#;
+
 /// Breaks exactly the edited file, and says this.
 fn check(file: &'static str, from: &str, to: &str, says: &str) {
     let (governance, problems) = Governance::load(&edited(file, from, to), &[]);
@@ -203,6 +212,27 @@ fn a_native_tool_that_changes_something_must_stand_in_the_ladder() {
         "",
         "autonomy_ladder.json, line 6, at /action_categories: `desk/filing_suggestion` changes something and is in no category",
     );
+    // What is to be written is said: a file of before the hub had such tools lists none of them.
+    let hints = [
+        (
+            ", \"desk/filing_suggestion\"",
+            "Add \"desk/filing_suggestion\" to the tools of ",
+        ),
+        (
+            WORKING,
+            r#"Add it to one of your categories, or this one to "action_categories": {"action":"Work on the files of a folder","mode":"autonomous","tools":["workspace/edit"]}"#,
+        ),
+    ];
+    for (cut, hint) in hints {
+        let sources = edited("autonomy_ladder.json", cut, "");
+        let (_, problems) = Governance::load(&sources, &[]);
+        assert!(
+            problems
+                .iter()
+                .any(|problem| problem.hint.starts_with(hint)),
+            "{problems:#?}"
+        );
+    }
     let new = ToolName {
         server: "desk",
         tool: "shred_everything",

@@ -35,9 +35,13 @@ fn a_folder_without_files_is_broken_from_end_to_end() {
             file::AUTONOMY_LADDER,
             file::LLM_PROVIDER,
             file::OUTPUT_CONTRACTS,
+            file::BRIEF,
+            file::URGENCY,
+            file::DRAFT_STYLE,
+            file::PARA,
         ]
     );
-    assert_eq!(problems.len(), 6);
+    assert_eq!(problems.len(), 10);
     // No enterprise policy is no broken one.
     let enterprise = governance.enterprise.good().expect("good");
     assert!(enterprise.parts().is_empty() && enterprise.allows_bypass());

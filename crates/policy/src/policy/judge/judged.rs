@@ -26,6 +26,8 @@ pub(in crate::policy) struct Judged {
     pub(in crate::policy) entity: EntityId,
     /// `None` where it was refused before they were known.
     pub(in crate::policy) entities: Option<EntityLabels>,
+    /// Whether every entity stands by itself in the answer.
+    pub(in crate::policy) apart: bool,
     pub(in crate::policy) labels: EntityLabels,
     pub(in crate::policy) grant: Option<GrantId>,
     /// Whether arguments, time or grants could have changed it.
@@ -87,6 +89,7 @@ impl Judged {
                 rung: self.rung,
                 entity: self.entity.clone(),
                 entities: self.entities.clone().unwrap_or_default(),
+                apart: self.apart,
                 labels: self.labels.clone(),
                 target,
                 scopes: offered(want.kind, widest.unwrap_or(Scope::Once)),
@@ -100,6 +103,7 @@ impl Judged {
             rung: self.rung,
             entity: self.entity.clone(),
             entities: self.entities.clone().unwrap_or_default(),
+            apart: self.apart,
             labels: self.labels.clone(),
             grant: self.grant.clone(),
         };
@@ -117,6 +121,7 @@ impl Judged {
     pub(in crate::policy) fn about(&self, policy_version: u64) -> About {
         About {
             entities: self.entities.clone(),
+            apart: self.apart,
             labels: self.labels.clone(),
             policy_version,
         }

@@ -41,7 +41,7 @@ impl Policy {
             return passes("without a profile nothing is known about bans");
         };
         if let Some(supposed) = case.supposed {
-            let mixed = boundary.profile().mixed(&progress.labels).is_some();
+            let mixed = !progress.apart && boundary.profile().mixed(&progress.labels).is_some();
             let struck =
                 compiled
                     .bans
@@ -54,7 +54,7 @@ impl Policy {
         }
         progress.varies |= inquiry.arguments.is_some() && compiled.bans.read_arguments(case.name);
         let empty = serde_json::Value::Object(serde_json::Map::new());
-        let facts = compiled.bans.facts(
+        let mut facts = compiled.bans.facts(
             &Matter {
                 name: case.name,
                 value: inquiry
@@ -69,6 +69,8 @@ impl Policy {
             .at(case.question.entity, boundary),
             boundary,
         );
+        // Each by itself, they do not meet.
+        facts.mixed_entities &= !progress.apart;
         let ask = self.cedar_ask(case, progress, &facts, inquiry.certified);
         let struck = match compiled.cedar.ask(&ask, Rung::Execute) {
             Answer::Permit(_) => return passes("no ban strikes it"),

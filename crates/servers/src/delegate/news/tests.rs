@@ -17,7 +17,7 @@ fn told(
     let moved = has_moved(told, task);
     let note = note(told, &server(), ClientId::new("claude"), task, now);
     if moved || note.is_some() {
-        remember(told, task, now);
+        remember(told, task, now, None);
     }
     note.map(|note| {
         (
@@ -109,7 +109,7 @@ async fn progress_is_told_once_a_second_at_most() {
         let now = begin + Duration::from_millis(u64::from(step) * 50);
         if let Some(note) = note(&known, &server(), ClientId::new("claude"), &working, now) {
             assert_eq!(note.method, "notifications/task_progress");
-            remember(&mut known, &working, now);
+            remember(&mut known, &working, now, None);
             count += 1;
         }
     }

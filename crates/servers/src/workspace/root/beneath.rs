@@ -19,13 +19,21 @@ pub(super) const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 /// Files of the data directory that are looked at; it holds far fewer.
 const HOME_MAX: usize = 200_000;
 
+/// Whether links are followed on the way to a file, and at its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Links {
+    Followed,
+    Refused,
+}
+
 /// Opens a path that does not leave `folder`. `EXDEV` and `ELOOP` say that it
-/// would.
+/// would, or that there is a link where none is followed.
 pub(super) fn open(
     folder: &OwnedFd,
     path: &Path,
     flags: OFlags,
     mode: Mode,
+    links: Links,
 ) -> Result<OwnedFd, Errno> {
     // What only looks never waits, and openat2 refuses to be told so beside it.
     #[cfg(target_os = "linux")]
@@ -36,7 +44,10 @@ pub(super) fn open(
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::ResolveFlags;
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        if links == Links::Refused {
+            resolve |= ResolveFlags::NO_SYMLINKS;
+        }
         // `EAGAIN` says that something was renamed meanwhile, as openat2(2) has it.
         for _ in 0..64 {
             match rustix::fs::openat2(folder, path, flags, mode, resolve) {
@@ -48,7 +59,11 @@ pub(super) fn open(
         Err(Errno::XDEV)
     }
     #[cfg(not(target_os = "linux"))]
-    walk(folder, path, flags, mode)
+    {
+        // Links are followed nowhere here.
+        let _: Links = links;
+        walk(folder, path, flags, mode)
+    }
 }
 
 /// Step by step, without following a link.

@@ -1,6 +1,7 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::time::Duration;
 
 use legation_core::TaskId;
@@ -132,6 +133,61 @@ async fn what_commands_change_for_a_task_is_taken_back() {
         ("one\n".to_owned(), "two\n".to_owned())
     );
     assert_eq!(stand.text("built"), "y\n");
+}
+
+#[tokio::test]
+async fn links_are_taken_back_as_links() {
+    let stand = confined();
+    let work = stand.work();
+    for name in ["a.txt", "other.txt", "dir/b.txt", "elsewhere/b.txt"] {
+        stand.put(name, name);
+    }
+    let link = |target: &str, name: &str| symlink(target, work.join(name)).unwrap();
+    link("a.txt", "becomes-file");
+    link("a.txt", "turns");
+    link("nowhere", "goes");
+    link("a.txt", "stays");
+    let command = "ln -sf other.txt a.txt; rm becomes-file; echo x > becomes-file; \
+                   ln -sfn other.txt turns; rm goes; ln -s other.txt new; \
+                   mv dir moved; ln -s elsewhere dir";
+    let facts = stand
+        .call_for("task_1", "bash", json!({"command": command}))
+        .await
+        .unwrap();
+    let changed = [
+        "a.txt",
+        "becomes-file",
+        "dir",
+        "dir/b.txt",
+        "goes",
+        "moved/b.txt",
+        "new",
+        "turns",
+    ];
+    assert_eq!(facts["changed_files"], json!(changed));
+    let done = stand.undo.apply(&TaskId::new("task_1")).unwrap();
+    assert_eq!(done.kept, []);
+    assert_eq!(
+        (done.restored.join(" "), done.removed.join(" ")),
+        (
+            "a.txt becomes-file dir/b.txt goes turns".to_owned(),
+            "dir moved/b.txt new".to_owned()
+        )
+    );
+    for name in ["a.txt", "other.txt", "dir/b.txt", "elsewhere/b.txt"] {
+        assert_eq!(stand.text(name), name);
+        assert!(!work.join(name).is_symlink(), "{name}");
+    }
+    let leads = |name: &str| std::fs::read_link(work.join(name)).unwrap();
+    for (name, target) in [
+        ("becomes-file", "a.txt"),
+        ("turns", "a.txt"),
+        ("goes", "nowhere"),
+        ("stays", "a.txt"),
+    ] {
+        assert_eq!(leads(name), std::path::Path::new(target), "{name}");
+    }
+    assert!(!work.join("new").is_symlink());
 }
 
 #[tokio::test]

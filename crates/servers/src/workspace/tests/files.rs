@@ -107,7 +107,7 @@ impl Stand {
 }
 
 /// The program that tests are guarded by.
-fn guard() -> GuardPath {
+pub(super) fn guard() -> GuardPath {
     let test = std::env::current_exe().unwrap();
     let target = test.parent().and_then(Path::parent).unwrap();
     GuardPath {

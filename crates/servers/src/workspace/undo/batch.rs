@@ -33,6 +33,8 @@ pub(super) struct Digest([u8; 32]);
 pub(super) enum Now {
     Absent,
     Holds(Digest),
+    /// It is a link, by the digest of where it leads.
+    Leads(Digest),
     /// It could not be read whole.
     Unknown,
 }
@@ -44,6 +46,8 @@ pub(super) enum State {
     Absent,
     /// What it held.
     File { mode: u32, bytes: Vec<u8> },
+    /// It was a link, and where it led by its own words.
+    Link { target: Vec<u8> },
     /// No copy was kept.
     Unkept { why: String },
     /// There was no such folder.
@@ -89,10 +93,12 @@ struct Line {
 enum Written {
     Absent,
     File { mode: u32, length: usize },
+    Link { target: String },
     Unkept { why: String },
     NoFolder,
     NowAbsent,
     NowHolds { digest: String },
+    NowLeads { digest: String },
     NowUnknown,
 }
 
@@ -101,6 +107,10 @@ enum Written {
 impl Digest {
     pub(super) fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        unhex(text)?.try_into().ok().map(Self)
     }
 }
 
@@ -112,6 +122,7 @@ impl State {
         match self {
             Self::Absent => Some(Now::Absent),
             Self::File { bytes, .. } => Some(Now::Holds(Digest::of(bytes))),
+            Self::Link { target } => Some(Now::Leads(Digest::of(target))),
             Self::Unkept { .. } | Self::NoFolder => None,
             Self::Now(now) => Some(*now),
         }
@@ -166,10 +177,16 @@ impl Batch {
                 mode: *mode,
                 length: bytes.len(),
             },
+            State::Link { target } => Written::Link {
+                target: hex(target),
+            },
             State::Unkept { why } => Written::Unkept { why: why.clone() },
             State::NoFolder => Written::NoFolder,
             State::Now(Now::Absent) => Written::NowAbsent,
             State::Now(Now::Holds(digest)) => Written::NowHolds {
+                digest: hex(&digest.0),
+            },
+            State::Now(Now::Leads(digest)) => Written::NowLeads {
                 digest: hex(&digest.0),
             },
             State::Now(Now::Unknown) => Written::NowUnknown,
@@ -215,13 +232,14 @@ impl Batch {
                         bytes: copy.to_vec(),
                     }
                 }
+                Written::Link { target } => State::Link {
+                    target: unhex(&target)?,
+                },
                 Written::Unkept { why } => State::Unkept { why },
                 Written::NoFolder => State::NoFolder,
                 Written::NowAbsent => State::Now(Now::Absent),
-                Written::NowHolds { digest } => {
-                    let digest: [u8; 32] = unhex(&digest)?.try_into().ok()?;
-                    State::Now(Now::Holds(Digest(digest)))
-                }
+                Written::NowHolds { digest } => State::Now(Now::Holds(Digest::read(&digest)?)),
+                Written::NowLeads { digest } => State::Now(Now::Leads(Digest::read(&digest)?)),
                 Written::NowUnknown => State::Now(Now::Unknown),
             };
             entries.push(Entry {
@@ -278,8 +296,12 @@ mod tests {
                 bytes: Vec::new(),
             },
             State::NoFolder,
+            State::Link {
+                target: b"../a\xff".to_vec(),
+            },
             State::Now(Now::Absent),
             State::Now(Now::Holds(Digest::of(b"x"))),
+            State::Now(Now::Leads(Digest::of(b"a"))),
             State::Now(Now::Unknown),
         ];
         let odd = PathBuf::from(std::ffi::OsString::from_vec(b"a\xffb".to_vec()));

@@ -38,7 +38,10 @@ pub(super) fn by_folder(batches: &[Batch]) -> BTreeMap<PathBuf, Changes> {
     for folder in unseen(batches).running {
         let changes = folders.entry(folder).or_default();
         for change in changes.values_mut() {
-            change.unfinished |= matches!(change.pending, Some(State::File { .. }));
+            change.unfinished |= matches!(
+                change.pending,
+                Some(State::File { .. } | State::Link { .. })
+            );
         }
     }
     folders

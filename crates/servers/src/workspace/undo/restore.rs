@@ -7,7 +7,7 @@ use legation_core::error::chain;
 use rustix::fs::AtFlags;
 
 use super::super::error::WorkspaceError;
-use super::super::root::Root;
+use super::super::root::{Place, Root, Stands};
 use super::Changes;
 use super::batch::{Digest, Now, State};
 use super::history::Change;
@@ -16,6 +16,7 @@ use super::history::Change;
 enum Way<'c> {
     Nothing,
     Restore { mode: u32, bytes: &'c [u8] },
+    Relink(&'c [u8]),
     Remove,
     Keep(String),
 }
@@ -28,15 +29,23 @@ pub(super) fn run(root: &Root, changes: Changes, only_plan: bool, answer: &mut U
             folders.push(path);
         }
         let shown = path.display().to_string();
-        let done = match way(root, path, change) {
+        let tried = match way(root, path, change) {
             Way::Nothing => continue,
             Way::Keep(why) => Err(why),
             Way::Restore { mode, bytes } => {
-                put_back(root, path, mode, bytes, only_plan).map(|()| &mut answer.restored)
+                let put = |place: Place| place.replace(bytes, Some(mode));
+                done(root, path, only_plan, put).map(|()| &mut answer.restored)
             }
-            Way::Remove => take_away(root, path, only_plan).map(|()| &mut answer.removed),
+            Way::Relink(target) => {
+                let put = |place: Place| place.relink(target);
+                done(root, path, only_plan, put).map(|()| &mut answer.restored)
+            }
+            Way::Remove => {
+                let take = |place: Place| place.remove();
+                done(root, path, only_plan, take).map(|()| &mut answer.removed)
+            }
         };
-        match done {
+        match tried {
             Ok(list) => list.push(shown),
             Err(why) => answer.kept.push((shown, why)),
         }
@@ -50,7 +59,7 @@ pub(super) fn run(root: &Root, changes: Changes, only_plan: bool, answer: &mut U
             .parent()
             .filter(|above| !above.as_os_str().is_empty());
         if let (Ok(above), Some(name)) = (
-            root.folder(above.unwrap_or(Path::new("."))),
+            root.exact_folder(above.unwrap_or(Path::new("."))),
             folder.file_name(),
         ) {
             let _full = rustix::fs::unlinkat(&above, name, AtFlags::REMOVEDIR);
@@ -88,45 +97,32 @@ fn way<'c>(root: &Root, path: &Path, change: &'c Change) -> Way<'c> {
     match first {
         State::Absent => Way::Remove,
         State::File { mode, bytes } => Way::Restore { mode: *mode, bytes },
+        State::Link { target } => Way::Relink(target),
         State::Unkept { why } => Way::Keep(why.clone()),
         State::NoFolder | State::Now(_) => Way::Nothing,
     }
 }
 
-fn put_back(
+/// Does something to the file at its very place.
+fn done(
     root: &Root,
     path: &Path,
-    mode: u32,
-    bytes: &[u8],
     only_plan: bool,
+    work: impl FnOnce(Place) -> Result<(), WorkspaceError>,
 ) -> Result<(), String> {
     if only_plan {
         return Ok(());
     }
-    let put = || {
-        root.make_above(path)?;
-        root.place(path)?.replace(bytes, Some(mode))
-    };
-    put().map_err(|error| in_words(&error))
+    let done = root.exact_place(path).and_then(work);
+    done.map_err(|error| chain(&error))
 }
 
-fn take_away(root: &Root, path: &Path, only_plan: bool) -> Result<(), String> {
-    if only_plan {
-        return Ok(());
-    }
-    let taken = root.place(path).and_then(|place| place.remove());
-    taken.map_err(|error| in_words(&error))
-}
-
-fn in_words(error: &WorkspaceError) -> String {
-    chain(error)
-}
-
-/// What a file holds now.
+/// What stands under a name now.
 pub(super) fn now_of(root: &Root, path: &Path) -> Now {
-    match root.bytes(path) {
-        Ok((bytes, _)) => Now::Holds(Digest::of(&bytes)),
-        Err(WorkspaceError::Missing { .. }) => Now::Absent,
-        Err(_) => Now::Unknown,
+    match root.stands(path) {
+        Stands::Nothing => Now::Absent,
+        Stands::File(bytes) => Now::Holds(Digest::of(&bytes)),
+        Stands::Link(target) => Now::Leads(Digest::of(&target)),
+        Stands::Other => Now::Unknown,
     }
 }

@@ -7,7 +7,7 @@ use legation_core::Cancel;
 use rustix::fs::FileType;
 
 use super::super::error::WorkspaceError;
-use super::super::root::{Root, Seen};
+use super::super::root::{Root, Seen, Stands};
 use super::super::text;
 use super::super::walk::{Next, Walk};
 use super::batch::State;
@@ -26,7 +26,7 @@ pub(in super::super) const TOO_MUCH: &str =
 pub(in super::super) const NOT_SEEN: &str =
     "a command ran here, and nobody could look at what it changed";
 
-/// The files of a folder as they were at one time, without those that ignore
+/// The files and links of a folder as they were at one time, without those that ignore
 /// files leave out.
 #[derive(Debug)]
 pub(in super::super) struct Tree {
@@ -46,10 +46,10 @@ impl Tree {
         let mut whole = true;
         let mut walk = Walk::new(root, cancel, false);
         walk.run(Path::new("."), |path, kind| {
-            if kind != FileType::RegularFile {
+            if !matches!(kind, FileType::RegularFile | FileType::Symlink) {
                 return Next::GoOn;
             }
-            if let Some(seen) = root.seen(path) {
+            if let Some(seen) = root.seen_there(path) {
                 if seen.bytes <= COPIED_MAX {
                     copies += seen.bytes;
                 }
@@ -148,12 +148,17 @@ pub(super) fn state_of(root: &Root, path: &Path, seen: Seen) -> State {
     if seen.bytes > COPIED_MAX {
         return unkept("a command changed it, and of files longer than 1 MiB no copy is kept");
     }
-    match root.bytes(path) {
-        Ok((bytes, seen)) if text::decode(&bytes).is_some() => State::File {
+    match root.stands(path) {
+        Stands::Link(target) => State::Link { target },
+        Stands::File(bytes) if text::decode(&bytes).is_some() => State::File {
             mode: seen.mode,
             bytes,
         },
-        Ok(_) => unkept("a command changed it, and of files that are no text no copy is kept"),
-        Err(_) => unkept("a command changed it, and it could not be read before"),
+        Stands::File(_) => {
+            unkept("a command changed it, and of files that are no text no copy is kept")
+        }
+        Stands::Nothing | Stands::Other => {
+            unkept("a command changed it, and it could not be read before")
+        }
     }
 }

@@ -161,7 +161,7 @@ CREATE TABLE sessions (
     current_ms INTEGER NOT NULL,
     labels TEXT NOT NULL,
     title BLOB NOT NULL
-) STRICT;
+, client TEXT) STRICT;
 
 CREATE INDEX sessions_by_use ON sessions (hub, active_ms);
 
@@ -183,7 +183,7 @@ CREATE TABLE delegated (
     labels TEXT NOT NULL,
     spec BLOB NOT NULL,
     outcome BLOB
-) STRICT;
+, owner TEXT) STRICT;
 
 CREATE INDEX delegated_by_state ON delegated (hub, state, changed_ms);
 CREATE INDEX delegated_by_session ON delegated (session, created_ms);
@@ -247,3 +247,34 @@ CREATE TABLE spend (
     saved_micro INTEGER NOT NULL,
     PRIMARY KEY (day, provider, model, job, entities)
 ) STRICT;
+CREATE TABLE desk (
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    entity TEXT NOT NULL,
+    account TEXT NOT NULL,
+    state TEXT NOT NULL,
+    unique_key TEXT,
+    at_ms INTEGER NOT NULL,
+    until_ms INTEGER NOT NULL,
+    changed_ms INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (kind, id)
+) STRICT;
+
+CREATE UNIQUE INDEX desk_by_key ON desk (kind, unique_key);
+
+CREATE INDEX desk_by_entity ON desk (kind, entity, at_ms);
+
+CREATE INDEX desk_by_change ON desk (changed_ms);
+
+CREATE TABLE desk_log (
+    seq INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    entity TEXT NOT NULL,
+    at_ms INTEGER NOT NULL,
+    body BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX desk_log_by_row ON desk_log (kind, id, seq);

@@ -781,6 +781,40 @@ def changes_are_announced():
 
 
 @check
+def changes_of_a_calendar_come_by_delta():
+    from msgraph.generated.users.item.calendar_view.delta.delta_request_builder import DeltaRequestBuilder
+    kind = DeltaRequestBuilder.DeltaRequestBuilderGetQueryParameters
+    window = {"start_date_time": "2027-05-01T00:00:00Z", "end_date_time": "2027-06-01T00:00:00Z"}
+    prefer = {"Prefer": 'odata.maxpagesize=2, outlook.timezone="UTC"'}
+    delta = agent().me.calendar_view.delta
+    for number in range(5):
+        HUMAN.ctl("meeting", "--user", ENV["AGENT_USER_ID"], "--subject", f"delta {number}",
+                  "--start", "2027-05-03T10:00:00Z", "--end", "2027-05-03T11:00:00Z")
+    page = whole(wait(delta.get(options(kind, prefer, **window))))
+    found = list(page.value)
+    while page.odata_next_link:
+        page = whole(wait(delta.with_url(page.odata_next_link).get(options(None, prefer))))
+        found += page.value
+    same(sorted(one.subject for one in found), [f"delta {number}" for number in range(5)])
+    wait(agent().me.events.by_event_id(found[0].id).delete())
+    page = wait(delta.with_url(page.odata_delta_link).get(options(None, prefer)))
+    same([one.id for one in page.value], [found[0].id])
+    holds(page.value[0].additional_data.get("@removed"), page.value[0].additional_data)
+    same(raw("GET", "/v1.0/me/calendarView/delta").status_code, 400)
+
+
+@check
+def a_day_taken_whole_is_the_same_everywhere():
+    body = {"subject": "fair", "isAllDay": True,
+            "start": {"dateTime": "2027-05-10T00:00:00", "timeZone": "Europe/Berlin"},
+            "end": {"dateTime": "2027-05-12T00:00:00", "timeZone": "Europe/Berlin"}}
+    made = raw("POST", "/v1.0/me/events", json=body, headers={"Prefer": 'outlook.timezone="Asia/Tokyo"'})
+    same((made.status_code, made.json()["start"]["dateTime"][:16]), (201, "2027-05-10T00:00"))
+    body["end"]["dateTime"] = "2027-05-12T08:00:00"
+    same(raw("POST", "/v1.0/me/events", json=body).status_code, 400)
+
+
+@check
 def tenants_are_apart():
     from common import settings
     import sys

@@ -53,6 +53,7 @@ impl Stand {
             dir: dir.clone(),
             env_file: Some(env_file.clone()),
             control_command: vec!["unused".to_owned()],
+            with_desk: false,
         };
         let server = Server::start(options, SystemClock::shared()).await.unwrap();
         let text = std::fs::read_to_string(env_file).unwrap();

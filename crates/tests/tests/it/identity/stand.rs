@@ -2,17 +2,14 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::process::Stdio;
 use std::sync::Arc;
 
-use anyhow::Context;
 use legation_tests::harness::hub::{Hub, HubOptions};
 use legation_tests::harness::peer::{Answer, Answerer, Peer};
-use legation_tests::harness::process::{command, environment, program};
+pub(crate) use legation_tests::harness::sign_in::{Ran, begin, finish, shown};
 use legation_tests::harness::tenant::Tenant;
+pub(crate) use legation_tests::harness::tenant::order;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
-use tokio::process::Child;
 
 /// How an account is written: its name, its entity, and what it is to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,14 +24,6 @@ pub(crate) enum Kind {
 pub(crate) struct Stand {
     tenant: Tenant,
     pub(crate) env: HashMap<String, String>,
-}
-
-/// What a command came to.
-#[derive(Debug)]
-pub(crate) struct Ran {
-    pub(crate) code: i32,
-    pub(crate) out: String,
-    pub(crate) complaint: String,
 }
 
 // === impl Stand ===
@@ -115,7 +104,8 @@ impl Stand {
 
     /// A command of the tenant's.
     pub(crate) async fn order(&self, arguments: &[&str]) -> anyhow::Result<()> {
-        order(&self.control(), arguments).await
+        self.tenant.order(arguments).await?;
+        Ok(())
     }
 
     /// What [`order`] needs to find the tenant.
@@ -154,60 +144,6 @@ impl Stand {
         anyhow::ensure!(ran.code == 0, "{arguments:?}: {ran:?}");
         Ok(serde_json::from_str(&ran.out)?)
     }
-}
-
-/// Starts a command under `--json`.
-pub(crate) fn begin(hub: &Hub, arguments: &[&str]) -> anyhow::Result<Child> {
-    let mut command = hub.command(&["--json", "identity"])?;
-    let child = command
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    Ok(child)
-}
-
-/// The code a command shows, and what else it said until then or until its end.
-pub(crate) async fn shown(child: &mut Child) -> anyhow::Result<(Option<String>, String)> {
-    let pipe = child.stderr.take().context("no stderr")?;
-    let mut lines = BufReader::new(pipe).lines();
-    let mut said = String::new();
-    while let Some(line) = lines.next_line().await? {
-        if let Ok(line) = serde_json::from_str::<Value>(&line)
-            && line["status"] == "pending"
-        {
-            let code = line["user_code"].as_str().map(str::to_owned);
-            // What it says from here on is read by whoever waits for its end.
-            child.stderr = Some(lines.into_inner().into_inner());
-            return Ok((code, said));
-        }
-        said += &line;
-        said.push('\n');
-    }
-    Ok((None, said))
-}
-
-pub(crate) async fn finish(mut child: Child, complaint: &mut String) -> anyhow::Result<Ran> {
-    if let Some(mut pipe) = child.stderr.take() {
-        pipe.read_to_string(complaint).await?;
-    }
-    let output = child.wait_with_output().await?;
-    Ok(Ran {
-        code: output.status.code().unwrap_or(-1),
-        out: String::from_utf8(output.stdout)?,
-        complaint: std::mem::take(complaint),
-    })
-}
-
-/// A command of the tenant's, run from anywhere.
-pub(crate) async fn order(home: &std::path::Path, arguments: &[&str]) -> anyhow::Result<()> {
-    let mut command = command(program("legation")?, &environment(home, None));
-    command.args(["dev-tenant", "ctl", "--dir"]);
-    command.arg(home.join("tenant")).args(arguments);
-    let output = command.stdin(Stdio::null()).output().await?;
-    anyhow::ensure!(output.status.success(), "{arguments:?}: {output:?}");
-    Ok(())
 }
 
 /// The code in a sentence that ends with it.

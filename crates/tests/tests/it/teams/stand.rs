@@ -143,6 +143,23 @@ pub(super) async fn teams(
     Ok((result["isError"] == true, content.clone()))
 }
 
+/// Makes sure that arguments are refused, by their schema or by the tool, with what to do instead.
+pub(super) async fn refused(peer: &Peer, tool: &str, arguments: Value) -> anyhow::Result<()> {
+    let answer = peer.call(&format!("teams-{tool}"), arguments).await?;
+    let result = &answer.value["result"];
+    if result.is_null() {
+        let error = &answer.value["error"];
+        let message = error["message"].as_str().unwrap_or_default();
+        anyhow::ensure!(error["code"] == -32602, "{}", answer.text);
+        anyhow::ensure!(message.contains("nothing was done"), "{}", answer.text);
+        return Ok(());
+    }
+    anyhow::ensure!(result["isError"] == true, "{}", answer.text);
+    let hint = &result["structuredContent"]["hint"];
+    anyhow::ensure!(hint.is_string(), "{}", answer.text);
+    Ok(())
+}
+
 /// What a tool of teams answers that must not fail.
 pub(super) async fn done(peer: &Peer, tool: &str, arguments: Value) -> anyhow::Result<Value> {
     let (failed, content) = teams(peer, tool, arguments).await?;

@@ -2,6 +2,7 @@
 
 use legation_api::approvals::ListAnswer;
 
+use super::lines::{line, reader};
 use super::*;
 
 fn come_up(app: &mut App, waiting: Vec<Waiting>) -> Vec<Effect> {
@@ -125,33 +126,87 @@ fn a_client_is_answered_only_in_a_form_that_its_question_has() {
     assert_eq!(answers(&effects), [("cp1".to_owned(), "allow".to_owned())]);
 }
 
+fn is_message(effects: &[Effect]) -> bool {
+    matches!(effects, [Effect::Ask(ask)] if matches!(**ask, Ask::Submit(_)))
+}
+
 #[test]
-fn lines_answer_by_number() {
-    let choices = Choices {
-        is_plain: true,
-        ..Choices::default()
-    };
-    let mut app = App::new(choices, 80, 24);
-    told(&mut app, Input::Opened(Box::new(session("ses_1"))));
-    news(&mut app, Event::Live {});
-    prints(&mut app);
+fn lines_answer_by_number_and_code() {
+    let mut app = reader();
     come_up(&mut app, vec![waiting("ap1", "approval")]);
     let said = prints(&mut app);
-    for line in ["  1 once", "  2 session", "  3 deny", "  digest: abab-abab"] {
+    for line in [
+        "  1 once",
+        "  2 session",
+        "  3 deny",
+        "  digest: abab-abab",
+        "  type the number and abab, as in: 1 abab; or /approvals ap1 ANSWER",
+    ] {
         assert!(said.lines().any(|one| one == line), "{said}");
     }
     come_up(&mut app, vec![waiting("ap1", "approval")]);
     assert_eq!(prints(&mut app), "", "it is said once");
-    let effects = told(&mut app, Input::Line("2".to_owned()));
+    let effects = line(&mut app, "2 abab");
     assert_eq!(
         answers(&effects),
         [("ap1".to_owned(), "session".to_owned())]
     );
-    let effects = told(&mut app, Input::Line("2".to_owned()));
-    assert!(
-        matches!(&effects[..], [Effect::Ask(ask)] if matches!(**ask, Ask::Submit(_))),
-        "with no question it is a message: {effects:?}"
+    assert!(is_message(&line(&mut app, "2")), "nothing asks");
+}
+
+#[test]
+fn a_line_answers_no_question_that_it_does_not_name() {
+    let mut app = reader();
+    assert!(is_message(&line(&mut app, "1 abab")), "nothing was asked");
+    app = reader();
+    let mut second = waiting("ap2", "approval");
+    second.short_digest = Some("cdcd-cdcd".to_owned());
+    come_up(&mut app, vec![waiting("ap1", "approval"), second.clone()]);
+    prints(&mut app);
+    let refused = [
+        (
+            "1",
+            "note: nothing was answered and nothing was sent: an answer names its question, as in: 1 abab",
+        ),
+        ("9 cdcd", "note: cdcd has no answer 9; nothing was sent"),
+        ("0 cdcd", "note: cdcd has no answer 0; nothing was sent"),
+    ];
+    for (words, why) in refused {
+        assert_eq!(line(&mut app, words), [], "{words}");
+        assert_eq!(prints(&mut app), why);
+    }
+    // Somebody else answers the first while its answer is being typed.
+    come_up(&mut app, vec![second.clone()]);
+    assert_eq!(line(&mut app, "1 abab"), []);
+    assert_eq!(
+        prints(&mut app),
+        "note: abab does not wait any more; nothing was sent"
     );
+    assert!(is_message(&line(&mut app, "2 apples")));
+    let mut twin = second.clone();
+    twin.id = "ap3".to_owned();
+    come_up(&mut app, vec![second, twin]);
+    prints(&mut app);
+    assert_eq!(line(&mut app, "1 cdcd"), [], "which one is not known");
+    let effects = line(&mut app, "/approvals ap3 deny");
+    assert_eq!(answers(&effects), [("ap3".to_owned(), "deny".to_owned())]);
+}
+
+#[test]
+fn no_line_answers_a_proposal() {
+    let mut app = reader();
+    come_up(&mut app, vec![waiting("ap1", "proposal")]);
+    prints(&mut app);
+    for words in ["1", "1 abab"] {
+        let effects = line(&mut app, words);
+        assert_eq!(answers(&effects), [], "{words}");
+        assert!(
+            effects.iter().all(
+                |effect| !matches!(effect, Effect::Ask(ask) if matches!(**ask, Ask::Certify(_)))
+            ),
+            "{effects:?}"
+        );
+    }
 }
 
 #[test]

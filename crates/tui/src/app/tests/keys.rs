@@ -362,6 +362,11 @@ const COMMANDS_DO: &[(&str, &str)] = &[
         "/mcp add x -- npx 'a b'",
         "Outside([\"mcp\", \"add\", \"x\", \"--\", \"npx\", \"a b\"])",
     ),
+    (
+        "/mcp search read a file",
+        "Tools { words: \"read a file\", request: Tools { server: None",
+    ),
+    ("/mcp auth x", "Outside([\"mcp\", \"auth\", \"x\"])"),
     ("/mcp delete x", "Outside([\"mcp\", \"remove\", \"x\"])"),
     ("/mcp edit x", "Outside([\"mcp\", \"get\", \"x\"])"),
     (
@@ -410,7 +415,8 @@ fn commands_do_what_they_say() {
     let refused = [
         "/nosuch",
         "/mcp show",
-        "/mcp auth x",
+        "/mcp auth",
+        "/mcp search",
         "/session delete ses_1",
         "/steer",
         "/cancel",

@@ -5,7 +5,7 @@ use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike};
 
 use super::FileError;
 
-pub(super) fn entry(
+pub(crate) fn entry(
     text: &str,
     member: &'static str,
     key: &str,
@@ -18,7 +18,7 @@ pub(super) fn entry(
     Ok(servers.get(key).map(to_json))
 }
 
-pub(super) fn with_entry(
+pub(crate) fn with_entry(
     text: &str,
     member: &'static str,
     key: &str,

@@ -1,10 +1,10 @@
 //! `legation governance explain provider`.
 
 use clap::Args;
-use legation_core::{EntityId, EntityLabels};
-use legation_policy::governance::Meant;
+use legation_api::governance::{Blocked, Considered, ExplainProvider, Preference, ProviderAnswer};
+use legation_core::{EntityId, EntityLabels, Wall};
+use legation_policy::governance::{Governance, Meant};
 use legation_policy::provider::{ChoiceSource, ProviderDecision, ProviderInquiry, Whose, choose};
-use serde::Serialize;
 
 use super::Found;
 use crate::table::printable;
@@ -27,79 +27,59 @@ pub struct ProviderArgs {
     copilot_token: bool,
 }
 
-#[derive(Debug, Serialize)]
-struct Answer {
-    entity_context: Vec<String>,
-    provider: Option<String>,
-    model: Option<String>,
-    source: Option<&'static str>,
-    needs_clearance: bool,
-    redacted_first: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    blocked: Option<Blocked>,
-    event: &'static str,
-    considered: Vec<Considered>,
-    preferences: Vec<Preference>,
-    /// Who is asked when the chosen one does not answer.
-    fallbacks: Vec<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct Blocked {
-    reason_code: &'static str,
-    reason: String,
-    next_safe_step: String,
-}
-
-#[derive(Debug, Serialize)]
-struct Considered {
-    provider: String,
-    may_have_it: bool,
-    why_not: Vec<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct Preference {
-    of: String,
-    provider: String,
-    may_have_it: bool,
-}
-
 pub(crate) fn explain(
     context: &Context,
     found: &Found,
     args: &ProviderArgs,
 ) -> Result<(), CliError> {
-    let labels = labels(found, &args.entities)?;
-    let inquiry = ProviderInquiry {
-        whose: labels.as_ref().map_or(Whose::All, Whose::Labels),
-        job: args.job.as_deref(),
+    let request = ExplainProvider {
+        entities: args.entities.clone(),
+        job: args.job.clone(),
         copilot_token: args.copilot_token,
-        now_ms: context.clock.wall().0,
     };
-    let decision = choose(found.governance(), &inquiry);
-    let names = match &labels {
-        Some(labels) => labels.iter().map(ToString::to_string).collect(),
-        None => vec!["all".to_owned()],
-    };
-    context.output.result(&answer(names, &decision), render)?;
-    match decision.outcome {
-        Ok(_) => Ok(()),
-        Err(blocked) => Err(CliError {
+    let answer = answered(found.governance(), &request, context.clock.wall())?;
+    context.output.result(&answer, render)?;
+    match answer.blocked {
+        None => Ok(()),
+        Some(blocked) => Err(CliError {
             message: format!("no model gets it: {}", blocked.reason),
             hint: Some(blocked.next_safe_step),
-            rule: Some(blocked.reason_code.to_string()),
+            rule: Some(blocked.reason_code),
             class: None,
             exit: Exit::Refused,
         }),
     }
 }
 
+/// Which model may have a request, and why.
+///
+/// # Errors
+/// When it names an entity that there is not.
+pub fn answered(
+    governance: &Governance,
+    request: &ExplainProvider,
+    now: Wall,
+) -> Result<ProviderAnswer, CliError> {
+    let labels = labels(governance, &request.entities)?;
+    let inquiry = ProviderInquiry {
+        whose: labels.as_ref().map_or(Whose::All, Whose::Labels),
+        job: request.job.as_deref(),
+        copilot_token: request.copilot_token,
+        now_ms: now.0,
+    };
+    let decision = choose(governance, &inquiry);
+    let names = match &labels {
+        Some(labels) => labels.iter().map(ToString::to_string).collect(),
+        None => vec!["all".to_owned()],
+    };
+    Ok(answer(names, &decision))
+}
+
 /// The labels that were named; `None` for every entity's.
-fn labels(found: &Found, names: &[String]) -> Result<Option<EntityLabels>, CliError> {
+fn labels(governance: &Governance, names: &[String]) -> Result<Option<EntityLabels>, CliError> {
     let mut labels: Vec<EntityId> = Vec::new();
     for name in names {
-        let meant = match found.governance().profile.get() {
+        let meant = match governance.profile.get() {
             Ok(profile) => profile.meant(name),
             // Nothing can be looked up; the decision will say why.
             Err(_) => Meant::Entity(EntityId::new(name.as_str())),
@@ -125,21 +105,21 @@ fn labels(found: &Found, names: &[String]) -> Result<Option<EntityLabels>, CliEr
     Ok(Some(labels.into_iter().collect()))
 }
 
-fn answer(entity_context: Vec<String>, decision: &ProviderDecision) -> Answer {
+fn answer(entity_context: Vec<String>, decision: &ProviderDecision) -> ProviderAnswer {
     let selected = decision.outcome.as_ref().ok();
-    Answer {
+    ProviderAnswer {
         entity_context,
         provider: selected.map(|one| one.provider.clone()),
         model: selected.and_then(|one| one.model.clone()),
-        source: selected.map(|one| one.source.as_str()),
+        source: selected.map(|one| one.source.as_str().to_owned()),
         needs_clearance: decision.needs_clearance,
         redacted_first: decision.redact.iter().map(ToString::to_string).collect(),
         blocked: decision.outcome.as_ref().err().map(|blocked| Blocked {
-            reason_code: blocked.reason_code.as_str(),
+            reason_code: blocked.reason_code.as_str().to_owned(),
             reason: blocked.reason.clone(),
             next_safe_step: blocked.next_safe_step.clone(),
         }),
-        event: decision.event().as_str(),
+        event: decision.event().as_str().to_owned(),
         considered: decision
             .considered
             .iter()
@@ -176,7 +156,7 @@ fn whose(source: &ChoiceSource) -> String {
     }
 }
 
-fn render(answer: &Answer) -> String {
+fn render(answer: &ProviderAnswer) -> String {
     let mut text = String::new();
     let mut line = |name: &str, says: &str| {
         text.push_str(&format!("{name:<10}{}\n", printable(says)));

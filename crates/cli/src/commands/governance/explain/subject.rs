@@ -1,30 +1,29 @@
 //! `legation governance explain tool` and `client`.
 
+use legation_api::governance::{ExplainAnswer, Says};
 use legation_core::ClientId;
-use legation_policy::governance::{Broken, ToolPattern, file};
-use serde::Serialize;
+use legation_policy::governance::{Broken, Governance, ToolPattern, file};
 
-use super::Found;
 use crate::table::printable;
 use crate::{CliError, Context, Exit};
 
 /// Operations of a role card that are told one by one.
 const OPERATIONS_SHOWN: usize = 8;
 
-/// Pairs of a name and what the files say.
-#[derive(Debug, Serialize)]
-struct Answer {
-    subject: String,
-    says: Vec<Says>,
+pub(super) fn show(context: &Context, answer: &ExplainAnswer) -> Result<(), CliError> {
+    context.output.result(answer, |answer| {
+        let lines = answer.says.iter();
+        lines
+            .map(|one| format!("{:<27}{}\n", one.file, printable(&one.says)))
+            .collect()
+    })
 }
 
-#[derive(Debug, Serialize)]
-struct Says {
-    file: &'static str,
-    says: String,
-}
-
-pub(super) fn tool(context: &Context, found: &Found, tool: &str) -> Result<(), CliError> {
+/// What the files say of a tool.
+///
+/// # Errors
+/// When it is not named as `server/tool`.
+pub fn tool(all: &Governance, tool: &str) -> Result<ExplainAnswer, CliError> {
     let is_tool = ToolPattern::parse(tool).is_ok_and(|pattern| pattern.is_literal());
     if !is_tool {
         return Err(CliError::new(
@@ -32,7 +31,6 @@ pub(super) fn tool(context: &Context, found: &Found, tool: &str) -> Result<(), C
             format!("`{}` is not of the form server/tool", printable(tool)),
         ));
     }
-    let all = found.governance();
     let roles = all.roles.get().map(|cards| {
         let may = cards.roles.iter().filter(|(_, card)| card.may(tool));
         listed(
@@ -74,11 +72,15 @@ pub(super) fn tool(context: &Context, found: &Found, tool: &str) -> Result<(), C
         said("output_contracts.json", contracts),
         said(super::shown(file::ENTERPRISE), enterprise),
     ];
-    show(context, tool, says)
+    Ok(ExplainAnswer {
+        subject: tool.to_owned(),
+        says,
+    })
 }
 
-pub(super) fn client(context: &Context, found: &Found, client: &str) -> Result<(), CliError> {
-    let all = found.governance();
+/// What the files say of a client.
+#[must_use]
+pub fn client(all: &Governance, client: &str) -> ExplainAnswer {
     let id = ClientId::new(client);
     let role = all.roles.get().map(|cards| match cards.role_of(&id) {
         Some((name, card)) => {
@@ -119,7 +121,10 @@ pub(super) fn client(context: &Context, found: &Found, client: &str) -> Result<(
         said("operator_profile.json", clearance),
         said("output_contracts.json", audiences),
     ];
-    show(context, client, says)
+    ExplainAnswer {
+        subject: client.to_owned(),
+        says,
+    }
 }
 
 fn listed(words: impl Iterator<Item = String>, none: &str) -> String {
@@ -133,20 +138,7 @@ fn listed(words: impl Iterator<Item = String>, none: &str) -> String {
 
 fn said(file: &'static str, says: Result<String, &Broken>) -> Says {
     Says {
-        file,
+        file: file.to_owned(),
         says: says.unwrap_or_else(|broken| format!("denies: {}", broken.reason)),
     }
-}
-
-fn show(context: &Context, subject: &str, says: Vec<Says>) -> Result<(), CliError> {
-    let answer = Answer {
-        subject: subject.to_owned(),
-        says,
-    };
-    context.output.result(&answer, |answer| {
-        let lines = answer.says.iter();
-        lines
-            .map(|one| format!("{:<27}{}\n", one.file, printable(&one.says)))
-            .collect()
-    })
 }

@@ -16,7 +16,7 @@ fn a_table_then_what_is_wrong() {
     };
     expect![[r#"
         NAME   STATUS  TOOLS  RESOURCES  PROMPTS  REVISION    SOURCE
-        files  failed  3      9          6        2025-11-25  /home/me/.legation/mcp.json
+        files  failed  3      9          6        2025-11-25  user (/home/me/.legation/mcp.json)
 
         files: it ended: \u{1b}[2Jboom
           hint: `legation mcp show files` shows the end of its log

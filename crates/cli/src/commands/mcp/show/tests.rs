@@ -15,13 +15,14 @@ fn one_server_in_full() {
         reason      it ended: \u{1b}[2Jboom
         transport   stdio npx server
         instance    shared (1 running)
-        source      /home/me/.legation/mcp.json
+        source      user (/home/me/.legation/mcp.json)
         offers      3 tools, 4 resources, 5 templates, 6 prompts
         calls       1 under way
         restarts    2
         title       My files
         revision    2025-11-25
         process     7
+        sandbox     no network; reads /srv/data; changes /srv/out; 512 MiB for each process; at most 64 processes and threads
         says it is  {"name":"s"}
         warning     slow
 

@@ -13,6 +13,9 @@ use super::super::target::Targets;
 /// The chain of calls that are of no one entity.
 const CHAIN_OF_ALL: &str = "all";
 
+/// What a record of a call about every entity has among its traits where they were kept apart.
+const APART: &str = "apart";
+
 /// A call that rules decided.
 pub(super) struct Recorded {
     pub(super) call: String,
@@ -22,6 +25,7 @@ pub(super) struct Recorded {
     pub(super) rule: String,
     on_behalf_of: Option<Principal>,
     entities: Option<EntityLabels>,
+    apart: bool,
     labels: EntityLabels,
     rung: Rung,
     at_ms: i64,
@@ -76,6 +80,7 @@ impl Recorded {
             principal: principal(members.client.as_deref()?),
             on_behalf_of: members.on_behalf_of.as_deref().map(principal),
             entities: members.entities(record),
+            apart: members.traits.iter().any(|word| word == APART),
             labels: members
                 .labels
                 .iter()
@@ -99,6 +104,7 @@ impl Recorded {
             principal: &self.principal,
             on_behalf_of: self.on_behalf_of.as_ref(),
             entities: self.entities.as_ref(),
+            apart: self.apart,
             labels: &self.labels,
             answer: self.answer,
             rule: &self.rule,
@@ -155,7 +161,15 @@ impl Members {
     }
 
     fn via(&self) -> Option<Via> {
-        let all = [Via::Http, Via::Sse, Via::Socket, Via::Admin, Via::NoAuth];
+        let all = [
+            Via::Http,
+            Via::Sse,
+            Via::Socket,
+            Via::Admin,
+            Via::Web,
+            Via::Copilot,
+            Via::NoAuth,
+        ];
         let via = self.via.as_deref()?;
         all.into_iter().find(|one| one.as_str() == via)
     }

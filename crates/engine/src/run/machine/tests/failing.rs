@@ -83,6 +83,7 @@ fn a_server_that_wants_to_be_left_alone_is_or_the_task_ends() {
             Input::Failed(Failure {
                 class: ModelClass::Busy,
                 is_refused: false,
+                lacks_calls: false,
                 message: "429".to_owned(),
                 hint: String::new(),
                 retry_after: Some(Duration::from_secs(seconds)),

@@ -141,6 +141,7 @@ fn a_summary_that_cannot_be_had_is_done_without() {
         let failure = Failure {
             class: ModelClass::Server,
             is_refused: false,
+            lacks_calls: false,
             message: "500".to_owned(),
             hint: String::new(),
             retry_after: None,

@@ -77,7 +77,7 @@ fn a_head_is_read_when_all_of_it_is_there_and_not_too_long() {
     assert_eq!(length, text.len());
     assert_eq!(head.status, 401);
     assert_eq!(head.kind, Kind::Json);
-    assert_eq!(head.challenge.as_deref(), Some("Bearer a"));
+    assert_eq!(head.challenge.as_deref(), Some("Bearer a, Basic"));
     assert_eq!(head.session, Some(HeaderValue::from_static("one")));
     assert_eq!(head.location.as_deref(), Some("/there"));
     assert!(head.encoded);

@@ -21,6 +21,8 @@ struct Shared {
     hang_ups: AtomicUsize,
     closing: AtomicBool,
     closed: AtomicBool,
+    /// The event stream that answers are put on which come with no request's.
+    kept: Mutex<Option<TcpStream>>,
 }
 
 /// One request.
@@ -253,6 +255,26 @@ impl Reply<'_> {
     pub(super) fn close_port(&mut self) {
         self.shared.close_port(self.address);
         self.hang_up();
+    }
+
+    /// Keeps this stream, so that answers to other requests can be put on it.
+    pub(super) fn keep(&mut self) {
+        let kept = self.stream.try_clone().expect("a second handle");
+        *self.shared.kept.lock().expect("not poisoned") = Some(kept);
+    }
+
+    /// Puts an event on the stream that was kept.
+    pub(super) fn tell(&self, text: &str) {
+        let mut kept = self.shared.kept.lock().expect("not poisoned");
+        let kept = kept.as_mut().expect("a stream was kept");
+        let _gone = kept.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes());
+    }
+
+    /// Ends the stream that was kept.
+    pub(super) fn end_kept(&self) {
+        let kept = self.shared.kept.lock().expect("not poisoned").take();
+        let mut kept = kept.expect("a stream was kept");
+        let _gone = kept.write_all(b"0\r\n\r\n");
     }
 
     /// Waits for another request.

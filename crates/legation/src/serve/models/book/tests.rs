@@ -11,8 +11,13 @@ use super::*;
 const NOON_MS: i64 = 1_795_262_400_000;
 
 fn book(folder: &Path, options: StoreOptions) -> Book {
+    let clock = Arc::new(ManualClock::at(Wall(NOON_MS)));
+    book_at(folder, options, clock)
+}
+
+fn book_at(folder: &Path, options: StoreOptions, clock: SharedClock) -> Book {
     let store = Store::open(&folder.join("state.db"), options).expect("opened");
-    Book::new(Arc::new(store), Arc::new(ManualClock::at(Wall(NOON_MS))))
+    Book::new(Arc::new(store), clock)
 }
 
 fn today() -> Day {
@@ -84,4 +89,29 @@ fn what_cannot_be_written_still_counts() {
     book.write().expect("written");
     assert_eq!(book.since("paid", today()).expect("known").tokens, 11);
     assert_eq!(book.list(today()).expect("listed").len(), 1);
+}
+
+#[test]
+fn months_that_are_over_are_in_memory_no_more() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let clock = Arc::new(ManualClock::at(Wall(NOON_MS)));
+    let book = book_at(folder.path(), StoreOptions::default(), clock.clone());
+    book.read().expect("read");
+    book.add(spend("paid", 10)).expect("added");
+    book.write().expect("written");
+    clock.advance(Duration::from_hours(24 * 30));
+    let later = Day::of(book.clock.wall());
+    book.add(Spend {
+        day: later,
+        ..spend("paid", 20)
+    })
+    .expect("added");
+    book.write().expect("written");
+    let days: Vec<i64> = {
+        let rows = book.lock();
+        let kept = rows.kept.iter().flatten();
+        kept.map(|((day, ..), _)| *day).collect()
+    };
+    assert_eq!(days, [later.0]);
+    assert_eq!(book.list(today()).expect("listed").len(), 2, "rows stay");
 }

@@ -1,0 +1,138 @@
+//! What pages ask of the hub, typed.
+
+use futures_util::StreamExt as _;
+use legation_api::Request;
+use maud::{Markup, html};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+
+use crate::hub::{AdminFault, AdminItem, Hub, Road, StopReason, ToolAnswer, ToolCall, ToolStop};
+use crate::login::Notice;
+
+/// Something that could not be had or done, for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+    pub(crate) rule: Option<String>,
+    /// The approval that the same thing waits for.
+    pub(crate) approval: Option<String>,
+}
+
+/// What the administration answers.
+///
+/// # Errors
+/// When the hub refuses or fails.
+pub(crate) async fn ask<R: Request>(hub: &dyn Hub, request: &R) -> Result<R::Answer, Failure> {
+    let params = to_raw_value(request).map_err(|error| Failure::of(&error.to_string()))?;
+    let mut items = hub.admin(Road::Console, R::METHOD, params);
+    while let Some(item) = items.next().await {
+        if let AdminItem::Done(done) = item {
+            return read(&done?);
+        }
+    }
+    Err(Failure::of("the hub is stopping; nothing was done"))
+}
+
+/// What a tool answers, as the owner in person.
+///
+/// # Errors
+/// When it was refused, has to be agreed to first, or failed.
+pub(crate) async fn call(
+    hub: &dyn Hub,
+    server: &str,
+    tool: &str,
+    arguments: Map<String, Value>,
+) -> Result<Value, Failure> {
+    let arguments =
+        to_raw_value(&Value::Object(arguments)).map_err(|error| Failure::of(&error.to_string()))?;
+    let called = hub.call(ToolCall {
+        server: server.into(),
+        tool: tool.into(),
+        arguments,
+        road: Road::Console,
+    });
+    match called.await {
+        ToolAnswer::Done {
+            structured,
+            text,
+            is_error: false,
+            ..
+        } => Ok(structured.unwrap_or(Value::String(text))),
+        ToolAnswer::Done { text, .. } => Err(Failure::of(&text)),
+        ToolAnswer::Stopped(stop) => Err(stop.into()),
+    }
+}
+
+fn read<A: serde::de::DeserializeOwned>(answer: &RawValue) -> Result<A, Failure> {
+    serde_json::from_str(answer.get())
+        .map_err(|error| Failure::of(&format!("the hub's answer cannot be read: {error}")))
+}
+
+// === impl Failure ===
+
+impl Failure {
+    pub(crate) fn of(message: &str) -> Self {
+        Self {
+            message: message.to_owned(),
+            hint: None,
+            rule: None,
+            approval: None,
+        }
+    }
+
+    /// In the place of what could not be had.
+    pub(crate) fn shown(&self) -> Markup {
+        html! {
+            div.notice.bad {
+                p { (self.message) }
+                @if let Some(rule) = &self.rule { p.quiet { "Rule: " code { (rule) } } }
+                @if let Some(hint) = &self.hint { p.quiet { (hint) } }
+                @if let Some(id) = &self.approval { p { a href={ "/approvals#" (id) } { "Answer " (id) } } }
+            }
+        }
+    }
+
+    /// On the page that follows a form.
+    pub(crate) fn notice(self) -> Notice {
+        let hint = match (self.approval, self.hint) {
+            (Some(id), _) => Some(format!("It waits as {id}: see Approvals.")),
+            (None, hint) => hint,
+        };
+        let text = match self.rule {
+            Some(rule) => format!("{} (rule {rule})", self.message),
+            None => self.message,
+        };
+        Notice {
+            hint,
+            ..Notice::failed(text)
+        }
+    }
+}
+
+impl From<AdminFault> for Failure {
+    fn from(fault: AdminFault) -> Self {
+        Self {
+            message: fault.message,
+            hint: fault.hint,
+            rule: fault.rule,
+            approval: None,
+        }
+    }
+}
+
+impl From<ToolStop> for Failure {
+    fn from(stop: ToolStop) -> Self {
+        let text = |name: &str| {
+            let found = stop.data.as_ref()?.get(name)?.as_str()?;
+            Some(found.to_owned())
+        };
+        let waits = stop.reason == StopReason::Waits;
+        Self {
+            rule: text("rule"),
+            approval: text("approval_id").filter(|_| waits),
+            message: stop.message,
+            hint: stop.hint,
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The desk's domain, case by case.
+
+mod briefs;
+mod deadlines;
+mod deals;
+mod letters;

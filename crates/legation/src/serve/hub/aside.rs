@@ -1,0 +1,52 @@
+//! What flags add to the servers of a run and leave out of it, and what does not count.
+
+use std::sync::{Mutex, PoisonError};
+
+use legation_config::ServerSpec;
+use legation_config::servers::Hidden;
+
+use super::HubOptions;
+
+/// What stands beside the files of servers.
+#[derive(Debug)]
+pub(crate) struct Aside {
+    /// `--additional-mcp-config`.
+    pub(crate) additional: Vec<String>,
+    /// Servers that are off for this run, by name or label.
+    off: Vec<String>,
+    /// Entries that do not count, because a stronger one has their name.
+    hidden: Mutex<Vec<Hidden>>,
+}
+
+// === impl Aside ===
+
+impl Aside {
+    pub(super) fn of(options: &HubOptions) -> Self {
+        Self {
+            additional: options.additional.clone(),
+            off: options.off.clone(),
+            hidden: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Whether a flag switched a server off for this run.
+    pub(crate) fn is_off(&self, server: &ServerSpec) -> bool {
+        let label = server.label();
+        let mut off = self.off.iter();
+        off.any(|name| *name == *server.name.as_str() || **name == *label)
+    }
+
+    /// Remembers which entries do not count.
+    pub(crate) fn set_hidden(&self, hidden: Vec<Hidden>) {
+        *self.hidden.lock().unwrap_or_else(PoisonError::into_inner) = hidden;
+    }
+
+    /// Where the entries stand that do not count because of `server`'s.
+    pub(crate) fn hidden_by(&self, server: &ServerSpec) -> Vec<String> {
+        let hidden = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
+        let mine = hidden
+            .iter()
+            .filter(|one| *one.name == *server.name.as_str() && one.by == server.source);
+        mine.map(|one| one.source.to_string()).collect()
+    }
+}

@@ -1,0 +1,197 @@
+//! The client: one connection a request, to the address that was checked.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http::{Method, Request, header};
+use http_body_util::Full;
+use legation_core::error::chain;
+use legation_core::net::Lookup;
+use legation_net::{BodyEnd, Tls};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+
+use super::{Ask, Body, Fetch, FetchError, Reach, Reply};
+use crate::url::WebUrl;
+
+/// Time for everything, redirects included.
+const LIMIT: Duration = Duration::from_secs(15);
+/// The largest document: metadata has a few kilobytes.
+const BODY_MAX: usize = 256 * 1024;
+/// Redirects of a document that are followed.
+const REDIRECTS_MAX: usize = 3;
+
+/// Sends requests over the network.
+#[derive(Debug, Clone)]
+pub struct Web {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    lookup: Arc<dyn Lookup>,
+    tls: Tls,
+    limit: Duration,
+}
+
+/// An answer, and where it wants to be asked for instead.
+struct Answer {
+    reply: Reply,
+    location: Option<String>,
+}
+
+// === impl Web ===
+
+impl Web {
+    /// A client that trusts the system's certificates and those of `ca_pem`.
+    #[must_use]
+    pub fn new(lookup: Arc<dyn Lookup>, ca_pem: Option<Vec<u8>>) -> Self {
+        Self::with_limit(lookup, ca_pem, LIMIT)
+    }
+
+    pub(crate) fn with_limit(
+        lookup: Arc<dyn Lookup>,
+        ca_pem: Option<Vec<u8>>,
+        limit: Duration,
+    ) -> Self {
+        let shared = Shared {
+            lookup,
+            tls: Tls::new(ca_pem),
+            limit,
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+}
+
+impl Fetch for Web {
+    fn fetch(&self, ask: Ask, reach: Reach) -> BoxFuture<'static, Result<Reply, FetchError>> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move {
+            let host = ask.url.host().to_owned();
+            let work = Box::pin(shared.follow(ask, &reach));
+            let done = tokio::time::timeout(shared.limit, work).await;
+            done.unwrap_or(Err(FetchError::Timeout { host }))
+        })
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    async fn follow(&self, mut ask: Ask, reach: &Reach) -> Result<Reply, FetchError> {
+        for _ in 0..=REDIRECTS_MAX {
+            let answer = self.exchange(&ask, reach).await?;
+            if !matches!(answer.reply.status, 301 | 302 | 303 | 307 | 308) {
+                return Ok(answer.reply);
+            }
+            let failed = || FetchError::Redirect {
+                host: ask.url.host().to_owned(),
+            };
+            // What is posted holds secrets for whoever was asked.
+            if ask.body.is_some() {
+                return Err(failed());
+            }
+            let next = answer.location.and_then(|to| ask.url.redirected(&to));
+            let next = next.ok_or_else(failed)?;
+            if ask.url.is_tls() && !next.is_tls() {
+                return Err(failed());
+            }
+            ask.url = next;
+        }
+        let host = ask.url.host().to_owned();
+        Err(FetchError::Redirect { host })
+    }
+
+    async fn exchange(&self, ask: &Ask, reach: &Reach) -> Result<Answer, FetchError> {
+        reach.check(&ask.url)?;
+        let tcp = self.connect(&ask.url, reach).await?;
+        if !ask.url.is_tls() {
+            return talk(tcp, ask).await;
+        }
+        let failed = |why: String| FetchError::Connect {
+            host: ask.url.host().to_owned(),
+            why,
+        };
+        let tls = self.tls.connect(ask.url.host(), tcp).await;
+        talk(tls.map_err(|error| failed(chain(&error)))?, ask).await
+    }
+
+    /// Connects to the first address that may be reached. What the name leads to is
+    /// found out here and nowhere before, so that there is no moment between a check
+    /// and its use.
+    async fn connect(&self, url: &WebUrl, reach: &Reach) -> Result<TcpStream, FetchError> {
+        let failed = |why: String| FetchError::Connect {
+            host: url.host().to_owned(),
+            why,
+        };
+        let found = self.lookup.lookup(url.host(), url.port()).await;
+        let found = found.map_err(|error| failed(error.to_string()))?;
+        let reached = legation_net::first_of(reach.pick(url, found)?).await;
+        reached.map_err(|error| failed(error.to_string()))
+    }
+}
+
+async fn talk(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    ask: &Ask,
+) -> Result<Answer, FetchError> {
+    let broken = || FetchError::Broken {
+        host: ask.url.host().to_owned(),
+    };
+    let request = request(ask).ok_or_else(broken)?;
+    let answer = legation_net::exchange(stream, request, BODY_MAX).await;
+    let answer = answer.map_err(|_| broken())?;
+    let coding = answer.headers.get(header::CONTENT_ENCODING);
+    if coding.is_some_and(|coding| coding != "identity") {
+        return Err(broken());
+    }
+    match answer.end {
+        BodyEnd::Whole => {}
+        BodyEnd::Broken => return Err(broken()),
+        BodyEnd::TooLong => {
+            return Err(FetchError::TooLarge {
+                host: ask.url.host().to_owned(),
+                limit: BODY_MAX,
+            });
+        }
+    }
+    Ok(Answer {
+        location: answer.field("location").map(str::to_owned),
+        reply: Reply {
+            status: answer.status.as_u16(),
+            nonce: answer.field("dpop-nonce").map(Into::into),
+            body: answer.body,
+        },
+    })
+}
+
+fn request(ask: &Ask) -> Option<Request<Full<Bytes>>> {
+    let method = match ask.body {
+        Some(_) => Method::POST,
+        None => Method::GET,
+    };
+    let mut request = Request::builder()
+        .method(method)
+        .uri(ask.url.target())
+        .header(header::HOST, ask.url.authority())
+        .header(header::ACCEPT, "application/json")
+        .header(header::USER_AGENT, legation_net::USER_AGENT);
+    for (name, value) in &ask.headers {
+        let mut value = header::HeaderValue::from_str(value.reveal()).ok()?;
+        value.set_sensitive(true);
+        request = request.header(*name, value);
+    }
+    let (kind, body) = match &ask.body {
+        None => return request.body(Full::default()).ok(),
+        Some(Body::Form(text)) => ("application/x-www-form-urlencoded", text),
+        Some(Body::Json(text)) => ("application/json", text),
+    };
+    request
+        .header(header::CONTENT_TYPE, kind)
+        .body(Full::new(Bytes::copy_from_slice(body.reveal().as_bytes())))
+        .ok()
+}

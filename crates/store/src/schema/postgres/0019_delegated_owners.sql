@@ -1,0 +1,1 @@
+ALTER TABLE delegated ADD COLUMN owner TEXT COLLATE "C";

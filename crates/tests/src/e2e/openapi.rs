@@ -1,0 +1,115 @@
+//! The admin API's own description, judged by others: a validator of OpenAPI documents, and
+//! Schemathesis, which makes up requests from the document and compares the answers with it.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use bytes::Bytes;
+use http::{Request, Uri};
+use http_body_util::Full;
+use serde_json::json;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use super::report::{Report, say};
+use super::tools::Tools;
+use crate::harness::http::whole;
+use crate::harness::hub::{Hub, HubOptions};
+use crate::harness::process::command;
+
+/// All requests together may take so long.
+const PATIENCE: Duration = Duration::from_secs(1200);
+/// Requests that are made up for each operation, beside those that its schema calls for.
+const EXAMPLES: &str = "25";
+/// Always the same requests.
+const SEED: &str = "7";
+/// What a request must not come to: a fault of the hub's, an answer that the document does not show, a
+/// request taken that it does not allow, a method or a stranger let in.
+const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
+response_headers_conformance,response_schema_conformance,negative_data_rejection,\
+missing_required_header,unsupported_method,allow_header_conformance,ignored_auth";
+/// It never ends; a test of its own reads it.
+const ENDLESS: &str = "/api/v1/events";
+/// Lines of Schemathesis that are shown where it found something.
+const SHOWN: usize = 400;
+
+/// Has the document and the API behind it judged.
+pub async fn run(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
+    say("  Schemathesis over the admin API");
+    let hub = Hub::start(HubOptions {
+        servers: json!({}),
+        template: Some("business"),
+        ..HubOptions::default()
+    })
+    .await?;
+    let (base, token) = (hub.base.clone(), hub.token()?);
+    let address = format!("{base}/openapi.json");
+    let uri: Uri = address.parse()?;
+    let request = Request::builder()
+        .uri("/openapi.json")
+        .header("host", base.trim_start_matches("http://"))
+        .header("authorization", format!("Bearer {token}"))
+        .body(Full::new(Bytes::new()))?;
+    let got = whole(&uri, request).await?;
+    ensure!(got.status == 200, "the document: {}", got.body);
+    let file = hub.folder().join("openapi.json");
+    std::fs::write(&file, &got.body)?;
+    let program = |name: &str| {
+        let programs = tools.group("openapi").join("bin");
+        // By name of its interpreter, for a folder that was moved.
+        let mut command = command(programs.join("python"), &tools.environment(hub.folder()));
+        command.arg(programs.join(name)).current_dir(hub.folder());
+        command
+    };
+    let mut validate = program("openapi-spec-validator");
+    validate.arg(&file);
+    report.check("the document is valid", judged(validate).await);
+    let mut fuzz = program("schemathesis");
+    fuzz.args(["run", &address, "--checks", CHECKS, "--seed", SEED])
+        .args([
+            "--max-examples",
+            EXAMPLES,
+            "--phases",
+            "examples,coverage,fuzzing",
+        ])
+        .args([
+            "--exclude-path",
+            ENDLESS,
+            "--workers",
+            "1",
+            "--continue-on-failure",
+        ])
+        .args(["--suppress-health-check", "all", "--no-color"])
+        .args(["--header", &format!("Authorization: Bearer {token}")]);
+    report.check("no request breaks the document", judged(fuzz).await);
+    // Whatever was asked for, the hub is whole.
+    let (code, _, complaint) = hub.run(&["audit", "verify"]).await?;
+    let intact = match code {
+        0 => Ok(()),
+        code => Err(format!("audit verify ended with {code}: {complaint}")),
+    };
+    report.check("the ledger is intact afterwards", intact);
+    Ok(())
+}
+
+/// Whether a program ends well; what it said, if not.
+async fn judged(mut command: Command) -> anyhow::Result<()> {
+    let child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .context("it cannot be started")?;
+    let output = timeout(PATIENCE, child.wait_with_output()).await;
+    let output = output.context("it did not end")??;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stdout);
+    let lines: Vec<&str> = said.lines().collect();
+    let shown = lines[lines.len().saturating_sub(SHOWN)..].join("\n");
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    anyhow::bail!("{}\n{shown}\n{complaint}", output.status)
+}
