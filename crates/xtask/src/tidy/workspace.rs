@@ -214,7 +214,7 @@ struct Target {
 /// everywhere once the packages have been fetched.
 fn metadata(root: &Path) -> Result<Metadata> {
     let output = sys::cargo()
-        .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+        .args(["metadata", "--format-version", "1", "--locked"])
         .current_dir(root)
         .output()
         .context("cannot start cargo")?;
