@@ -8,7 +8,7 @@ use std::fmt;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
-use legation_core::{ClientId, SeatId};
+use legation_core::{ClientId, SeatId, Wall};
 use legation_wire::json::Raw;
 use legation_wire::message::ErrorObject;
 
@@ -37,7 +37,12 @@ pub trait Authenticator: Send + Sync + fmt::Debug {
 /// What a token comes to that somebody else issued.
 pub enum Issued {
     /// It is this client's.
-    Client(ClientId),
+    Client {
+        /// Whose.
+        client: ClientId,
+        /// When it is no longer: what was opened with it ends then.
+        until: Wall,
+    },
     /// It is good, and has no scope that leads anywhere here.
     NoScope,
     /// It is not good.
@@ -86,7 +91,7 @@ pub trait AdminHandler: Send + Sync + fmt::Debug {
 impl fmt::Debug for Issued {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Client(client) => f.debug_tuple("Client").field(client).finish(),
+            Self::Client { client, .. } => f.debug_tuple("Client").field(client).finish(),
             Self::NoScope => f.write_str("NoScope"),
             Self::Refused => f.write_str("Refused"),
             Self::Unavailable => f.write_str("Unavailable"),

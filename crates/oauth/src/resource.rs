@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
-use legation_core::SharedClock;
 use legation_core::id::hex;
+use legation_core::{SharedClock, Wall};
 use serde::Deserialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -89,6 +89,8 @@ pub struct Bearer {
     pub name: Box<str>,
     /// What the token is good for.
     pub scopes: Vec<Box<str>>,
+    /// When it is no longer taken.
+    pub until: Wall,
 }
 
 /// A token that opens nothing.
@@ -247,6 +249,7 @@ impl ResourceServer {
         Ok(Bearer {
             name,
             scopes: claims.scopes(),
+            until: claims.until(),
         })
     }
 

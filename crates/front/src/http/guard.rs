@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use futures_util::future::BoxFuture;
 use http::StatusCode;
 use http::header::{self, HeaderName};
-use legation_core::{ClientId, Principal, Via};
+use legation_core::{ClientId, Principal, Via, Wall};
 use legation_wire::http1::{self, Fields};
 
 use super::head::Target;
@@ -30,6 +30,14 @@ pub(super) enum Halt {
     Rejected(Rejected),
     /// Whose it is can be told when this is over.
     Wait(BoxFuture<'static, ()>),
+}
+
+/// Whose request it is.
+#[derive(Debug)]
+pub(super) struct Shown {
+    pub(super) principal: Principal,
+    /// When what was shown is no longer good, where that is known.
+    pub(super) until: Option<Wall>,
 }
 
 /// Under which name the hub was asked.
@@ -72,6 +80,18 @@ impl Rejected {
         Self {
             error: Some("invalid_token"),
             ..Self::new(StatusCode::UNAUTHORIZED, message)
+        }
+    }
+}
+
+// === impl Shown ===
+
+impl Shown {
+    /// By what is good until its owner takes it back.
+    fn lasting(client: ClientId, via: Via) -> Self {
+        Self {
+            principal: Principal { client, via },
+            until: None,
         }
     }
 }
@@ -201,20 +221,20 @@ pub(super) fn principal(
     (via, named): (Via, Named),
     authenticator: &dyn Authenticator,
     settings: &FrontSettings,
-) -> Result<Principal, Halt> {
+) -> Result<Shown, Halt> {
     let is_own = named == Named::Own;
     if is_own && settings.no_auth && sole(headers, &header::AUTHORIZATION).is_ok() {
-        return Ok(Principal {
-            client: ClientId::new("no-auth"),
-            via: Via::NoAuth,
-        });
+        return Ok(Shown::lasting(ClientId::new("no-auth"), Via::NoAuth));
     }
     let token = shown(headers)?;
     if is_own && let Some(client) = authenticator.bearer(token) {
-        return Ok(Principal { client, via });
+        return Ok(Shown::lasting(client, via));
     }
     match authenticator.issued(token) {
-        Issued::Client(client) => Ok(Principal { client, via }),
+        Issued::Client { client, until } => Ok(Shown {
+            principal: Principal { client, via },
+            until: Some(until),
+        }),
         Issued::Wait(wait) => Err(Halt::Wait(wait)),
         Issued::Refused => Err(Rejected::token(BAD_TOKEN).into()),
         Issued::NoScope => Err(Halt::Rejected(Rejected {

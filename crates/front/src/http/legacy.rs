@@ -125,14 +125,8 @@ pub(super) fn listen(asked: &Asked<'_>, endpoint: &Endpoint) -> Reply {
             }
         }
     };
-    reply::events(EventStream::over(
-        shared,
-        &session,
-        number,
-        &outbox,
-        cursor,
-        last.is_none(),
-    ))
+    let stream = EventStream::over(shared, &session, number, &outbox, cursor, last.is_none());
+    reply::events(stream.ending(asked.until))
 }
 
 /// `DELETE`: the session ends.

@@ -51,6 +51,8 @@ pub(super) fn request(asked: Asked<'_>, posted: Posted, request: Request) -> Beg
     };
     let shared = shared(&asked);
     let outbox = Arc::clone(&inquiry.outbox);
+    // A call was let in once; what stands needs somebody to be let in all the time.
+    let until = asked.until.filter(|_| inquiry.method.is_held());
     let lost = Lost::CallOff(inquiry.context.cancel.clone());
     let answer = async move {
         let body = dispatch::answer(&inquiry, Some(taken)).await;
@@ -61,7 +63,7 @@ pub(super) fn request(asked: Asked<'_>, posted: Posted, request: Request) -> Beg
         }
     };
     let exchange = Exchange::new(&shared, answer.boxed(), &outbox, lost);
-    Begun::Wait(Box::new(exchange.wait(posted.accepts, None)))
+    Begun::Wait(Box::new(exchange.wait(posted.accepts, None).ending(until)))
 }
 
 /// The checks in the order in which their answers matter: what the request

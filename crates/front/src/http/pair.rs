@@ -59,7 +59,8 @@ pub(super) fn stream(asked: &Asked<'_>) -> Reply {
     };
     let mut head = Vec::new();
     endpoint.write_to(&mut head);
-    reply::events(EventStream::pair(shared, &session, head.into()))
+    let stream = EventStream::pair(shared, &session, head.into());
+    reply::events(stream.ending(asked.until))
 }
 
 /// `POST /messages`: one message; what it leads to comes on the stream.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::{Method, StatusCode};
-use legation_core::{Principal, ServerName, Via};
+use legation_core::{Principal, ServerName, Via, Wall};
 use legation_gate::Endpoint;
 
 use super::connection::Connection;
-use super::guard::{self, Accepts, Halt, Named, Rejected};
+use super::guard::{self, Accepts, Halt, Named, Rejected, Shown};
 use super::head::{Head, Target};
 use super::reply::{self, Reply};
 use super::stream::Waiting;
@@ -47,7 +47,7 @@ enum Passed {
     /// Who it is does not matter.
     Anybody,
     /// A client's.
-    Client(Principal),
+    Client(Shown),
     /// The owner's, or a browser's.
     Web(web::Asker),
 }
@@ -59,6 +59,8 @@ pub(super) struct Asked<'a> {
     pub(super) head: &'a Head,
     pub(super) target: Target<'a>,
     pub(super) principal: Principal,
+    /// When the credential it came with ends, where that is known.
+    pub(super) until: Option<Wall>,
 }
 
 /// What follows a request's head.
@@ -75,7 +77,7 @@ pub(super) enum Next {
 #[derive(Debug)]
 pub(super) enum Posting {
     /// A client's.
-    Client(Principal, PostTo),
+    Client(Shown, PostTo),
     /// For the admin API or the console.
     Web(web::Asker),
 }
@@ -166,11 +168,12 @@ pub(super) fn begin(connection: &Arc<Connection>, head: &Head) -> Next {
         return Next::Reply(nothing);
     };
     let asked = match passed {
-        Passed::Client(principal) => Asked {
+        Passed::Client(shown) => Asked {
             connection,
             head,
             target,
-            principal,
+            principal: shown.principal,
+            until: shown.until,
         },
         Passed::Web(asker) => return Next::Body(Posting::Web(asker)),
         Passed::Anybody => {
@@ -193,7 +196,13 @@ pub(super) fn begin(connection: &Arc<Connection>, head: &Head) -> Next {
         }
     };
     match to {
-        Ok(to) => Next::Body(Posting::Client(asked.principal, to)),
+        Ok(to) => {
+            let shown = Shown {
+                principal: asked.principal,
+                until: asked.until,
+            };
+            Next::Body(Posting::Client(shown, to))
+        }
         Err(reply) => Next::Reply(reply),
     }
 }
@@ -209,15 +218,16 @@ pub(super) fn finish(
         Ok(target) => target,
         Err(bad) => return Begun::Reply(bad.into()),
     };
-    let (principal, to) = match posting {
-        Posting::Client(principal, to) => (principal, to),
+    let (shown, to) = match posting {
+        Posting::Client(shown, to) => (shown, to),
         Posting::Web(asker) => return web::finish(connection, (head, target), asker, body),
     };
     let asked = Asked {
         connection,
         head,
         target,
-        principal,
+        principal: shown.principal,
+        until: shown.until,
     };
     match to {
         PostTo::Mcp(endpoint, accepts) => mcp::finish(asked, endpoint, accepts, body),

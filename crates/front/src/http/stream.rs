@@ -11,9 +11,10 @@ use std::future::Future as _;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
-use legation_core::CancelReason;
+use legation_core::{CancelReason, Wall};
 use legation_wire::sse::{Event, write_comment};
 use tokio::time::Sleep;
 
@@ -52,11 +53,18 @@ pub(super) struct EventStream {
     head: Option<Bytes>,
     keepalive: Pin<Box<Sleep>>,
     closing: Option<Pin<Box<Sleep>>>,
+    expiry: Option<Expiry>,
     /// Ends with the stream (the pair of 2024-11-05).
     session: Option<Arc<Session>>,
     over: bool,
     /// Who wants to know when the last piece was written.
     leaving: Deliveries,
+}
+
+/// When the credential that a stream was opened with ends, and somebody to wake the stream then.
+struct Expiry {
+    at: Wall,
+    timer: Pin<Box<Sleep>>,
 }
 
 // === impl Resumable ===
@@ -104,6 +112,7 @@ impl EventStream {
             cursor,
             resumable,
             head,
+            expiry: None,
             session: None,
             over: false,
             leaving: Deliveries::default(),
@@ -149,6 +158,17 @@ impl EventStream {
         stream
     }
 
+    /// Ends when the credential does that it was opened with: what is said after that is for
+    /// whoever comes with another. A client takes it for a stream that broke, and opens one anew.
+    pub(super) fn ending(mut self, until: Option<Wall>) -> Self {
+        let shared = &self.exchange.shared;
+        self.expiry = until.map(|at| Expiry {
+            at,
+            timer: Box::pin(tokio::time::sleep(left(at, shared))),
+        });
+        self
+    }
+
     /// The next piece of the body; asked for when the one before was written.
     pub(super) fn poll_chunk(
         &mut self,
@@ -158,7 +178,7 @@ impl EventStream {
         if let Some(head) = self.head.take() {
             return Poll::Ready(Some(Ok(head)));
         }
-        if self.over {
+        if self.over || self.poll_expired(cx) {
             return Poll::Ready(None);
         }
         if let Some(answer) = self.exchange.answer.as_mut()
@@ -236,6 +256,27 @@ impl EventStream {
         Poll::Ready(Some(Ok(comment.into())))
     }
 
+    /// Whether its credential has ended. It is asked before anything is said, because a stream that
+    /// is busy has no time for timers; and of the clock, because a machine may have slept.
+    fn poll_expired(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some(expiry) = &mut self.expiry else {
+            return false;
+        };
+        let shared = &self.exchange.shared;
+        while expiry.timer.as_mut().poll(cx).is_ready() {
+            let left = left(expiry.at, shared);
+            if left.is_zero() {
+                break;
+            }
+            expiry
+                .timer
+                .as_mut()
+                .reset(tokio::time::Instant::now() + left);
+        }
+        self.over |= left(expiry.at, shared).is_zero();
+        self.over
+    }
+
     /// Whether another stream has taken the session's general messages over.
     fn is_superseded(&self) -> bool {
         self.resumable.as_ref().is_some_and(|resumable| {
@@ -244,6 +285,13 @@ impl EventStream {
                 .is_some_and(|reader| !resumable.session.is_reader(reader))
         })
     }
+}
+
+/// How long it is until then; not a century, which a timer cannot wait.
+fn left(until: Wall, shared: &Shared) -> Duration {
+    const MOST: Duration = Duration::from_secs(24 * 60 * 60);
+    let ms = until.0.saturating_sub(shared.clock.wall().0);
+    Duration::from_millis(u64::try_from(ms).unwrap_or_default()).min(MOST)
 }
 
 impl Drop for EventStream {

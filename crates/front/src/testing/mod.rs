@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
-use legation_core::{BootId, ClientId, SeatId, SystemClock};
+use legation_core::{BootId, ClientId, Clock as _, SeatId, SystemClock, Wall};
 use legation_gate::keystore::Key;
 use legation_gate::rate::RateLimits;
 use legation_gate::stage::KnownClients;
@@ -43,6 +43,9 @@ pub(crate) struct Rig {
     serving: tokio::task::JoinHandle<()>,
 }
 
+/// How long the token `JWT-soon` is good, from whenever it is shown.
+pub(crate) const SOON_MS: i64 = 300;
+
 #[derive(Debug, Default)]
 struct Tokens {
     /// Whether the issuer's keys have come.
@@ -58,12 +61,18 @@ impl Authenticator for Tokens {
     }
 
     fn issued(&self, token: &str) -> Issued {
+        let client = |name: &str, number: &str, until| Issued::Client {
+            client: ClientId::member(name, number),
+            until,
+        };
+        let soon = || Wall(SystemClock.wall().0 + SOON_MS);
         match token.strip_prefix("JWT-") {
-            Some("reader") => Issued::Client(ClientId::member("reader", "~1")),
-            Some("stranger") => Issued::Client(ClientId::member("stranger", "~1")),
+            Some("reader") => client("reader", "~1", Wall(i64::MAX)),
+            Some("soon") => client("reader", "~3", soon()),
+            Some("stranger") => client("stranger", "~1", Wall(i64::MAX)),
             Some("scopeless") => Issued::NoScope,
             Some("late") if self.has_keys.load(Ordering::SeqCst) => {
-                Issued::Client(ClientId::member("reader", "~2"))
+                client("reader", "~2", Wall(i64::MAX))
             }
             Some("late") => {
                 let has_keys = Arc::clone(&self.has_keys);

@@ -2,7 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::testing::{Client, Response, Rig, mirrored, modern};
+use legation_core::{Clock as _, SystemClock};
+
+use crate::testing::{Client, Response, Rig, SOON_MS, mirrored, modern};
 use crate::{FrontSettings, ProtectedResource};
 
 const PUBLIC: &str = "hub.example.com";
@@ -73,6 +75,50 @@ async fn a_token_opens_what_its_scopes_lead_to() {
         "{stranger:?}"
     );
     assert_eq!(rig.fake.calls.load(Ordering::Relaxed), 4);
+    rig.stop().await;
+}
+
+/// Opens one stream with a token that ends soon, and reads it until the hub ends it.
+async fn read_to_its_end(client: &mut Client, line: &str, headers: &str, body: &str) {
+    let begun = SystemClock.wall();
+    let text = client.text(line, headers, body);
+    client.send(text.as_bytes()).await;
+    let head = client.head().await;
+    let kind = head.header("content-type");
+    assert_eq!((head.status, kind), (200, Some("text/event-stream")));
+    while client.chunk().await.is_some() {}
+    let stood = SystemClock.wall().0 - begun.0;
+    assert!(stood >= SOON_MS, "{line}: it stood for {stood} ms");
+}
+
+#[tokio::test]
+async fn what_stands_ends_with_its_token_and_a_call_does_not() {
+    let rig = rig().await;
+    let call = modern(1, "tools/call", "{}", r#""name":"slow","arguments":{}"#);
+    let mut caller = Client::connect(rig.port, Some("JWT-soon")).await;
+    let text = caller.text("POST /mcp", &mirrored(&call), &call);
+    caller.send(text.as_bytes()).await;
+    rig.fake.begun.notified().await;
+
+    let mut client = Client::connect(rig.port, Some("JWT-soon")).await;
+    let wish = r#""notifications":{"toolsListChanged":true}"#;
+    let listen = modern(2, "subscriptions/listen", "{}", wish);
+    read_to_its_end(&mut client, "POST /mcp", &mirrored(&listen), &listen).await;
+    let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+    // The connection is as good as it was, for whoever shows a token.
+    let hello = client.post("", initialize).await;
+    let id = hello.header("mcp-session-id").expect("a session");
+    let session = format!("Mcp-Session-Id: {id}\r\n");
+    read_to_its_end(&mut client, "GET /mcp", &session, "").await;
+    // The session outlives the stream: it is opened anew.
+    read_to_its_end(&mut client, "GET /mcp", &session, "").await;
+    read_to_its_end(&mut client, "GET /sse", "", "").await;
+
+    rig.fake.go.notify_one();
+    let answer = caller.response().await;
+    assert_eq!(answer.status, 200);
+    assert!(answer.body.contains("slowly"), "{answer:?}");
+    assert!(rig.fake.cancelled.lock().expect("sound").is_empty());
     rig.stop().await;
 }
 

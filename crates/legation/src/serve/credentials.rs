@@ -84,9 +84,13 @@ impl Authenticator for Keys {
             return Issued::Refused;
         };
         match issuer.server.judge(token) {
-            Judged::Good(bearer) => issuer
-                .client(&bearer)
-                .map_or(Issued::NoScope, Issued::Client),
+            Judged::Good(bearer) => match issuer.client(&bearer) {
+                Some(client) => Issued::Client {
+                    client,
+                    until: bearer.until,
+                },
+                None => Issued::NoScope,
+            },
             Judged::Wait(wait) => Issued::Wait(wait),
             Judged::Bad(bad) if bad.is_passing() => Issued::Unavailable,
             Judged::Bad(bad) => {

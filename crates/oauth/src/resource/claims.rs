@@ -1,5 +1,6 @@
 //! What a token says (RFC 7519 section 4.1, RFC 9068 section 2.2).
 
+use legation_core::Wall;
 use serde::Deserialize;
 use serde_json::{Number, Value};
 
@@ -78,6 +79,12 @@ impl Claims {
             return Err(BadToken::Subject);
         }
         Ok(())
+    }
+
+    /// When [`check`](Self::check) begins to refuse it for its age.
+    pub(super) fn until(&self) -> Wall {
+        let ends = seconds(&self.exp).unwrap_or_default();
+        Wall(ends.saturating_add(SKEW_S).saturating_mul(1000))
     }
 
     pub(super) fn subject(&self) -> &str {

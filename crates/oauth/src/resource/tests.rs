@@ -221,6 +221,8 @@ async fn a_token_of_the_issuer_for_this_resource_is_good() {
         bearer.scopes,
         ["mcp:read".into(), "other".into()] as [Box<str>; 2]
     );
+    // As long as it is taken, the clocks' difference included.
+    assert_eq!(bearer.until, Wall((NOW + 310) * 1000));
     assert_eq!(rig.asked(), 1, "keys are kept");
 }
 

@@ -151,7 +151,7 @@ fn one_good_bearer_token_is_asked_for() {
             &settings,
         )
     };
-    let client = |values: &[&str]| ask(values).map(|principal| principal.client.to_string());
+    let client = |values: &[&str]| ask(values).map(|shown| shown.principal.client.to_string());
     assert_eq!(client(&["Bearer good"]).expect("good"), "claude");
     assert_eq!(client(&["bearer good"]).expect("good"), "claude");
     let long = format!("Bearer {}", "x".repeat(1 << 16));

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::StatusCode;
-use legation_core::{Cancel, CancelReason};
+use legation_core::{Cancel, CancelReason, Wall};
 
 use super::{EventStream, Resumable};
 use crate::http::guard::Accepts;
@@ -51,6 +51,7 @@ pub(in crate::http) struct Waiting {
     exchange: Exchange,
     accepts: Accepts,
     session: Option<Arc<Session>>,
+    until: Option<Wall>,
     answer: Option<Answer>,
 }
 
@@ -78,6 +79,7 @@ impl Exchange {
             exchange: self,
             accepts,
             session,
+            until: None,
             answer: None,
         }
     }
@@ -132,6 +134,12 @@ impl fmt::Debug for Exchange {
 // === impl Waiting ===
 
 impl Waiting {
+    /// For something that stands until it is called off: it ends with the credential too.
+    pub(in crate::http) fn ending(mut self, until: Option<Wall>) -> Self {
+        self.until = until;
+        self
+    }
+
     /// Ready when there is something to respond with.
     pub(in crate::http) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.accepts.events && !self.accepts.json {
@@ -177,7 +185,8 @@ impl Waiting {
             session,
             reader: None,
         });
-        reply::events(EventStream::new(self.exchange, 0, resumable, true))
+        let stream = EventStream::new(self.exchange, 0, resumable, true);
+        reply::events(stream.ending(self.until))
     }
 }
 
