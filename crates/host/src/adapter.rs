@@ -183,7 +183,9 @@ impl Transports {
         let resolved = plan.spec.resolve_oauth(&self.environment);
         let resolved = resolved.map_err(|error| DialError::Misconfigured(chain(&error)))?;
         let settings = oauth::settings(&plan.spec, http, &resolved);
-        auth.configure(settings.map_err(DialError::Misconfigured)?);
+        let mut settings = settings.map_err(DialError::Misconfigured)?;
+        settings.proxies = reach::own_proxies(&http.reach.proxy)?;
+        auth.configure(settings);
         Ok(Some(Arc::clone(auth)))
     }
 

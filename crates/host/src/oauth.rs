@@ -120,6 +120,7 @@ pub(crate) fn settings(
         scopes: entry.scopes.clone(),
         redirect_port: entry.redirect_port,
         allowed_hosts: entry.allowed_hosts.clone(),
+        proxies: None,
     })
 }
 

@@ -8,7 +8,7 @@ use tokio::sync::OnceCell;
 use crate::client::{Choice, Client, choose};
 use crate::discover;
 use crate::error::OAuthError;
-use crate::fetch::{Ask, FetchError, Reach, Reply};
+use crate::fetch::{Ask, FetchError, Reply};
 use crate::jwt::ProofKey;
 use crate::metadata::Issuer;
 use crate::oauth::OAuth;
@@ -166,7 +166,7 @@ impl Bound {
                 let resource = resource.unwrap_or(settings.server.as_str());
                 let issuer = &self.binding.issuer;
                 let ask = token::exchange(enterprise, issuer, resource, scope);
-                let reach = Reach::default().and(&enterprise.token_endpoint);
+                let reach = settings.reach_of(enterprise);
                 let reply = oauth.fetch.fetch(ask, reach).await;
                 let assertion = token::exchanged(&reply.map_err(failed)?)?;
                 let give = Give::Assertion(&assertion);
@@ -225,7 +225,7 @@ impl Bound {
             headers,
             body: Some(crate::fetch::Body::Form(Secret::new(form))),
         };
-        let reply = oauth.fetch.fetch(ask, reach(settings)).await;
+        let reply = oauth.fetch.fetch(ask, settings.reach()).await;
         let reply = reply.map_err(|source| OAuthError::Fetch {
             what: "the end of the sign-in at the authorization server",
             source,
@@ -287,7 +287,7 @@ impl Bound {
                 key: key.map(|key| (&**key, nonce.as_deref())),
                 ..*want
             };
-            let reply = oauth.fetch.fetch(want.ask()?, reach(settings)).await;
+            let reply = oauth.fetch.fetch(want.ask()?, settings.reach()).await;
             let reply = reply.map_err(failed)?;
             self.slot.set_nonce(reply.nonce.clone());
             let again = key.is_some() && token::wants_nonce(&reply);
@@ -310,10 +310,6 @@ impl Bound {
         }
         Ok(Some(Arc::new(ProofKey::random()?)))
     }
-}
-
-fn reach(settings: &Settings) -> Reach {
-    Reach::of(&settings.server, &settings.allowed_hosts)
 }
 
 fn failed(source: FetchError) -> OAuthError {

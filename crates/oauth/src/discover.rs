@@ -29,7 +29,7 @@ pub(crate) async fn discover(
     settings: &Settings,
     challenge: Option<&Challenge>,
 ) -> Result<Found, OAuthError> {
-    let reach = Reach::of(&settings.server, &settings.allowed_hosts);
+    let reach = settings.reach();
     let hint = challenge.and_then(|challenge| challenge.resource_metadata.as_deref());
     let resource = resource(fetch, &settings.server, hint, &reach).await?;
     let mut takes_dpop = challenge.is_some_and(|challenge| challenge.dpop);
@@ -77,7 +77,7 @@ pub(crate) async fn issuer(
     settings: &Settings,
     name: &str,
 ) -> Result<Arc<Issuer>, OAuthError> {
-    let reach = Reach::of(&settings.server, &settings.allowed_hosts);
+    let reach = settings.reach();
     let found = described(fetch, name, &reach).await?;
     let assumed = || {
         let is_own = *name == *settings.server.origin();

@@ -3,7 +3,10 @@
 //! A server names its authorization server, and that one names its endpoints: each
 //! of them could name a host that only this machine reaches. So a name is looked up
 //! for each request, what it leads to is checked, and the connection goes to that
-//! address; nothing is long, slow or redirected for ever. The hub's client for MCP
+//! address; nothing is long, slow or redirected for ever. Where a proxy stands in
+//! between ([`crate::proxy`]), the address is its to choose, so that a name is told to
+//! it only with TLS, which says who answers, or where the owner named the host; and a
+//! name that leads inside from here is refused as ever. The hub's client for MCP
 //! was not taken: it trusts the address its owner wrote down.
 
 mod guard;
@@ -72,6 +75,14 @@ pub enum FetchError {
         /// Which host.
         host: String,
         /// The system's words.
+        why: String,
+    },
+    /// The proxy that leads there.
+    #[error("{host} was not reached through the proxy: {why}")]
+    Proxy {
+        /// Which host.
+        host: String,
+        /// Which proxy, and the system's words or its own.
         why: String,
     },
     /// It took too long.
@@ -145,6 +156,9 @@ impl FetchError {
             }
             Self::Connect { .. } | Self::Timeout { .. } | Self::Broken { .. } => {
                 "check the network to it, and try again"
+            }
+            Self::Proxy { .. } => {
+                "check `proxy` of the server in mcp.json, or the variables HTTPS_PROXY and NO_PROXY that the hub was started with"
             }
             Self::TooLarge { .. } | Self::Redirect { .. } => {
                 "ask who runs the server: its sign-in cannot be used as it is"

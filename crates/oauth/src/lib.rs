@@ -19,6 +19,7 @@ pub mod fetch;
 mod jwt;
 mod metadata;
 mod oauth;
+pub mod proxy;
 mod resource;
 mod settings;
 mod sign_in;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use legation_core::{EntityId, Secret};
 
+use crate::fetch::Reach;
 use crate::jwt::SigningKey;
+use crate::proxy::Proxies;
 use crate::url::WebUrl;
 
 /// One server's sign-in; references have been followed.
@@ -34,6 +36,9 @@ pub struct Settings {
     pub redirect_port: Option<u16>,
     /// Hosts beside the Internet that the owner allows.
     pub allowed_hosts: Vec<Box<str>>,
+    /// What leads to the server, and so to whoever signs people in for it; the environment's
+    /// proxies where the owner does not say.
+    pub proxies: Option<Proxies>,
 }
 
 /// How tokens are come by.
@@ -65,6 +70,27 @@ pub struct Enterprise {
     pub client_secret: Option<Secret>,
     /// The person's identity token.
     pub id_token: Secret,
+}
+
+// === impl Settings ===
+
+impl Settings {
+    /// What may be reached for this sign-in, and how.
+    pub(crate) fn reach(&self) -> Reach {
+        self.leads(Reach::of(&self.server, &self.allowed_hosts))
+    }
+
+    /// The same for the organisation's identity provider, which only the owner names.
+    pub(crate) fn reach_of(&self, enterprise: &Enterprise) -> Reach {
+        self.leads(Reach::default().and(&enterprise.token_endpoint))
+    }
+
+    fn leads(&self, reach: Reach) -> Reach {
+        match &self.proxies {
+            Some(proxies) => reach.through(proxies.clone()),
+            None => reach,
+        }
+    }
 }
 
 // === impl Grant ===

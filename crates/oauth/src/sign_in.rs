@@ -16,7 +16,6 @@ use crate::callback::{Callback, Visitor};
 use crate::client::{Choice, Client, choose, register, registered};
 use crate::discover::{Found, discover};
 use crate::error::OAuthError;
-use crate::fetch::Reach;
 use crate::oauth::News;
 use crate::settings::Settings;
 use crate::upstream::{Upstream, binding};
@@ -251,7 +250,7 @@ impl Upstream {
         }
         let callback = listen(settings.redirect_port).await?;
         let ask = register(settings, issuer, endpoint, &callback.redirect());
-        let reach = Reach::of(&settings.server, &settings.allowed_hosts);
+        let reach = settings.reach();
         let reply = self.oauth.fetch.fetch(ask, reach).await;
         let reply = reply.map_err(|source| OAuthError::Fetch {
             what: "a registration",

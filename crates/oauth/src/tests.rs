@@ -4,5 +4,6 @@
 mod fetched;
 mod flows;
 mod hostile;
+mod proxied;
 mod returns;
 mod stand;

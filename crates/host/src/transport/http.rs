@@ -18,7 +18,6 @@ mod sse;
 mod stream;
 mod target;
 mod tls;
-mod tunnel;
 mod wire;
 
 use std::collections::HashMap;
@@ -38,7 +37,7 @@ use self::answer::Answer;
 pub(super) use self::call::run_call;
 use self::client::Inbound;
 use self::outgoing::Outgoing;
-pub use self::reach::{Proxy, Reach};
+pub use self::reach::Reach;
 use self::road::Road;
 pub(super) use self::sse::Sse;
 pub use self::tls::{BadTls, client_config};

@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use legation_cli::CliError;
 use legation_config::settings::FrontOAuth;
-use legation_core::net::SystemLookup;
 use legation_front::ProtectedResource;
-use legation_oauth::fetch::Web;
 use legation_oauth::{ResourceServer, ResourceSettings};
 
 use super::HubOptions;
@@ -25,7 +23,7 @@ pub(super) fn of(
         tracing::warn!("`oauth.scopes` is empty: no token of the issuer opens anything");
     }
     let settings = settings(oauth, listen);
-    let fetch = Arc::new(Web::new(Arc::new(SystemLookup::default()), None));
+    let fetch = Arc::new(super::oauth::web(&options.environment));
     let server = ResourceServer::new(settings, fetch, options.clock.clone());
     let server = server
         .map_err(|error| CliError::usage(&error).with_hint("correct [oauth] in legation.toml"))?;

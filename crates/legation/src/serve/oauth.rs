@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use legation_cli::Output;
 use legation_cli::accounts::{keep_in, secrets};
+use legation_config::Environment;
 use legation_core::net::SystemLookup;
 use legation_core::{SharedClock, TaskSet};
 use legation_oauth::fetch::Web;
+use legation_oauth::proxy::Proxies;
 use legation_oauth::{News, OAuth, OAuthParts};
 use serde::Serialize;
 use tokio::runtime::Handle;
@@ -30,12 +32,18 @@ pub(super) fn of(options: &HubOptions, clock: &SharedClock) -> Arc<OAuth> {
         Ok(Arc::new(store))
     };
     OAuth::new(OAuthParts {
-        fetch: Arc::new(Web::new(Arc::new(SystemLookup::default()), None)),
+        fetch: Arc::new(web(&options.environment)),
         open: Box::new(open),
         is_there: Box::new(move || place.exists()),
         clock: clock.clone(),
         runtime: Handle::current(),
     })
+}
+
+/// What asks for documents and tokens, by way of the environment's proxies.
+pub(super) fn web(environment: &Environment) -> Web {
+    let proxies = Proxies::of_environment(|name| environment.get(name));
+    Web::new(Arc::new(SystemLookup::default()), proxies)
 }
 
 /// `mcp.oauth_required`, for those who look on.

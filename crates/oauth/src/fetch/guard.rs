@@ -5,16 +5,19 @@ use std::net::{IpAddr, SocketAddr};
 use legation_core::net::is_global;
 
 use super::FetchError;
+use crate::proxy::Proxies;
 use crate::url::WebUrl;
 
 /// What may be reached beside the Internet: hosts that the owner named, and this
-/// machine where the server itself is on it.
+/// machine where the server itself is on it; and by way of what.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reach {
     hosts: Vec<Box<str>>,
     /// Where the owner's own words lead.
     own: Vec<WebUrl>,
     loopback: bool,
+    /// What leads there; the environment's proxies where the owner does not say.
+    proxies: Option<Proxies>,
 }
 
 // === impl Reach ===
@@ -37,6 +40,18 @@ impl Reach {
         self.loopback |= url.is_loopback();
         self.own.push(url.clone());
         self
+    }
+
+    /// By way of these proxies, whatever the environment names.
+    #[must_use]
+    pub fn through(mut self, proxies: Proxies) -> Self {
+        self.proxies = Some(proxies);
+        self
+    }
+
+    /// What the owner says of proxies.
+    pub(super) fn proxies(&self) -> Option<&Proxies> {
+        self.proxies.as_ref()
     }
 
     /// Whether this URL may be asked at all, before its host is looked up.

@@ -1,5 +1,6 @@
-//! The client: one connection a request, to the address that was checked.
+//! The client: one connection a request, to the address that was checked or to a proxy.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 use super::{Ask, Body, Fetch, FetchError, Reach, Reply};
+use crate::proxy::{Proxies, Proxy};
 use crate::url::WebUrl;
 
 /// Time for everything, redirects included.
@@ -22,6 +24,9 @@ const LIMIT: Duration = Duration::from_secs(15);
 const BODY_MAX: usize = 256 * 1024;
 /// Redirects of a document that are followed.
 const REDIRECTS_MAX: usize = 3;
+
+/// How long a name is looked up that a proxy may know better.
+const LOOKUP: Duration = Duration::from_secs(3);
 
 /// Sends requests over the network.
 #[derive(Debug, Clone)]
@@ -33,6 +38,8 @@ pub struct Web {
 struct Shared {
     lookup: Arc<dyn Lookup>,
     tls: Tls,
+    /// Those of the environment.
+    proxies: Proxies,
     limit: Duration,
 }
 
@@ -45,20 +52,17 @@ struct Answer {
 // === impl Web ===
 
 impl Web {
-    /// A client that trusts the system's certificates and those of `ca_pem`.
+    /// A client that trusts whom the process trusts; `proxies` are those of the environment.
     #[must_use]
-    pub fn new(lookup: Arc<dyn Lookup>, ca_pem: Option<Vec<u8>>) -> Self {
-        Self::with_limit(lookup, ca_pem, LIMIT)
+    pub fn new(lookup: Arc<dyn Lookup>, proxies: Proxies) -> Self {
+        Self::with_limit(lookup, proxies, LIMIT)
     }
 
-    pub(crate) fn with_limit(
-        lookup: Arc<dyn Lookup>,
-        ca_pem: Option<Vec<u8>>,
-        limit: Duration,
-    ) -> Self {
+    pub(crate) fn with_limit(lookup: Arc<dyn Lookup>, proxies: Proxies, limit: Duration) -> Self {
         let shared = Shared {
             lookup,
-            tls: Tls::new(ca_pem),
+            tls: Tls::default(),
+            proxies,
             limit,
         };
         Self {
@@ -108,16 +112,63 @@ impl Shared {
 
     async fn exchange(&self, ask: &Ask, reach: &Reach) -> Result<Answer, FetchError> {
         reach.check(&ask.url)?;
-        let tcp = self.connect(&ask.url, reach).await?;
+        let proxy = self.proxy(&ask.url, reach)?;
+        let tcp = match proxy {
+            Some(proxy) => self.connect_through(proxy, &ask.url, reach).await?,
+            None => self.connect(&ask.url, reach).await?,
+        };
         if !ask.url.is_tls() {
-            return talk(tcp, ask).await;
+            return talk(tcp, ask, proxy).await;
         }
         let failed = |why: String| FetchError::Connect {
             host: ask.url.host().to_owned(),
             why,
         };
         let tls = self.tls.connect(ask.url.host(), tcp).await;
-        talk(tls.map_err(|error| failed(chain(&error)))?, ask).await
+        talk(tls.map_err(|error| failed(chain(&error)))?, ask, None).await
+    }
+
+    /// The proxy that leads there, if there is one.
+    fn proxy<'a>(
+        &'a self,
+        url: &WebUrl,
+        reach: &'a Reach,
+    ) -> Result<Option<&'a Proxy>, FetchError> {
+        let proxies = reach.proxies().unwrap_or(&self.proxies);
+        let found = proxies.towards(url.is_tls(), url.host(), url.port());
+        found.map_err(|bad| FetchError::Proxy {
+            host: url.host().to_owned(),
+            why: bad.to_string(),
+        })
+    }
+
+    /// Connects to a proxy, and with TLS through it. Where the name leads is the proxy's to find
+    /// out, and perhaps nobody else here can; but one that leads inside is not told to it.
+    async fn connect_through(
+        &self,
+        proxy: &Proxy,
+        url: &WebUrl,
+        reach: &Reach,
+    ) -> Result<TcpStream, FetchError> {
+        let looked = self.lookup.lookup(url.host(), url.port());
+        if let Ok(Ok(found)) = tokio::time::timeout(LOOKUP, looked).await
+            && !found.is_empty()
+        {
+            reach.pick(url, found)?;
+        }
+        let failed = |error: io::Error| FetchError::Proxy {
+            host: url.host().to_owned(),
+            why: format!("{proxy}: {error}"),
+        };
+        // The owner named the proxy: it may be anywhere.
+        let found = self.lookup.lookup(&proxy.host, proxy.port).await;
+        let reached = legation_net::first_of(found.map_err(failed)?).await;
+        let mut tcp = reached.map_err(failed)?;
+        if url.is_tls() {
+            let opened = proxy.open_tunnel(&mut tcp, url.host(), url.port()).await;
+            opened.map_err(failed)?;
+        }
+        Ok(tcp)
     }
 
     /// Connects to the first address that may be reached. What the name leads to is
@@ -135,14 +186,16 @@ impl Shared {
     }
 }
 
+/// Asks; `proxy` is who is told the whole address, and by whom it is asked.
 async fn talk(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     ask: &Ask,
+    proxy: Option<&Proxy>,
 ) -> Result<Answer, FetchError> {
     let broken = || FetchError::Broken {
         host: ask.url.host().to_owned(),
     };
-    let request = request(ask).ok_or_else(broken)?;
+    let request = request(ask, proxy).ok_or_else(broken)?;
     let answer = legation_net::exchange(stream, request, BODY_MAX).await;
     let answer = answer.map_err(|_| broken())?;
     let coding = answer.headers.get(header::CONTENT_ENCODING);
@@ -169,17 +222,24 @@ async fn talk(
     })
 }
 
-fn request(ask: &Ask) -> Option<Request<Full<Bytes>>> {
+fn request(ask: &Ask, proxy: Option<&Proxy>) -> Option<Request<Full<Bytes>>> {
     let method = match ask.body {
         Some(_) => Method::POST,
         None => Method::GET,
     };
+    let target = match proxy {
+        Some(_) => format!("{}{}", ask.url.origin(), ask.url.target()),
+        None => ask.url.target(),
+    };
     let mut request = Request::builder()
         .method(method)
-        .uri(ask.url.target())
+        .uri(target)
         .header(header::HOST, ask.url.authority())
         .header(header::ACCEPT, "application/json")
         .header(header::USER_AGENT, legation_net::USER_AGENT);
+    if let Some(credentials) = proxy.and_then(|proxy| proxy.credentials.as_ref()) {
+        request = request.header(header::PROXY_AUTHORIZATION, credentials);
+    }
     for (name, value) in &ask.headers {
         let mut value = header::HeaderValue::from_str(value.reveal()).ok()?;
         value.set_sensitive(true);

@@ -10,6 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use crate::fetch::{Ask, Fetch as _, FetchError, Reach, Web};
+use crate::proxy::Proxies;
 use crate::url::WebUrl;
 
 /// Names lead to one address after the other.
@@ -41,7 +42,7 @@ fn names(lead: &[&str]) -> Arc<Names> {
 
 fn web(names: &Arc<Names>) -> Web {
     let limit = Duration::from_secs(2);
-    Web::with_limit(Arc::clone(names) as Arc<dyn Lookup>, None, limit)
+    Web::with_limit(Arc::clone(names) as Arc<dyn Lookup>, Proxies::Direct, limit)
 }
 
 fn url(text: &str) -> WebUrl {
@@ -183,7 +184,7 @@ async fn what_is_large_or_slow_is_given_up() {
     let at = silent.local_addr().unwrap();
     let own = url(&format!("http://localhost:{}/mcp", at.port()));
     let names = self::names(&[&at.to_string()]);
-    let web = Web::with_limit(names, None, Duration::from_millis(50));
+    let web = Web::with_limit(names, Proxies::Direct, Duration::from_millis(50));
     let done = web.fetch(Ask::get(own.clone()), Reach::of(&own, &[])).await;
     assert!(matches!(done, Err(FetchError::Timeout { .. })), "{done:?}");
 

@@ -11,6 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::fetch::{FetchError, Web};
+use crate::proxy::Proxies;
 use crate::url::WebUrl;
 use crate::{BadUrl, Grant, MetadataError, OAuth, OAuthError, OAuthParts, Settings};
 
@@ -128,7 +129,7 @@ async fn begin(kind: &'static str) -> (OAuthError, Arc<Sent>) {
         _ => Duration::from_secs(60),
     };
     let oauth = OAuth::new(OAuthParts {
-        fetch: Arc::new(Web::with_limit(Arc::new(names), None, limit)),
+        fetch: Arc::new(Web::with_limit(Arc::new(names), Proxies::Direct, limit)),
         open: Box::new(|| panic!("nothing is kept")),
         is_there: Box::new(|| false),
         clock: SystemClock::shared(),
@@ -144,6 +145,7 @@ async fn begin(kind: &'static str) -> (OAuthError, Arc<Sent>) {
         client_key: None,
         public_client: false,
         metadata_url: None,
+        proxies: None,
         issuer: None,
         scopes: Vec::new(),
         redirect_port: None,

@@ -202,6 +202,7 @@ impl Stand {
             client_key: None,
             public_client: false,
             metadata_url: None,
+            proxies: None,
             issuer: None,
             scopes: Vec::new(),
             redirect_port: None,

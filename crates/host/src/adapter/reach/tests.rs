@@ -3,7 +3,7 @@
 use legation_config::{Environment, ResolvedProxy, ResolvedReach};
 use legation_core::Secret;
 
-use super::{excludes, reach};
+use super::reach;
 use crate::port::DialError;
 
 /// The proxy for a URL, as it is shown and with what it is told.
@@ -115,29 +115,6 @@ fn a_proxy_that_cannot_be_used_fails_the_server_and_shows_no_password() {
             assert!(!why.contains("hush"), "{why}");
             assert!(why.contains("proxy") || why.contains("PROXY"), "{why}");
         }
-    }
-}
-
-#[test]
-fn no_proxy_is_a_list() {
-    for (list, host, port, expected) in [
-        ("*", "anything.example", 443, true),
-        ("", "anything.example", 443, false),
-        (" , ", "anything.example", 443, false),
-        ("*.example.com", "a.example.com", 443, true),
-        ("example.com.", "example.com", 443, true),
-        ("ample.com", "example.com", 443, false),
-        ("1.2.3.4", "1.2.3.4", 443, true),
-        ("1.2.3.0/24", "1.2.3.4", 443, true),
-        ("1.2.3.0/33", "1.2.3.4", 443, false),
-        ("0.0.0.0/0", "1.2.3.4", 443, true),
-        ("0.0.0.0/0", "name.example", 443, false),
-        ("2001:db8::/32", "2001:db8:1::5", 443, true),
-        ("3.4", "1.2.3.4", 443, false),
-        ("example.com:8443", "example.com", 443, false),
-        ("example.com:8443", "example.com", 8443, true),
-    ] {
-        assert_eq!(excludes(list, host, port), expected, "{list} {host}");
     }
 }
 

@@ -22,7 +22,7 @@ use super::reach::Reach;
 use super::stream::Stream;
 use super::target::Target;
 use super::wire::Wire;
-use super::{lock, tls, tunnel};
+use super::{lock, tls};
 use crate::transport::error::HttpError;
 
 /// Most idle connections per runtime.
@@ -176,8 +176,8 @@ impl Client {
                 };
                 let mut tcp = reach(&proxy.host, proxy.port).await.map_err(failed)?;
                 if target.tls {
-                    let opened = tunnel::open(&mut tcp, proxy, target).await;
-                    opened.map_err(failed)?;
+                    let opened = proxy.open_tunnel(&mut tcp, &target.host, target.port);
+                    opened.await.map_err(failed)?;
                 }
                 tcp
             }
@@ -233,7 +233,7 @@ impl Outbound<'_> {
             head.extend_from_slice(part);
         }
         if let Some(proxy) = proxy {
-            tunnel::write_credentials(proxy, &mut head);
+            proxy.write_credentials(&mut head);
         }
         // What has no body by its nature says nothing of one (RFC 9110, 8.6).
         if self.method == "POST" {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use http::HeaderValue;
+use legation_oauth::proxy::Proxy;
 use rustls::ClientConfig;
 
 /// What stands between the hub and a URL's host; by default nothing.
@@ -19,17 +19,6 @@ pub struct Reach {
     pub tls: Option<Arc<ClientConfig>>,
 }
 
-/// An HTTP proxy (RFC 9110, section 3.7), spoken to without TLS.
-#[derive(Clone)]
-pub struct Proxy {
-    /// Its host, without the brackets of an IPv6 address.
-    pub host: Box<str>,
-    /// Its port.
-    pub port: u16,
-    /// `Proxy-Authorization`, where it wants one.
-    pub credentials: Option<HeaderValue>,
-}
-
 // === impl Reach ===
 
 impl fmt::Debug for Reach {
@@ -39,24 +28,5 @@ impl fmt::Debug for Reach {
             .field("proxy", &self.proxy)
             .field("has_tls", &self.tls.is_some())
             .finish()
-    }
-}
-
-// === impl Proxy ===
-
-impl fmt::Debug for Proxy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")
-    }
-}
-
-impl fmt::Display for Proxy {
-    /// Where it is, and never as whom.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.host.contains(':') {
-            write!(f, "[{}]:{}", self.host, self.port)
-        } else {
-            write!(f, "{}:{}", self.host, self.port)
-        }
     }
 }

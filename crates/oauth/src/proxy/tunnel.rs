@@ -5,23 +5,25 @@ use std::io;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::head::bad;
-use super::reach::Proxy;
-use super::target::Target;
+use super::Proxy;
 
 /// Longest answer of a proxy.
 const ANSWER_MAX: usize = 16 * 1024;
 const HEADERS_MAX: usize = 64;
 
-/// Asks a proxy for a connection to the target's host.
-pub(super) async fn open(tcp: &mut TcpStream, proxy: &Proxy, target: &Target) -> io::Result<()> {
-    let host = if target.host.contains(':') {
-        format!("[{}]:{}", target.host, target.port)
+/// Asks a proxy for a connection to a host, whose name is without brackets.
+pub(super) async fn open(
+    tcp: &mut TcpStream,
+    proxy: &Proxy,
+    (host, port): (&str, u16),
+) -> io::Result<()> {
+    let host = if host.contains(':') {
+        format!("[{host}]:{port}")
     } else {
-        format!("{}:{}", target.host, target.port)
+        format!("{host}:{port}")
     };
     let mut request = format!("CONNECT {host} HTTP/1.1\r\nhost: {host}\r\n").into_bytes();
-    write_credentials(proxy, &mut request);
+    proxy.write_credentials(&mut request);
     request.extend_from_slice(b"\r\n");
     tcp.write_all(&request).await?;
     let mut came = Vec::new();
@@ -48,15 +50,6 @@ pub(super) async fn open(tcp: &mut TcpStream, proxy: &Proxy, target: &Target) ->
     }
 }
 
-/// The line by which the proxy knows who asks.
-pub(super) fn write_credentials(proxy: &Proxy, into: &mut Vec<u8>) {
-    if let Some(credentials) = &proxy.credentials {
-        into.extend_from_slice(b"proxy-authorization: ");
-        into.extend_from_slice(credentials.as_bytes());
-        into.extend_from_slice(b"\r\n");
-    }
-}
-
 /// The length of an answer that lets through; `None` when the rest of it has not
 /// come yet.
 fn judge(came: &[u8]) -> io::Result<Option<usize>> {
@@ -77,4 +70,8 @@ fn judge(came: &[u8]) -> io::Result<Option<usize>> {
         },
         Err(error) => Err(io::Error::new(io::ErrorKind::InvalidData, error)),
     }
+}
+
+fn bad(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
 }
