@@ -136,6 +136,30 @@ async fn a_server_that_connects_for_the_first_time_delays_no_list() {
 }
 
 #[tokio::test]
+async fn one_that_is_slow_to_connect_is_warned_about_once() {
+    let mut settings = legation_config::Settings::defaults();
+    settings.slow_start = Duration::from_millis(1);
+    let bench = Bench::with(settings, times());
+    let server = Scripted::echo();
+    *server.hangs.lock().expect("a lock") = true;
+    bench.serve("s", &server);
+    bench.apply(vec![spec("s", Instance::Shared)]).await;
+    let wait = async {
+        while only(&bench).warnings.is_empty() {
+            // tidy: the loop waits for the warning; the pause only yields.
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(5), wait)
+        .await
+        .expect("a warning");
+    let status = only(&bench);
+    assert_eq!(status.warnings, ["it was not connected after 1ms"]);
+    assert_eq!(status.state.as_str(), "starting", "it may connect yet");
+    bench.host.shutdown().await;
+}
+
+#[tokio::test]
 async fn a_name_of_a_server_that_never_connected_says_so() {
     let bench = Bench::new();
     let server = Scripted::echo();
