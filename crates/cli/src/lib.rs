@@ -12,6 +12,7 @@ mod governance;
 mod output;
 mod private;
 mod seen;
+mod shell;
 mod table;
 mod terminal;
 mod walls;

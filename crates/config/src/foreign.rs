@@ -272,7 +272,17 @@ impl Foreign {
             Self::Cursor => home.join(".cursor/mcp.json"),
             Self::Codex => folder("CODEX_HOME", ".codex").join("config.toml"),
             Self::Goose => folder("XDG_CONFIG_HOME", ".config").join("goose/config.yaml"),
-            Self::Opencode => folder("XDG_CONFIG_HOME", ".config").join("opencode/opencode.json"),
+            Self::Opencode => {
+                let folder = folder("XDG_CONFIG_HOME", ".config").join("opencode");
+                // Its own command makes the second; it reads both.
+                let (plain, commented) =
+                    (folder.join("opencode.json"), folder.join("opencode.jsonc"));
+                if !plain.exists() && commented.exists() {
+                    commented
+                } else {
+                    plain
+                }
+            }
         })
     }
 }

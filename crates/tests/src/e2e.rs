@@ -10,6 +10,7 @@ pub mod delegate;
 pub mod engine;
 pub mod events;
 pub mod model;
+pub mod moving;
 pub mod openapi;
 pub mod report;
 pub mod sdk;

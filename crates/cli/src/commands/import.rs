@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{mcp, secret};
+use crate::shell;
 use crate::table::printable;
 use crate::{CliError, Context, Exit};
 
@@ -273,11 +274,11 @@ fn target(entry: &Value) -> String {
     let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
     let args = entry.get("args").and_then(Value::as_array);
     let args = args.into_iter().flatten().filter_map(Value::as_str);
-    let words: Vec<&str> = [text("command"), text("url")]
-        .into_iter()
-        .chain(args)
-        .collect();
-    words.join(" ").trim().to_owned()
+    let (command, url) = (text("command"), text("url"));
+    if command.is_empty() {
+        return url.to_owned();
+    }
+    shell::line([command].into_iter().chain(args))
 }
 
 fn apply(context: &Context, program: Foreign, answer: &mut Answer) -> Result<(), CliError> {

@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand};
 use legation_tests::e2e::report::Report;
 use legation_tests::e2e::tools::Tools;
 use legation_tests::e2e::{
-    agents, approvals, conformance, conformance_client, console, delegate, engine, events, openapi,
-    sdk, servers, tenant, wake,
+    agents, approvals, conformance, conformance_client, console, delegate, engine, events, moving,
+    openapi, sdk, servers, tenant, wake,
 };
 
 /// End-to-end drivers. The last line of standard output is the tally.
@@ -70,6 +70,8 @@ enum Driver {
     Agents,
     /// Claude Code hands work to a model on the machine.
     Delegate,
+    /// Servers taken over from real programs and given back to them.
+    Moving,
     /// The same turns without a hub.
     AgentsDirect,
     /// Idle sessions of real agents, woken by messages.
@@ -112,6 +114,7 @@ async fn main() -> anyhow::Result<ExitCode> {
         }
         Driver::Agents => agents::run(&tools, &mut report).await?,
         Driver::Delegate => delegate::run(&tools, &mut report).await?,
+        Driver::Moving => moving::run(&tools, &mut report).await?,
         Driver::AgentsDirect => agents::direct(&tools, &mut report).await?,
         Driver::Wake { idle } => {
             wake::run(&tools, &mut report, Duration::from_secs(idle)).await?;

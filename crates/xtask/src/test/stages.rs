@@ -178,6 +178,7 @@ impl Stage {
                 let needed = [Tool::Claude, Tool::Codex, Tool::Copilot, Tool::Opencode];
                 let mut tally = end_to_end("wake", &needed)?;
                 tally += turns;
+                tally += end_to_end("moving", &needed)?;
                 tally += end_to_end("delegate", &[Tool::Claude, Tool::Sdk1, Tool::Sdk2])?;
                 Ok(tally)
             }

@@ -13,6 +13,7 @@ use super::client::Client;
 use super::file::FileError;
 use super::jsonc;
 use super::part::{OWN, Part, with_block, with_hooks};
+use crate::shell;
 
 /// A day: as long as a session may wait.
 const WAIT_S: u32 = 86_400;
@@ -200,15 +201,7 @@ impl Program {
 
     /// A command for a shell, each word of it whatever is in it.
     fn shell(&self, more: &[&str]) -> String {
-        let quoted = |word: String| {
-            let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c);
-            match !word.is_empty() && word.chars().all(plain) {
-                true => word,
-                false => format!("'{}'", word.replace('\'', r"'\''")),
-            }
-        };
-        let words: Vec<String> = self.with(more).into_iter().map(quoted).collect();
-        words.join(" ")
+        shell::line(self.with(more).iter().map(String::as_str))
     }
 
     /// A file in which a waker is started that speaks in lines.
