@@ -239,6 +239,13 @@ impl Chain {
         })
     }
 
+    /// The position of each entity's last record, 0 for one that has none; `None` while that is
+    /// not known after a failure.
+    pub(crate) fn ends_of(&self, entities: &[EntityId]) -> Option<Vec<i64>> {
+        let end = |entity| self.heads.get(entity).map_or(0, |head| head.position);
+        self.sound.then(|| entities.iter().map(end).collect())
+    }
+
     /// Sees to it that every entity in the batch has a number. After an error
     /// the ends must be read again.
     fn number(&mut self, store: &Store, all: &[Pending]) -> Result<(), Arc<StoreError>> {

@@ -91,7 +91,7 @@ struct Search {
 }
 
 /// Rows read at a time.
-const CHUNK: usize = 1_024;
+pub(crate) const CHUNK: usize = 1_024;
 
 /// The wanted records before a position, newest first.
 pub(crate) fn backward(

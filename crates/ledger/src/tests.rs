@@ -8,6 +8,7 @@ mod find;
 mod flips;
 mod identities;
 mod keys;
+mod latest;
 mod oracle;
 mod publish;
 mod records;

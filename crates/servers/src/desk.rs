@@ -90,13 +90,14 @@ pub trait DeskView: Send + Sync + fmt::Debug {
     /// Deals, items or suggestions are otherwise than they were.
     fn changed(&self) {}
 
-    /// What was done with one entity's data from one moment until another, oldest first.
+    /// What was done with the data of each of these entities from one moment until another, oldest
+    /// first. They are asked for together, so that the record is read once.
     fn done(
         &self,
-        entity: &EntityId,
+        entities: &[EntityId],
         from_ms: i64,
         to_ms: i64,
-    ) -> BoxFuture<'static, Result<Vec<Done>, String>>;
+    ) -> BoxFuture<'static, Result<Vec<Vec<Done>>, String>>;
 }
 
 /// What a model is asked. `Debug` shows no words.

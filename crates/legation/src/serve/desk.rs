@@ -12,7 +12,7 @@ use legation_core::error::chain;
 use legation_core::{Cancel, EntityId, OpContext, SharedClock, TaskSet};
 use legation_entra::Accounts;
 use legation_keystore::Keystore;
-use legation_ledger::{Bounds, Filter, Ledger};
+use legation_ledger::{Bounds, Ledger, LedgerError};
 use legation_models::{AnswerSchema, ChatRequest, Delta, Message, ModelAsk};
 use legation_policy::Policy;
 use legation_servers::desk::{Asked, Desk, DeskView, Done, Keeping, NoModel};
@@ -27,7 +27,8 @@ const ANSWER_MAX: usize = 64 * 1024;
 const TOKENS_MAX: u32 = 4096;
 /// How long one is waited for: somebody waits for a brief.
 const LIMIT: Duration = Duration::from_secs(60);
-/// How many records are looked at for what was done in a day, and how many are told.
+/// How many records are looked at for what was done in a day, and how many calls of each entity
+/// are told.
 const SCAN_MAX: usize = 100_000;
 const DONE_MAX: usize = 400;
 
@@ -154,29 +155,27 @@ impl DeskView for DeskWindow {
 
     fn done(
         &self,
-        entity: &EntityId,
+        entities: &[EntityId],
         from_ms: i64,
         to_ms: i64,
-    ) -> BoxFuture<'static, Result<Vec<Done>, String>> {
-        let ledger = Arc::clone(&self.ledger);
-        let filter = Filter {
-            from_ms: Some(from_ms),
-            until_ms: Some(to_ms),
-            entity: Some(entity.to_string()),
-            ..Filter::default()
-        };
+    ) -> BoxFuture<'static, Result<Vec<Vec<Done>>, String>> {
+        let (ledger, entities) = (Arc::clone(&self.ledger), entities.to_vec());
         Box::pin(async move {
             let bounds = Bounds {
                 limit: DONE_MAX * 2,
                 scan: SCAN_MAX,
             };
-            let read = tokio::task::spawn_blocking(move || ledger.query(&filter, None, bounds));
-            let read = read.await.map_err(|_| "the hub is stopping".to_owned())?;
-            let page = read.map_err(|error| chain(&error).to_string())?;
-            let records = page.entries.iter().rev();
-            Ok(told(
-                records.map(|entry| (entry.at_ms, entry.text.as_str())),
-            ))
+            let read = tokio::task::spawn_blocking(move || {
+                let latest = ledger.latest(&entities, &(from_ms..to_ms), bounds)?;
+                let told = latest.chains.iter().map(|chain| {
+                    let oldest_first = chain.iter().rev();
+                    told(oldest_first.map(|entry| (entry.at_ms, entry.text.as_str())))
+                });
+                Ok(told.collect())
+            });
+            let read: Result<_, LedgerError> =
+                read.await.map_err(|_| "the hub is stopping".to_owned())?;
+            read.map_err(|error| chain(&error).to_string())
         })
     }
 }

@@ -3,6 +3,10 @@
 //! Each entity's section is read, composed and put into words by itself. What cannot be read is
 //! named in the part it would stand in, and takes nothing else along.
 
+mod shown;
+
+use std::collections::HashMap;
+
 use jiff::tz::TimeZone;
 use legation_core::{EntityId, OpContext};
 use legation_desk::brief::{self, Done, Material, Named, Read, Section, Window};
@@ -11,13 +15,14 @@ use legation_entra::Class;
 use legation_gate::policy::governance::{Brief, BriefConfig, BriefPart};
 use legation_gate::{Outcome, policy::Policy};
 use legation_wire::json::{Object, Raw};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::book::{Entry, Kind, Wanted};
 use super::rules::Scope;
 use super::sync::{self, Standing, What};
 use super::{ALL, Asked, Shared, arguments, calendar, deals, filing, rules, triage};
 use crate::accounts::Failure;
+use shown::Shown;
 
 /// The job of a model's request.
 const JOB: &str = "desk.brief";
@@ -40,44 +45,6 @@ struct Arguments {
     entity_context: Option<String>,
     #[serde(default)]
     include_personal: bool,
-}
-
-/// A brief as callers read it.
-#[derive(Serialize)]
-struct Shown {
-    generated_at: String,
-    timezone: String,
-    date: String,
-    /// Whether any line is in a model's words.
-    composed_by: &'static str,
-    /// Why no model put it into words, where one might have.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    model_note: Option<String>,
-    sections: Vec<ShownSection>,
-}
-
-#[derive(Serialize)]
-struct ShownSection {
-    entity: Option<String>,
-    name: String,
-    parts: Vec<ShownPart>,
-}
-
-#[derive(Serialize)]
-struct ShownPart {
-    part: &'static str,
-    title: &'static str,
-    lines: Vec<ShownLine>,
-    left_out: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    missing: Option<String>,
-}
-
-#[derive(Serialize)]
-struct ShownLine {
-    text: String,
-    entity: Option<String>,
-    source: String,
 }
 
 /// What a brief is made by.
@@ -155,7 +122,7 @@ async fn composed(
         date: day.to_string(),
         composed_by: by,
         model_note,
-        sections: sections.into_iter().map(shown_section).collect(),
+        sections: sections.into_iter().map(shown::section).collect(),
     };
     Ok((text, shown))
 }
@@ -175,14 +142,14 @@ fn zone(shared: &Shared, rules: &Brief) -> Result<TimeZone, Failure> {
 
 impl Making<'_> {
     async fn sections(&self) -> Vec<Section> {
+        let mut done = self.done().await;
         let mut sections = Vec::new();
-        for (entity, name) in &self.scope.entities {
-            let is_personal = self.config.personal_entities.contains(entity);
-            // Asked for by name it was asked for.
-            if is_personal && !self.with_personal && self.scope.is_all {
-                continue;
-            }
-            sections.push(self.section((entity, name)).await);
+        for (entity, name) in self.entities() {
+            let done = match &mut done {
+                Ok(done) => Ok(done.remove(entity).unwrap_or_default()),
+                Err(why) => Err(why.clone()),
+            };
+            sections.push(self.section((entity, name), done).await);
         }
         if self.scope.is_all && self.rules.must_include.contains(&BriefPart::Unclassified) {
             let nobody = EntityId::new(ALL);
@@ -200,10 +167,26 @@ impl Making<'_> {
         sections
     }
 
-    async fn section(&self, (entity, name): (&EntityId, &str)) -> Section {
+    /// Those that get a section of their own.
+    fn entities(&self) -> impl Iterator<Item = (&EntityId, &str)> {
+        let entities = self.scope.entities.iter().filter(|(entity, _)| {
+            let is_personal = self.config.personal_entities.contains(entity);
+            // Asked for by name it was asked for.
+            !is_personal || self.with_personal || !self.scope.is_all
+        });
+        entities.map(|(entity, name)| (entity, name.as_str()))
+    }
+
+    /// What an entity's own section lacks.
+    fn left_out(&self, entity: &EntityId) -> Vec<BriefPart> {
         let differs = self.config.entities.get(entity);
-        let mut leave_out = differs.map(|one| one.leave_out.clone()).unwrap_or_default();
-        leave_out.push(BriefPart::Unclassified);
+        let mut left_out = differs.map(|one| one.leave_out.clone()).unwrap_or_default();
+        left_out.push(BriefPart::Unclassified);
+        left_out
+    }
+
+    async fn section(&self, (entity, name): (&EntityId, &str), done: Read<Done>) -> Section {
+        let leave_out = self.left_out(entity);
         let wants =
             |part: BriefPart| self.rules.must_include.contains(&part) && !leave_out.contains(&part);
         let mut material = nothing();
@@ -232,7 +215,7 @@ impl Making<'_> {
             material.filings = named(filing::open(self.shared, entity).await);
         }
         if wants(BriefPart::Done) {
-            material.done = self.done(entity).await;
+            material.done = done;
         }
         material.partly = self.partly(entity);
         Section::compose(
@@ -318,23 +301,33 @@ impl Making<'_> {
         letters.map_err(|error| error.to_string())
     }
 
-    async fn done(&self, entity: &EntityId) -> Read<Done> {
-        let now = self.window.now_ms;
-        let done = self
-            .shared
-            .view
-            .done(entity, self.window.midnight_ms(), now);
-        let done = done.await?.into_iter().map(|one| Done {
-            id: one.id,
-            at_ms: one.at_ms,
-            by: one.client,
-            what: match one.server {
-                Some(server) => format!("{server}/{}", one.item),
-                None => one.item,
-            },
-            status: one.status,
+    /// What was done today with the data of those whose section says it: looked for together.
+    async fn done(&self) -> Result<HashMap<EntityId, Vec<Done>>, String> {
+        let mut wanted: Vec<EntityId> = Vec::new();
+        if self.rules.must_include.contains(&BriefPart::Done) {
+            let told = |entity: &EntityId| !self.left_out(entity).contains(&BriefPart::Done);
+            let entities = self.entities().map(|(entity, _)| entity);
+            wanted.extend(entities.filter(|entity| told(entity)).cloned());
+        }
+        if wanted.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let (from_ms, to_ms) = (self.window.midnight_ms(), self.window.now_ms);
+        let done = self.shared.view.done(&wanted, from_ms, to_ms).await?;
+        let done = done.into_iter().map(|of_one| {
+            let lines = of_one.into_iter().map(|one| Done {
+                id: one.id,
+                at_ms: one.at_ms,
+                by: one.client,
+                what: match one.server {
+                    Some(server) => format!("{server}/{}", one.item),
+                    None => one.item,
+                },
+                status: one.status,
+            });
+            lines.collect()
         });
-        Ok(done.collect())
+        Ok(wanted.into_iter().zip(done).collect())
     }
 
     /// The sections in a model's words, where one may have them and says nothing else. Everything
@@ -413,29 +406,5 @@ fn named<T>(entries: Result<Vec<Entry<T>>, Failure>) -> Read<Named<T>> {
             .map(|entry| (entry.id, entry.body))
             .collect()),
         Err(failure) => Err(failure.message),
-    }
-}
-
-fn shown_section(section: Section) -> ShownSection {
-    let entity = (section.entity.as_str() != ALL).then(|| section.entity.to_string());
-    let parts = section.parts.into_iter().map(|part| ShownPart {
-        part: part.part.as_str(),
-        title: part.part.title(),
-        lines: part
-            .lines
-            .into_iter()
-            .map(|line| ShownLine {
-                text: line.text,
-                entity: entity.clone(),
-                source: line.source.to_string(),
-            })
-            .collect(),
-        left_out: part.left_out,
-        missing: part.missing,
-    });
-    ShownSection {
-        parts: parts.collect(),
-        name: section.name,
-        entity,
     }
 }

@@ -111,11 +111,13 @@ impl DeskView for View {
 
     fn done(
         &self,
-        _entity: &EntityId,
+        entities: &[EntityId],
         _from_ms: i64,
         _to_ms: i64,
-    ) -> BoxFuture<'static, Result<Vec<Done>, String>> {
-        Box::pin(std::future::ready(self.done.lock().unwrap().clone()))
+    ) -> BoxFuture<'static, Result<Vec<Vec<Done>>, String>> {
+        let done = self.done.lock().unwrap().clone();
+        let done = done.map(|done| vec![done; entities.len()]);
+        Box::pin(std::future::ready(done))
     }
 }
 
