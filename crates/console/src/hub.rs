@@ -152,11 +152,15 @@ pub struct AdminFault {
     pub hint: Option<String>,
     /// The rule that refused it.
     pub rule: Option<String>,
+    /// The gate's refusal as programs read it: `reason_code`, `approval_id` and more.
+    pub data: Option<Value>,
 }
 
 /// Why the administration did not do something, as far as a program can act on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
+    /// A person has to agree first; `data` says under which id it waits.
+    Waits,
     /// There is no such method.
     NoMethod,
     /// The request is not what the method takes.
@@ -167,6 +171,8 @@ pub enum FaultKind {
     Conflict,
     /// A rule refused it.
     Refused,
+    /// Too many calls.
+    TooMany,
     /// What it needs is not there at the moment.
     Unavailable,
     /// The hub could not do it.
@@ -235,6 +241,7 @@ impl AdminFault {
             message: "the hub is stopping; whether it was done is not known".to_owned(),
             hint: None,
             rule: None,
+            data: None,
         }
     }
 }

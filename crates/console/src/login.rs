@@ -53,6 +53,8 @@ pub struct Notice {
     pub text: String,
     /// What to do next.
     pub hint: Option<String>,
+    /// The approval or proposal that it waits under.
+    pub approval: Option<String>,
 }
 
 /// The system has no randomness to give, so nobody can be let in.
@@ -263,6 +265,7 @@ impl Notice {
             is_failure: false,
             text: text.into(),
             hint: None,
+            approval: None,
         }
     }
 
@@ -272,6 +275,7 @@ impl Notice {
             is_failure: true,
             text: text.into(),
             hint: None,
+            approval: None,
         }
     }
 }

@@ -8,11 +8,14 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use legation_core::{Caller, EntityLabels, QuickMap, Via};
+use legation_core::{Caller, EntityId, EntityLabels, QuickMap, SeatId, Via};
 use legation_store::{Store, StoreError};
 
 /// How many conversations are kept in memory; the store keeps them all.
 const HELD_MAX: usize = 8_192;
+
+/// How the names of seats begin that are conversations of their own: see [`apart`].
+const APART: &str = "apart/";
 
 /// The labels of every conversation.
 #[derive(Debug)]
@@ -115,12 +118,21 @@ impl Conversations {
     }
 }
 
+/// The seat of what the hub does for its owner with one entity's rows and nothing else, such as
+/// filing a letter. Nothing that the owner saw elsewhere gets into such a call, so it is a
+/// conversation of its own; only the hub itself names seats of callers by [`Via::Admin`].
+#[must_use]
+pub fn apart(entity: &EntityId) -> SeatId {
+    SeatId::new(format!("{APART}{entity}"))
+}
+
 /// Who holds what a call brings back: the seat where there is one that lives as
 /// long as a conversation, else the credential.
 #[must_use]
 pub fn holder(caller: &Caller) -> &str {
     match caller.principal.via {
         Via::Socket | Via::Copilot => caller.seat.as_str(),
+        Via::Admin if caller.seat.as_str().starts_with(APART) => caller.seat.as_str(),
         Via::Http | Via::Sse | Via::Admin | Via::Web | Via::NoAuth => {
             caller.principal.client.as_str()
         }

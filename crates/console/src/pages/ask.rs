@@ -6,7 +6,10 @@ use maud::{Markup, html};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use crate::hub::{AdminFault, AdminItem, Hub, Road, StopReason, ToolAnswer, ToolCall, ToolStop};
+use super::html::answer;
+use crate::hub::{
+    AdminFault, AdminItem, FaultKind, Hub, Road, StopReason, ToolAnswer, ToolCall, ToolStop,
+};
 use crate::login::Notice;
 
 /// Something that could not be had or done, for a person.
@@ -64,6 +67,12 @@ pub(crate) async fn call(
     }
 }
 
+/// What a refusal says that a call waits under.
+fn approval(refusal: Option<&Value>) -> Option<String> {
+    let id = refusal?.get("approval_id")?.as_str()?;
+    Some(id.to_owned())
+}
+
 fn read<A: serde::de::DeserializeOwned>(answer: &RawValue) -> Result<A, Failure> {
     serde_json::from_str(answer.get())
         .map_err(|error| Failure::of(&format!("the hub's answer cannot be read: {error}")))
@@ -88,16 +97,16 @@ impl Failure {
                 p { (self.message) }
                 @if let Some(rule) = &self.rule { p.quiet { "Rule: " code { (rule) } } }
                 @if let Some(hint) = &self.hint { p.quiet { (hint) } }
-                @if let Some(id) = &self.approval { p { a href={ "/approvals#" (id) } { "Answer " (id) } } }
+                @if let Some(id) = &self.approval { (answer(id)) }
             }
         }
     }
 
     /// On the page that follows a form.
     pub(crate) fn notice(self) -> Notice {
-        let hint = match (self.approval, self.hint) {
-            (Some(id), _) => Some(format!("It waits as {id}: see Approvals.")),
-            (None, hint) => hint,
+        let hint = match (&self.approval, &self.hint) {
+            (Some(_), _) => Some("Answer it there, then ask for the same again.".to_owned()),
+            (None, hint) => hint.clone(),
         };
         let text = match self.rule {
             Some(rule) => format!("{} (rule {rule})", self.message),
@@ -105,6 +114,7 @@ impl Failure {
         };
         Notice {
             hint,
+            approval: self.approval,
             ..Notice::failed(text)
         }
     }
@@ -112,25 +122,23 @@ impl Failure {
 
 impl From<AdminFault> for Failure {
     fn from(fault: AdminFault) -> Self {
+        let approval = approval(fault.data.as_ref()).filter(|_| fault.kind == FaultKind::Waits);
         Self {
+            approval,
             message: fault.message,
             hint: fault.hint,
             rule: fault.rule,
-            approval: None,
         }
     }
 }
 
 impl From<ToolStop> for Failure {
     fn from(stop: ToolStop) -> Self {
-        let text = |name: &str| {
-            let found = stop.data.as_ref()?.get(name)?.as_str()?;
-            Some(found.to_owned())
-        };
+        let rule = stop.data.as_ref().and_then(|data| data.get("rule"));
         let waits = stop.reason == StopReason::Waits;
         Self {
-            rule: text("rule"),
-            approval: text("approval_id").filter(|_| waits),
+            rule: rule.and_then(Value::as_str).map(str::to_owned),
+            approval: approval(stop.data.as_ref()).filter(|_| waits),
             message: stop.message,
             hint: stop.hint,
         }

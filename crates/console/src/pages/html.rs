@@ -205,9 +205,15 @@ pub(crate) fn notice_box(notice: &Notice) -> Markup {
         div class={ "notice " (if notice.is_failure { "bad" } else { "good" }) }
             role=(if notice.is_failure { "alert" } else { "status" }) {
             p { (notice.text) }
+            @if let Some(id) = &notice.approval { (answer(id)) }
             @if let Some(hint) = &notice.hint { p.quiet { (hint) } }
         }
     }
+}
+
+/// The way to what waits for the reader's answer.
+pub(crate) fn answer(id: &str) -> Markup {
+    html! { p { a href={ "/approvals#" (id) } { "Answer " (id) } } }
 }
 
 /// A word that says how something is; never by its colour alone.

@@ -85,13 +85,18 @@ impl Hub for Fake {
         let mut asked = self.asked.lock().expect("nobody panics with it");
         asked.push((method.to_owned(), params));
         let answer = self.answers.get(method);
+        let refusal = self.answers.get(&*format!("{method} waits"));
         let answer = answer.map(|answer| to_raw_value(answer).expect("JSON"));
         let answer = answer.ok_or_else(|| AdminFault {
             code: -32_603,
-            kind: FaultKind::Unavailable,
+            kind: match refusal {
+                Some(_) => FaultKind::Waits,
+                None => FaultKind::Unavailable,
+            },
             message: format!("{method} is not there"),
             hint: None,
             rule: None,
+            data: refusal.cloned(),
         });
         stream::iter([AdminItem::Done(answer)]).boxed()
     }

@@ -306,7 +306,11 @@ fn problems(route: &Route) -> Value {
         ("502", "The server broke off."),
         ("504", "The server did not answer in time."),
     ];
-    let is_tool = matches!(route.act, Act::Tool(_) | Act::AnyTool);
+    let is_tool = match &route.act {
+        Act::Tool(_) | Act::AnyTool => true,
+        Act::Admin(admin) => admin.is_call,
+        Act::Events | Act::Document | Act::Rpc => false,
+    };
     let mut all: BTreeMap<&str, &str> = of_all.into();
     if !route.verb.reads() {
         all.extend(of_bodies);

@@ -58,18 +58,38 @@ impl Problem {
     /// Why the administration did not do something.
     pub(super) fn of_fault(fault: AdminFault) -> Self {
         let status = match fault.kind {
+            FaultKind::Waits => StatusCode::ACCEPTED,
             FaultKind::NoMethod | FaultKind::NotFound => StatusCode::NOT_FOUND,
             FaultKind::Invalid => StatusCode::BAD_REQUEST,
             FaultKind::Conflict => StatusCode::CONFLICT,
             FaultKind::Refused => StatusCode::FORBIDDEN,
+            FaultKind::TooMany => StatusCode::TOO_MANY_REQUESTS,
             FaultKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
             FaultKind::Failed => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        Self {
+        let problem = Self {
             hint: fault.hint,
             rule: fault.rule,
             ..Self::new(status, fault.message)
+        };
+        problem.with_refusal(fault.data)
+    }
+
+    /// With a refusal's own members; its hint and rule are the problem's.
+    fn with_refusal(mut self, data: Option<Value>) -> Self {
+        if let Some(Value::Object(data)) = data {
+            *self.more = data;
         }
+        for own in ["error", "hint", "rule"] {
+            if let Some(Value::String(text)) = self.more.remove(own) {
+                match own {
+                    "hint" => self.hint = Some(text),
+                    "rule" => self.rule = Some(text),
+                    _ => {}
+                }
+            }
+        }
+        self
     }
 
     /// Why a call brought nothing.
@@ -90,19 +110,7 @@ impl Problem {
         let mut problem = Self::new(status, stop.message);
         problem.is_begun = stop.reason == StopReason::Withheld;
         problem.hint = stop.hint;
-        if let Some(Value::Object(data)) = stop.data {
-            *problem.more = data;
-        }
-        for own in ["error", "hint", "rule"] {
-            if let Some(Value::String(text)) = problem.more.remove(own) {
-                match own {
-                    "hint" => problem.hint = Some(text),
-                    "rule" => problem.rule = Some(text),
-                    _ => {}
-                }
-            }
-        }
-        problem
+        problem.with_refusal(stop.data)
     }
 
     /// What a tool says of itself that failed. Accounts say which class of failure it is;

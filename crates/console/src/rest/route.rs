@@ -57,6 +57,8 @@ pub(super) struct Admin {
     /// Numbers that are bounded here.
     pub(super) numbers: &'static [Number],
     pub(super) pages: Option<Pages>,
+    /// Whether it calls a tool through the gate, where it may wait for a person.
+    pub(super) is_call: bool,
 }
 
 /// A number of a request with its bounds, and what it is when it is not given.

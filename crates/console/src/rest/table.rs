@@ -50,8 +50,8 @@ fn desk() -> Vec<Route> {
         tool(POST, "/extraction/deadlines", "extraction_deadlines", "Find deadlines in a text."),
         route(POST, "/deals/{deal_id}/act", "desk", "Do something to a deal as the owner: stage, note, party, date, link, pause, resume, archive, restore.", admin::<desk::DealAct>()),
         route(GET, "/filing/list", "desk", "List suggestions where to file.", cut(admin::<desk::Filings>(), "filings", &["suggestion_id"])),
-        route(POST, "/filing/{suggestion_id}/approve", "desk", "File a letter as suggested.", admin::<desk::File>()),
-        route(POST, "/filing/{suggestion_id}/undo", "desk", "Move a letter back to where it was before it was filed.", admin::<desk::Unfile>()),
+        route(POST, "/filing/{suggestion_id}/approve", "desk", "File a letter as suggested.", calls(admin::<desk::File>())),
+        route(POST, "/filing/{suggestion_id}/undo", "desk", "Move a letter back to where it was before it was filed.", calls(admin::<desk::Unfile>())),
         route(POST, "/filing/{suggestion_id}/reject", "desk", "Refuse a suggestion.", admin::<desk::Reject>()),
     ]
 }
@@ -185,11 +185,19 @@ where
         answer: schema::<R::Answer>,
         numbers: &[],
         pages: None,
+        is_call: false,
     }
 }
 
 fn schema<T: JsonSchema>() -> Value {
     schema_for!(T).to_value()
+}
+
+fn calls(admin: Admin) -> Admin {
+    Admin {
+        is_call: true,
+        ..admin
+    }
 }
 
 fn with(admin: Admin, numbers: &'static [Number]) -> Admin {

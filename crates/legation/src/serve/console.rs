@@ -125,6 +125,7 @@ impl Hub for Door {
                 message: chain(&error),
                 hint: Some("see that the disk of the data directory has room".to_owned()),
                 rule: None,
+                data: None,
             })
         }
         .boxed()
@@ -217,6 +218,11 @@ fn fault(error: &ErrorObject) -> AdminFault {
     let kind = match error.code {
         codes::METHOD_NOT_FOUND => FaultKind::NoMethod,
         codes::INVALID_PARAMS => FaultKind::Invalid,
+        // The gate's own refusals of what the administration calls for its owner.
+        codes::REFUSED if text("approval_id").is_some() => FaultKind::Waits,
+        codes::REFUSED => FaultKind::Refused,
+        codes::OVERLOADED => FaultKind::TooMany,
+        codes::SERVER_UNAVAILABLE => FaultKind::Unavailable,
         _ => match text("kind").as_deref() {
             Some("not_found") => FaultKind::NotFound,
             Some("invalid") => FaultKind::Invalid,
@@ -226,11 +232,13 @@ fn fault(error: &ErrorObject) -> AdminFault {
             _ => FaultKind::Failed,
         },
     };
+    let refusal = data.filter(|_| error.code == codes::REFUSED);
     AdminFault {
         code: error.code,
         kind,
         message: error.message.to_string(),
         hint: text("hint"),
         rule: text("rule"),
+        data: refusal.and_then(|raw| raw.deserialize().ok()),
     }
 }

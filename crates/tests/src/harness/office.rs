@@ -1,6 +1,8 @@
 //! Somebody's desk with two companies: a tenant for each with a month of letters and meetings, and a
 //! hub with the business template whose owner is signed in to both.
 
+mod acts;
+
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;

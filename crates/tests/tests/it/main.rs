@@ -20,6 +20,7 @@ mod definitions;
 mod delegate;
 mod demo;
 mod desk_accounts;
+mod desk_filing;
 mod desk_leaks;
 mod desk_shows;
 mod disk;

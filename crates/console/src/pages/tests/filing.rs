@@ -84,3 +84,32 @@ async fn what_is_refused_is_said_where_it_was_asked() {
     );
     assert!(page.contains("No folder is suggested."), "{page}");
 }
+
+#[tokio::test]
+async fn a_filing_that_has_to_be_certified_leads_to_its_proposal() {
+    let refusal = json!({"blocked": true, "approval_id": "P-7f3a", "rule": "ladder.file"});
+    let visit = Visit::new(&[
+        ("desk/status", json!({})),
+        ("desk/triage_list", json!({"items": []})),
+        (
+            "desk.filings",
+            json!({"filings": [filing("f1", "proposed"), filing("f2", "filed")]}),
+        ),
+        ("desk.file waits", refusal.clone()),
+        ("desk.unfile waits", refusal),
+    ]);
+    for verb in ["f1/approve", "f2/undo"] {
+        let answer = visit.post(&format!("/desk/filings/{verb}"), "").await;
+        assert_eq!(answer.headers[header::LOCATION], "/desk/triage", "{verb}");
+        let (_, page) = visit.get("/desk/triage").await;
+        let link = r##"<a href="/approvals#P-7f3a">Answer P-7f3a</a>"##;
+        assert!(page.contains(link), "{verb}: {page}");
+        assert!(
+            page.contains("then ask for the same again"),
+            "{verb}: {page}"
+        );
+        // It is said once.
+        let (_, page) = visit.get("/desk/triage").await;
+        assert!(!page.contains("P-7f3a"), "{verb}: {page}");
+    }
+}

@@ -184,6 +184,7 @@ impl Hub for Fake {
             message: "it was not done".to_owned(),
             hint: Some("do it otherwise".to_owned()),
             rule: None,
+            data: None,
         };
         let answer = answer.unwrap_or(Err(FaultKind::NoMethod));
         let done = match answer {

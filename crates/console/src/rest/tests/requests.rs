@@ -177,6 +177,8 @@ async fn every_end_has_its_status() {
         assert_eq!(got.body, expected, "{reason:?}");
     }
     let faults = [
+        (FaultKind::Waits, 202),
+        (FaultKind::TooMany, 429),
         (FaultKind::NoMethod, 404),
         (FaultKind::NotFound, 404),
         (FaultKind::Invalid, 400),

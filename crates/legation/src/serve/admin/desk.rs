@@ -12,6 +12,7 @@ use legation_api::desk::{
 use legation_api::mcp::Call;
 use legation_config::clients::OWNER;
 use legation_core::EntityId;
+use legation_gate::conversation;
 use legation_servers::accounts::Failure;
 use legation_servers::desk::{Filing as Kept, FilingState as Kind, Move};
 use legation_wire::json::Raw;
@@ -130,7 +131,7 @@ async fn file(hub: &Inner, request: &File) -> Result<FileAnswer, ErrorObject> {
         true => hub.desk.filing_shown(id).await.map_err(refused)?,
         false => {
             record(hub, &entity, "file", &format!("files by {id}")).await?;
-            let moved = moved(hub, &wanted).await?;
+            let moved = moved(hub, &entity, &wanted).await?;
             let filed = hub
                 .desk
                 .filed(id, &moved.message_id, &moved.previous_folder);
@@ -148,7 +149,7 @@ async fn unfile(hub: &Inner, request: &Unfile) -> Result<FileAnswer, ErrorObject
         true => hub.desk.filing_shown(id).await.map_err(refused)?,
         false => {
             record(hub, &entity, "unfile", &format!("takes back {id}")).await?;
-            let moved = moved(hub, &wanted).await?;
+            let moved = moved(hub, &entity, &wanted).await?;
             let unfiled = hub.desk.unfiled(id, &moved.message_id);
             unfiled.await.map_err(|error| moved_only(&error))?
         }
@@ -166,15 +167,17 @@ async fn reject(hub: &Inner, request: &Reject) -> Result<Filing, ErrorObject> {
     rejected.map(as_told).map_err(refused)
 }
 
-/// Moves a letter by the desk's tool, as the owner, through the gate.
-async fn moved(hub: &Inner, wanted: &Move) -> Result<Moved, ErrorObject> {
+/// Moves a letter by the desk's tool, as the owner, through the gate. Where it goes stands in a row
+/// of its entity's, so it is no matter what else the owner has looked at.
+async fn moved(hub: &Inner, entity: &EntityId, wanted: &Move) -> Result<Moved, ErrorObject> {
     let arguments = to_raw_value(wanted).map_err(|error| failed_with(&error))?;
     let call = Call {
         name: "desk/mail_move".to_owned(),
         arguments,
         workspace: None,
     };
-    let answer = tools::call(hub, call).await?.result;
+    let seat = conversation::apart(entity);
+    let answer = tools::call_from(hub, call, seat).await?.result;
     let called: Called = serde_json::from_str(answer.get()).map_err(|error| failed_with(&error))?;
     let texts: Vec<&str> = called.content.iter().map(|part| &*part.text).collect();
     match called.structured_content.filter(|_| !called.is_error) {

@@ -22,6 +22,9 @@ use super::failed;
 use super::servers::{folder, no_server};
 use crate::serve::hub::Inner;
 
+/// Where the owner sits at a command line.
+const SEAT: &str = "admin";
+
 /// A person at a command line: nothing can be asked of it during a call.
 #[derive(Debug, Default)]
 struct CommandLine(ClientCapabilities);
@@ -98,6 +101,15 @@ fn in_its_folder(hub: &Inner, name: &str) -> Option<(String, Arc<Path>)> {
 }
 
 pub(crate) async fn call(hub: &Inner, request: Call) -> Result<CallAnswer, ErrorObject> {
+    call_from(hub, request, SeatId::new(SEAT)).await
+}
+
+/// The same from a seat of the hub's own.
+pub(super) async fn call_from(
+    hub: &Inner,
+    request: Call,
+    seat: SeatId,
+) -> Result<CallAnswer, ErrorObject> {
     let (name, workspace) = match in_its_folder(hub, &request.name) {
         Some((name, folder)) => (name, Some(folder)),
         None => {
@@ -105,7 +117,11 @@ pub(crate) async fn call(hub: &Inner, request: Call) -> Result<CallAnswer, Error
             (request.name, here.map(Arc::from))
         }
     };
-    let context = OpContext::new(caller(workspace), Cancel::new());
+    let caller = Caller {
+        seat,
+        ..caller(workspace)
+    };
+    let context = OpContext::new(caller, Cancel::new());
     let arguments = Raw::parse(request.arguments.get().to_owned().into(), &Limits::CLIENT)
         .map_err(|error| {
             ErrorObject::new(
@@ -152,7 +168,7 @@ pub(super) fn caller(workspace: Option<Arc<Path>>) -> Caller {
     };
     Caller {
         principal,
-        seat: SeatId::new("admin"),
+        seat: SeatId::new(SEAT),
         workspace,
     }
 }

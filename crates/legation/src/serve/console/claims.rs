@@ -87,6 +87,7 @@ impl Claims {
             message: format!("{}; nothing was done", chain(&error)),
             hint: Some("see that the disk of the data directory has room".to_owned()),
             rule: None,
+            data: None,
         })
     }
 
