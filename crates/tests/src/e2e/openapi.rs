@@ -1,6 +1,9 @@
 //! The admin API's own description, judged by others: a validator of OpenAPI documents, and
 //! Schemathesis, which makes up requests from the document and compares the answers with it.
 
+mod linked;
+
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -34,7 +37,14 @@ const ENDLESS: &str = "/api/v1/events";
 /// Lines of Schemathesis that are shown where it found something.
 const SHOWN: usize = 400;
 
-/// Has the document and the API behind it judged.
+/// A hub whose API is judged.
+struct Judged<'a> {
+    tools: &'a Tools,
+    hub: &'a Hub,
+}
+
+/// Has the document and the API behind it judged: of a hub without accounts, and of one whose desk
+/// has some.
 pub async fn run(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
     say("  Schemathesis over the admin API");
     let hub = Hub::start(HubOptions {
@@ -43,58 +53,79 @@ pub async fn run(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
         ..HubOptions::default()
     })
     .await?;
-    let (base, token) = (hub.base.clone(), hub.token()?);
-    let address = format!("{base}/openapi.json");
-    let uri: Uri = address.parse()?;
-    let request = Request::builder()
-        .uri("/openapi.json")
-        .header("host", base.trim_start_matches("http://"))
-        .header("authorization", format!("Bearer {token}"))
-        .body(Full::new(Bytes::new()))?;
-    let got = whole(&uri, request).await?;
-    ensure!(got.status == 200, "the document: {}", got.body);
-    let file = hub.folder().join("openapi.json");
-    std::fs::write(&file, &got.body)?;
-    let program = |name: &str| {
-        let programs = tools.group("openapi").join("bin");
-        // By name of its interpreter, for a folder that was moved.
-        let mut command = command(programs.join("python"), &tools.environment(hub.folder()));
-        command.arg(programs.join(name)).current_dir(hub.folder());
-        command
-    };
-    let mut validate = program("openapi-spec-validator");
+    let judged = Judged { tools, hub: &hub };
+    let file = judged.document().await?;
+    let mut validate = judged.program("openapi-spec-validator");
     validate.arg(&file);
-    report.check("the document is valid", judged(validate).await);
-    let mut fuzz = program("schemathesis");
-    fuzz.args(["run", &address, "--checks", CHECKS, "--seed", SEED])
-        .args([
-            "--max-examples",
-            EXAMPLES,
-            "--phases",
-            "examples,coverage,fuzzing",
-        ])
-        .args([
-            "--exclude-path",
-            ENDLESS,
-            "--workers",
-            "1",
-            "--continue-on-failure",
-        ])
-        .args(["--suppress-health-check", "all", "--no-color"])
-        .args(["--header", &format!("Authorization: Bearer {token}")]);
-    report.check("no request breaks the document", judged(fuzz).await);
+    report.check("the document is valid", ended(validate).await);
+    let mut fuzz = judged.fuzz(None, EXAMPLES)?;
+    fuzz.args(["--exclude-path", ENDLESS]);
+    report.check("no request breaks the document", ended(fuzz).await);
     // Whatever was asked for, the hub is whole.
-    let (code, _, complaint) = hub.run(&["audit", "verify"]).await?;
-    let intact = match code {
-        0 => Ok(()),
-        code => Err(format!("audit verify ended with {code}: {complaint}")),
-    };
-    report.check("the ledger is intact afterwards", intact);
-    Ok(())
+    report.check("the ledger is intact afterwards", judged.is_intact().await);
+    linked::run(tools, report).await
+}
+
+// === impl Judged ===
+
+impl Judged<'_> {
+    /// Keeps the document in a file.
+    async fn document(&self) -> anyhow::Result<PathBuf> {
+        let uri: Uri = self.address().parse()?;
+        let request = Request::builder()
+            .uri("/openapi.json")
+            .header("host", self.hub.base.trim_start_matches("http://"))
+            .header("authorization", format!("Bearer {}", self.hub.token()?))
+            .body(Full::new(Bytes::new()))?;
+        let got = whole(&uri, request).await?;
+        ensure!(got.status == 200, "the document: {}", got.body);
+        let file = self.hub.folder().join("openapi.json");
+        std::fs::write(&file, &got.body)?;
+        Ok(file)
+    }
+
+    fn address(&self) -> String {
+        format!("{}/openapi.json", self.hub.base)
+    }
+
+    fn program(&self, name: &str) -> Command {
+        let programs = self.tools.group("openapi").join("bin");
+        let environment = self.tools.environment(self.hub.folder());
+        // By name of its interpreter, for a folder that was moved.
+        let mut command = command(programs.join("python"), &environment);
+        command
+            .arg(programs.join(name))
+            .current_dir(self.hub.folder());
+        command
+    }
+
+    /// Requests that are made up, by these settings of Schemathesis where there are any.
+    fn fuzz(&self, settings: Option<&PathBuf>, examples: &str) -> anyhow::Result<Command> {
+        let mut fuzz = self.program("schemathesis");
+        if let Some(settings) = settings {
+            fuzz.arg("--config-file").arg(settings);
+        }
+        fuzz.args(["run", &self.address(), "--checks", CHECKS, "--seed", SEED])
+            .args(["--max-examples", examples])
+            .args(["--phases", "examples,coverage,fuzzing"])
+            .args(["--workers", "1", "--continue-on-failure", "--no-color"])
+            .args(["--suppress-health-check", "all"])
+            .args([
+                "--header",
+                &format!("Authorization: Bearer {}", self.hub.token()?),
+            ]);
+        Ok(fuzz)
+    }
+
+    async fn is_intact(&self) -> anyhow::Result<()> {
+        let (code, _, complaint) = self.hub.run(&["audit", "verify"]).await?;
+        ensure!(code == 0, "audit verify ended with {code}: {complaint}");
+        Ok(())
+    }
 }
 
 /// Whether a program ends well; what it said, if not.
-async fn judged(mut command: Command) -> anyhow::Result<()> {
+async fn ended(mut command: Command) -> anyhow::Result<()> {
     let child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
