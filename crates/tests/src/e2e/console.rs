@@ -1,5 +1,7 @@
 //! The console in a real browser, beside an agent, a server whose tools change and a
-//! model that says what it is told.
+//! model that says what it is told; and its desk, before two companies' mailboxes.
+
+mod desk;
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -57,35 +59,70 @@ pub async fn run(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
         ..HubOptions::default()
     })
     .await?;
-    let before = report.total();
     let plan = json!({
         "browser": tools.group("browser"), "axe": tools.group("axe"), "url": hub.base,
         "token": hub.token()?, "home": hub.home(), "other_home": other.home(),
         "legation": program("legation")?, "tools": definitions,
     });
-    if let Err(error) = converse(tools, &hub, &worker, &plan, report).await {
-        let said = hub.said();
-        report.check("console", Err(format!("{error:#}; the hub said {said:?}")));
+    let answer = async |asked: &str| {
+        ensure!(asked == "let go", "what is {asked:?}?");
+        worker.let_go();
+        Ok("done".to_owned())
+    };
+    let browser = Browser {
+        tools,
+        hub: &hub,
+        program: "browser.mjs",
+    };
+    browser.checks(&plan, answer, report).await;
+    desk::run(tools, report).await
+}
+
+/// A program that drives a browser at a hub's console.
+struct Browser<'a> {
+    tools: &'a Tools,
+    hub: &'a Hub,
+    program: &'a str,
+}
+
+// === impl Browser ===
+
+impl Browser<'_> {
+    /// Has the program make its checks; what it asks for meanwhile is answered.
+    async fn checks(
+        &self,
+        plan: &Value,
+        answer: impl AsyncFn(&str) -> anyhow::Result<String>,
+        report: &mut Report,
+    ) {
+        let before = report.total();
+        let conversed = converse(self, plan, answer, report).await;
+        let outcome = match conversed {
+            Err(error) => Err(format!("{error:#}; the hub said {:?}", self.hub.said())),
+            Ok(()) if report.total() == before => Err("nothing was checked".to_owned()),
+            Ok(()) => return,
+        };
+        report.check(&format!("console: {}", self.program), outcome);
     }
-    if report.total() == before {
-        report.check("console", Err("nothing was checked"));
-    }
-    Ok(())
 }
 
 async fn converse(
-    tools: &Tools,
-    hub: &Hub,
-    worker: &Worker,
+    browser: &Browser<'_>,
     plan: &Value,
+    answer: impl AsyncFn(&str) -> anyhow::Result<String>,
     report: &mut Report,
 ) -> anyhow::Result<()> {
+    let Browser {
+        tools,
+        hub,
+        program,
+    } = browser;
     let mut command = tools.node(hub.folder());
     command.envs(hub.environment());
     // The browser unpacks itself there, once.
     command.env("TMPDIR", tools.group("browser"));
     let mut child = command
-        .arg(format!("{PROGRAMS}/browser.mjs"))
+        .arg(format!("{PROGRAMS}/{program}"))
         .arg(plan.to_string())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -101,9 +138,9 @@ async fn converse(
         };
         let said: Value =
             serde_json::from_str(&line).with_context(|| format!("not a check: {line}"))?;
-        if said["ask"] == "let go" {
-            worker.let_go();
-            to.write_all(b"done\n").await?;
+        if let Some(asked) = said["ask"].as_str() {
+            let told = answer(asked).await?;
+            to.write_all(format!("{told}\n").as_bytes()).await?;
             continue;
         }
         let name = said["check"].as_str().context("a check has no name")?;
