@@ -80,6 +80,8 @@ struct Asked {
     pass: Pass,
     parts: Vec<String>,
     query: Fields,
+    /// Whether somebody will read the answer, and not the script of a page that is open.
+    is_read: bool,
 }
 
 /// What becomes of a form.
@@ -149,6 +151,7 @@ impl Shared {
             pass,
             query: Fields::parse(request.query.as_deref().unwrap_or_default()),
             parts,
+            is_read: !guard::is_script(&request.headers),
         };
         if is_stream {
             return self.live(&asked);
@@ -254,7 +257,8 @@ impl Shared {
         let waiting = ask::ask(&*self.hub, &legation_api::approvals::List {}).await;
         Frame {
             token: self.door.token(&asked.pass),
-            notice: self.door.told(&asked.pass),
+            // It is said once, so a page that asks for itself again must not take it.
+            notice: asked.is_read.then(|| self.door.told(&asked.pass)).flatten(),
             waiting: waiting.ok().map(|found| found.waiting.len()),
         }
     }

@@ -8,6 +8,7 @@ use http::header::{self, HeaderName};
 use crate::web::Request;
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
 /// Why a request is refused, if it is.
 pub(crate) fn check(request: &Request, is_get: bool) -> Option<&'static str> {
@@ -15,7 +16,7 @@ pub(crate) fn check(request: &Request, is_get: bool) -> Option<&'static str> {
     let site = one(headers, &FETCH_SITE);
     if is_get {
         // A link somewhere else may lead here; a page elsewhere may load nothing from here.
-        let is_page = one(headers, &HeaderName::from_static("sec-fetch-mode")) == Some("navigate");
+        let is_page = one(headers, &FETCH_MODE) == Some("navigate");
         let from_elsewhere = matches!(site, Some("cross-site" | "same-site"));
         return (from_elsewhere && !is_page)
             .then_some("Another site's page asked for this. It was not answered.");
@@ -34,6 +35,11 @@ pub(crate) fn check(request: &Request, is_get: bool) -> Option<&'static str> {
         true => None,
         false => refused,
     }
+}
+
+/// Whether a script asked, as far as the browser says, and nobody reads the answer as a page.
+pub(crate) fn is_script(headers: &HeaderMap) -> bool {
+    one(headers, &FETCH_MODE).is_some_and(|mode| mode != "navigate")
 }
 
 /// The one value of a header.

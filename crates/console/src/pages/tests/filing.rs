@@ -101,6 +101,13 @@ async fn a_filing_that_has_to_be_certified_leads_to_its_proposal() {
     for verb in ["f1/approve", "f2/undo"] {
         let answer = visit.post(&format!("/desk/filings/{verb}"), "").await;
         assert_eq!(answer.headers[header::LOCATION], "/desk/triage", "{verb}");
+        // A page that is open elsewhere asks for itself again meanwhile.
+        let script = [
+            ("cookie", visit.cookie.as_str()),
+            ("sec-fetch-mode", "cors"),
+        ];
+        let seen = visit.send(Method::GET, "/desk/triage", &script, "").await;
+        assert!(!text(seen).contains("P-7f3a"), "{verb}");
         let (_, page) = visit.get("/desk/triage").await;
         let link = r##"<a href="/approvals#P-7f3a">Answer P-7f3a</a>"##;
         assert!(page.contains(link), "{verb}: {page}");
