@@ -17,6 +17,9 @@ use crate::tasks;
 /// How often a server may ask for input in one call.
 const ROUNDS_MAX: usize = 16;
 
+/// How much a server may ask for at once.
+const REQUESTS_MAX: usize = 32;
+
 /// What a round came to.
 enum Round {
     Over(Outcome),
@@ -117,6 +120,12 @@ impl Conversation {
             Ok(asked) => asked,
             Err(error) => return Round::Over(self.broke(error.to_string())),
         };
+        let count = asked.requests.len();
+        if count > REQUESTS_MAX {
+            return Round::Over(self.broke(format!(
+                "it asked for input {count} times at once; at most {REQUESTS_MAX} are passed on"
+            )));
+        }
         let state = asked.request_state.as_deref().map(Raw::str);
         // What the hub answers in the client's stead is asked live, and the rest of it with it.
         let is_own =

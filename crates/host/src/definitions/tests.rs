@@ -79,6 +79,22 @@ fn names(list: &List) -> Vec<&str> {
     list.items().iter().map(|item| &*item.name).collect()
 }
 
+#[test]
+fn a_change_in_any_member_is_a_change() {
+    let item = |text: &str| Item::read(ListKind::Tools, raw(text)).expect("a tool");
+    let first = item(r#"{"name":"a","description":"x","annotations":{"readOnlyHint":true}}"#);
+    for changed in [
+        r#"{"name":"a","description":"y","annotations":{"readOnlyHint":true}}"#,
+        r#"{"name":"a","description":"x","annotations":{"readOnlyHint":false}}"#,
+        r#"{"name":"a","description":"x"}"#,
+        r#"{"name":"a","description":"x","annotations":{"readOnlyHint":true},"outputSchema":{}}"#,
+        r#"{"name":"a","description":"x","annotations":{"readOnlyHint":true},"vendor/x":1}"#,
+    ] {
+        assert_ne!(item(changed).hash, first.hash, "{changed}");
+    }
+    assert_eq!(item(first.raw.as_text()).hash, first.hash);
+}
+
 #[tokio::test]
 async fn pages_are_read_in_order_and_bad_entries_left_out() {
     let server = paged(|page, order| {
