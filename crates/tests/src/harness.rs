@@ -11,6 +11,7 @@ pub mod node;
 pub mod office;
 pub mod peer;
 pub mod process;
+pub mod proxy;
 pub mod random;
 pub mod served;
 pub mod servers;

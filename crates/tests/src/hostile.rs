@@ -9,6 +9,7 @@ pub mod stdio;
 
 use std::collections::HashMap;
 use std::process::Stdio;
+use std::time::Duration;
 
 use anyhow::Context;
 use serde_json::{Value, json};
@@ -39,6 +40,8 @@ pub enum Fault {
     AfterCancel,
     /// A result that grows for ever.
     EndlessResult,
+    /// A result that comes byte by byte, with a pause before each.
+    Trickle,
     /// A result of as many bytes as the call's arguments ask for.
     Large,
     /// Neither SIGTERM nor the end of input stops it.
@@ -69,6 +72,9 @@ pub enum Fault {
     /// A small compressed body that expands without end (HTTP).
     Bomb,
 }
+
+/// How long a trickle pauses before each byte.
+pub const DROP: Duration = Duration::from_millis(200);
 
 /// How much an endless answer writes before it merely hangs: more than any
 /// limit the hub could have, and little enough for a test machine.

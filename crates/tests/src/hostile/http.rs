@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::time::sleep;
 
-use super::{ENDLESS, Fault, answer};
+use super::{DROP, ENDLESS, Fault, answer};
 
 /// Accepts connections until the process ends.
 pub async fn serve(fault: Fault, listener: TcpListener) -> anyhow::Result<()> {
@@ -87,6 +87,17 @@ async fn act(fault: Fault, stream: &mut TcpStream, reply: &str) -> anyhow::Resul
                 stream.write_all(&block).await?;
             }
             sleep(Duration::from_secs(600)).await;
+        }
+        Fault::Trickle => {
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+                reply.len()
+            );
+            stream.write_all(head.as_bytes()).await?;
+            for byte in reply.bytes() {
+                sleep(DROP).await;
+                stream.write_all(&[byte]).await?;
+            }
         }
         Fault::Bomb => {
             let head = format!(

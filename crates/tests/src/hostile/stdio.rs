@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
-use super::{ENDLESS, Fault, answer, fork};
+use super::{DROP, ENDLESS, Fault, answer, fork};
 
 /// How many messages make a flood.
 const PROGRESS: usize = 50_000;
@@ -93,6 +93,13 @@ async fn act(fault: Fault, output: &mut Stdout, reply: String) -> anyhow::Result
             }
             output.flush().await?;
             pending::<()>().await;
+        }
+        Fault::Trickle => {
+            for byte in reply.bytes() {
+                sleep(DROP).await;
+                output.write_all(&[byte]).await?;
+                output.flush().await?;
+            }
         }
         Fault::UnknownIds => twice(output, reply).await?,
         Fault::FloodProgress => {

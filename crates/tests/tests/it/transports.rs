@@ -15,28 +15,20 @@ use legation_tests::harness::github::Authority;
 use legation_tests::harness::hub::{Hub, HubOptions};
 use legation_tests::harness::peer::{Peer, PeerEra, everything, friendly};
 use legation_tests::harness::process::until;
+use legation_tests::harness::proxy::{Proxy, SECRET};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
 use serde_json::{Value, json};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream, UnixListener};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::Handle;
 use tokio_rustls::TlsAcceptor;
 
-/// A name and a password that must be seen nowhere.
-const SECRET: &str = "hush-hush-hush-7";
-
-/// What servers and proxy saw: of each request its `Host` and whether the proxy's
-/// credentials came along; of each tunnel where it led.
-#[derive(Default)]
-struct Seen {
-    hosts: Vec<(String, bool)>,
-    tunnels: Vec<String>,
-}
-
-type Log = Arc<Mutex<Seen>>;
+/// What servers saw: of each request its `Host` and whether the proxy's credentials came
+/// along.
+type Log = Arc<Mutex<Vec<(String, bool)>>>;
 
 /// Serves the fixture on one connection, whatever host it is asked as.
 fn serve<S>(fixture: &Arc<Fixture>, log: &Log, stream: S)
@@ -52,7 +44,7 @@ where
                 let host = headers.insert("host", http::HeaderValue::from_static("127.0.0.1"));
                 let host = host.and_then(|host| host.to_str().ok().map(str::to_owned));
                 let told = headers.contains_key("proxy-authorization");
-                lock(&log).hosts.push((host.unwrap_or_default(), told));
+                lock(&log).push((host.unwrap_or_default(), told));
                 Ok::<_, Infallible>(handle(&fixture, request).await)
             }
         });
@@ -150,52 +142,6 @@ impl Servers {
     }
 }
 
-/// A proxy that knows one user and for which every host is this machine; its port.
-async fn proxy(log: &Log) -> anyhow::Result<u16> {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let port = listener.local_addr()?.port();
-    let log = Arc::clone(log);
-    Handle::current().spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            let log = Arc::clone(&log);
-            Handle::current().spawn(async move {
-                let _closed = pass(stream, &log).await;
-            });
-        }
-    });
-    Ok(port)
-}
-
-async fn pass(mut stream: TcpStream, log: &Log) -> anyhow::Result<()> {
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        head.push(stream.read_u8().await?);
-    }
-    let text = String::from_utf8(head.clone())?;
-    let mut words = text.split_ascii_whitespace();
-    let (verb, target) = (
-        words.next().context("a verb")?,
-        words.next().context("a target")?,
-    );
-    let place = target.strip_prefix("http://").unwrap_or(target);
-    let place = place.split('/').next().unwrap_or(place).to_owned();
-    lock(log).tunnels.push(format!("{verb} {place}"));
-    // `user:hush-hush-hush-7`
-    if !text.contains("proxy-authorization: Basic dXNlcjpodXNoLWh1c2gtaHVzaC03\r\n") {
-        let refusal = b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n";
-        return Ok(stream.write_all(refusal).await?);
-    }
-    let port: u16 = place.rsplit_once(':').context("a port")?.1.parse()?;
-    let mut server = TcpStream::connect(("127.0.0.1", port)).await?;
-    if verb == "CONNECT" {
-        stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await?;
-    } else {
-        server.write_all(&head).await?;
-    }
-    tokio::io::copy_bidirectional(&mut stream, &mut server).await?;
-    Ok(())
-}
-
 /// What `mcp show` says of a server.
 async fn shown(hub: &Hub, name: &str) -> anyhow::Result<Value> {
     let (code, said, complaint) = hub.run(&["mcp", "show", name, "--json"]).await?;
@@ -225,11 +171,10 @@ async fn sockets_certificates_and_proxies() -> anyhow::Result<()> {
     let closed = servers.listen(Some(servers.config(true)?)).await?;
     let plain = servers.listen(None).await?;
     let socket = servers.socket()?.display().to_string();
-    let port = proxy(&servers.log).await?;
+    let proxy = Proxy::start().await?;
     let ca = json!({"caFile": servers.file("ca.pem")});
     let whole = json!({"caFile": servers.file("ca.pem"), "clientCert": servers.file("client.pem"), "clientKey": "${CLIENT_KEY}"});
-    let own = format!("http://user:{SECRET}@127.0.0.1:{port}");
-    let wrong = format!("http://nobody:{SECRET}@127.0.0.1:{port}");
+    let (own, wrong) = (proxy.url("user"), proxy.url("nobody"));
     let entry = |url: String, more: Value| {
         let mut entry = json!({"type": "http", "url": url});
         let all = more.as_object().into_iter().flatten();
@@ -278,7 +223,7 @@ async fn sockets_certificates_and_proxies() -> anyhow::Result<()> {
     }
     bad_ones_say_why(&hub).await?;
     no_secret_is_told(&hub).await?;
-    only_those_beyond_are_led_through(&servers.log, open, plain);
+    only_those_beyond_are_led_through(&servers.log, &proxy.asked(), open, plain);
     Ok(())
 }
 
@@ -307,10 +252,8 @@ async fn bad_ones_say_why(hub: &Hub) -> anyhow::Result<()> {
 }
 
 /// Nothing of this machine goes through the proxy, and it alone is told who asks.
-fn only_those_beyond_are_led_through(log: &Log, open: u16, plain: u16) {
-    let seen = lock(log);
-    let led: Vec<&String> = seen
-        .tunnels
+fn only_those_beyond_are_led_through(log: &Log, asked: &[String], open: u16, plain: u16) {
+    let led: Vec<&String> = asked
         .iter()
         .filter(|led| led.contains("127.0.0.1"))
         .collect();
@@ -319,15 +262,11 @@ fn only_those_beyond_are_led_through(log: &Log, open: u16, plain: u16) {
         format!("CONNECT mcp.example.com:{open}"),
         format!("POST plain.example.com:{plain}"),
     ] {
-        assert!(
-            seen.tunnels.contains(&expected),
-            "{expected}: {:?}",
-            seen.tunnels
-        );
+        assert!(asked.contains(&expected), "{expected}: {asked:?}");
     }
     let told = |(host, told): &(String, bool)| *told && !host.starts_with("plain.example.com");
     assert!(
-        !seen.hosts.iter().any(told),
+        !lock(log).iter().any(told),
         "only the proxy is told who asks"
     );
 }

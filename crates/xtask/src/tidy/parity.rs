@@ -1,17 +1,24 @@
-//! The page that compares the host with its predecessor: each of its rows names a test that runs,
-//! or says what is absent.
+//! Pages that promise something row by row: what the host does beside its predecessor, and what it
+//! makes of hostile input. Each of their rows names a test that runs, or says what is absent.
 
 use super::Finding;
 use super::workspace::Workspace;
 
-const PAGE: &str = "docs/host-parity.md";
+const PAGES: [&str; 2] = ["docs/host-parity.md", "docs/hostile-input.md"];
 const RULE: &str = "parity";
 /// How many lines before a function its attributes may stand.
 const ATTRIBUTES: usize = 8;
 
-/// Every row of the page is shown by a test that is there and runs, or is counted as absent.
+/// Every row of the pages is shown by a test that is there and runs, or is counted as absent.
 pub(super) fn parity(workspace: &Workspace) -> Vec<Finding> {
-    let Some(page) = workspace.file(PAGE) else {
+    PAGES
+        .into_iter()
+        .flat_map(|page| of_page(workspace, page))
+        .collect()
+}
+
+fn of_page(workspace: &Workspace, path: &str) -> Vec<Finding> {
+    let Some(page) = workspace.file(path) else {
         return Vec::new();
     };
     let mut findings = Vec::new();
@@ -26,12 +33,12 @@ pub(super) fn parity(workspace: &Workspace) -> Vec<Finding> {
             continue;
         }
         let tests = tests(shown);
-        let place = format!("{PAGE}:{}", number + 1);
+        let place = format!("{path}:{}", number + 1);
         if tests.is_empty() {
             findings.push(Finding::error(RULE, &place, "the row names no test"));
         }
-        for (name, path) in tests {
-            if let Some(fault) = fault(workspace, name, path) {
+        for (name, file) in tests {
+            if let Some(fault) = fault(workspace, name, file) {
                 findings.push(Finding::error(RULE, &place, fault));
             }
         }
@@ -39,7 +46,7 @@ pub(super) fn parity(workspace: &Workspace) -> Vec<Finding> {
     let counted = format!("{rows} rows: {} there, {absent} absent", rows - absent);
     if !page.text.contains(&counted) {
         let message = format!("the page does not say `{counted}`");
-        findings.push(Finding::error(RULE, PAGE, message));
+        findings.push(Finding::error(RULE, path, message));
     }
     findings
 }
