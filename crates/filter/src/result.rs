@@ -241,10 +241,26 @@ impl Cleaner<'_> {
                     object.set("text", Raw::str(new.as_text()));
                     Some(object.to_raw())
                 }
-                None => self.value(block, masked),
+                None => self.text_block(block, masked),
             },
             _ => self.value(block, masked),
         }
+    }
+
+    /// A text. Where it is JSON, a reader shows its strings one by one, so each is Markdown of its own;
+    /// the whole is cleaned too, because another reader shows that.
+    fn text_block(&self, block: &Raw, masked: &mut Masked) -> Option<Raw> {
+        let inner = matches!(self.filter, Filter::Markdown(_))
+            .then(|| json_of(block))
+            .flatten()
+            .and_then(|json| self.value(&json, masked));
+        let Some(inner) = inner else {
+            return self.value(block, masked);
+        };
+        let mut object = block.to_object()?;
+        object.set("text", Raw::str(inner.as_text()));
+        let cleaned = object.to_raw();
+        self.value(&cleaned, masked).or(Some(cleaned))
     }
 
     /// A link to a resource on the web is a link like any other.
@@ -281,6 +297,15 @@ impl Cleaner<'_> {
         object.set(binary, kept);
         Some(object.to_raw())
     }
+}
+
+/// The JSON in a block's text, if it is an object or an array.
+fn json_of(block: &Raw) -> Option<Raw> {
+    let text = block.get("text")?.to_str()?.into_owned();
+    if !text.trim_start().starts_with(['{', '[']) {
+        return None;
+    }
+    Raw::parse(text.into(), &Limits::UPSTREAM).ok()
 }
 
 /// The JSON in a block's text, if it is what the structure says: both without white space.

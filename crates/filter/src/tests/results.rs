@@ -151,3 +151,28 @@ fn pages_of_a_spill_are_the_text() {
         assert_eq!(spill::parse_uri(bad), None);
     }
 }
+
+#[test]
+fn strings_of_json_in_a_text_are_markdown_of_their_own() {
+    let filter = Filter::Markdown(Hosts::new(["github.com"]));
+    let issue = json!({
+        "title": "`", "body": "a <!-- hidden --> b ![x](https://evil.example/?q=1)", "end": "`",
+        "html_url": "https://github.com/octo/cat/issues/1", "n": 1.0
+    });
+    let value = json!({"content": [{"type": "text", "text": issue.to_string()}]});
+    let out = clean(&filter, None, &value);
+    let text = out["content"][0]["text"].as_str().unwrap();
+    let read: Value = serde_json::from_str(text).unwrap();
+    assert!(!text.contains("hidden") && !text.contains("evil"), "{text}");
+    assert_eq!(read["html_url"], issue["html_url"]);
+    assert_eq!(read["n"], issue["n"]);
+    // What is no JSON, and what no filter looks at, is as it was.
+    for (filter, text) in [
+        (&filter, "{not json} [a](https://github.com/)"),
+        (&Filter::HiddenCharacters, "{\"a\": \"<!-- b -->\"}"),
+    ] {
+        let value = json!({"content": [{"type": "text", "text": text}]});
+        let masker = SecretMasker::default();
+        assert_eq!(clean(filter, Some(&masker), &value), value);
+    }
+}
