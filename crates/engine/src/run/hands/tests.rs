@@ -42,6 +42,21 @@ fn a_model_reads_what_a_result_says() {
             lines: Some(12),
         }
     );
+    let file =
+        json!({ "uri": "repo://octo/cat/README.md", "mimeType": "text/markdown", "text": "# Cat" });
+    let picture =
+        json!({ "uri": "repo://octo/cat/cat.png", "mimeType": "image/png", "blob": "AA==" });
+    let attached = json!({ "content": [
+        { "type": "text", "text": "downloaded" },
+        { "type": "resource", "resource": file },
+        { "type": "resource", "resource": picture },
+    ] });
+    let told = of(Outcome::Complete(Raw::from_serialize(&attached)));
+    assert_eq!(
+        told.text,
+        "downloaded\n[attached: repo://octo/cat/README.md]\n# Cat\n\
+         [attached: repo://octo/cat/cat.png]\n(image/png that cannot be shown here)"
+    );
     let structure = json!({ "content": [], "structuredContent": { "good": true } });
     let told = of(Outcome::Complete(Raw::from_serialize(&structure)));
     assert_eq!(

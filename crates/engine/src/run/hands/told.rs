@@ -76,6 +76,7 @@ fn texts(raw: &Raw, member: &str) -> String {
         let more = match block.get("text").as_ref().and_then(Raw::to_str) {
             Some(more) => more.into_owned(),
             None if kind == "resource_link" => continue,
+            None if kind == "resource" => attached(&block),
             None => format!("({kind} that cannot be shown here)"),
         };
         if !text.is_empty() {
@@ -84,6 +85,23 @@ fn texts(raw: &Raw, member: &str) -> String {
         text.push_str(&more);
     }
     text
+}
+
+/// A file that comes with a result: where it is from, and what it holds.
+fn attached(block: &Raw) -> String {
+    let resource = block.get("resource");
+    let member = |name: &str| {
+        let value = resource.as_ref()?.get(name)?;
+        Some(value.to_str()?.into_owned())
+    };
+    let uri = member("uri").unwrap_or_default();
+    match member("text") {
+        Some(text) => format!("[attached: {uri}]\n{text}"),
+        None => {
+            let kind = member("mimeType").unwrap_or_else(|| "binary content".to_owned());
+            format!("[attached: {uri}]\n({kind} that cannot be shown here)")
+        }
+    }
 }
 
 /// Where the whole of a result is that was put aside.
