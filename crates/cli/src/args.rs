@@ -158,6 +158,18 @@ pub struct ServeArgs {
     #[arg(long)]
     pub disable_builtin_mcps: bool,
 
+    /// Offer all tools of GitHub's server for this run, not only those that read.
+    #[arg(long)]
+    pub enable_all_github_mcp_tools: bool,
+
+    /// One more toolset of GitHub's server for this run; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub add_github_mcp_toolset: Vec<String>,
+
+    /// One more tool of GitHub's server for this run; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub add_github_mcp_tool: Vec<String>,
+
     /// Detach from the terminal; for the bridge, which starts a hub this way.
     #[arg(long, hide = true)]
     pub detached: bool,

@@ -31,7 +31,7 @@ const USUAL: [&str; 3] = [
 /// When they cannot be handed over; nothing was done then.
 pub fn private_environment(context: &Context) -> Result<Environment, CliError> {
     let mut of_others = provider_variables(&context.home);
-    of_others.extend(collector_variables(context));
+    of_others.extend(settings_variables(context));
     let is_key = |name: &str| of_others.contains(name);
     let (rest, secrets) = context.environment.split_secrets(is_key);
     if rest.get_os(HANDED_OVER).is_some() {
@@ -66,16 +66,16 @@ fn provider_variables(home: &Home) -> BTreeSet<String> {
     names
 }
 
-/// The variables that hold what the collector of traces wants. Whatever is wrong with the settings is
-/// told by whoever goes by them.
-fn collector_variables(context: &Context) -> Vec<String> {
-    let settings = Settings::load(&context.home, &context.environment, &[]);
-    let traces = settings.ok().and_then(|settings| settings.traces);
-    let headers = traces.map(|traces| traces.headers).unwrap_or_default();
-    headers
-        .into_iter()
-        .map(|header| header.variable.into())
-        .collect()
+/// The variables that hold what the collector of traces wants, or a token of GitHub's. Whatever is wrong
+/// with the settings is told by whoever goes by them.
+fn settings_variables(context: &Context) -> Vec<String> {
+    let Ok(settings) = Settings::load(&context.home, &context.environment, &[]) else {
+        return Vec::new();
+    };
+    let headers = settings.traces.map(|traces| traces.headers);
+    let headers = headers.into_iter().flatten().map(|header| header.variable);
+    let tokens = settings.github.token_variables;
+    headers.chain(tokens).map(Into::into).collect()
 }
 
 fn refused(error: &HandOverError) -> CliError {

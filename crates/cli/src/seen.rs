@@ -101,7 +101,8 @@ impl Seen {
     pub(crate) fn tool(&self, spec: &ServerSpec, item: &str) -> Option<&SeenTool> {
         let folder = match &spec.source {
             Source::Workspace { folder, .. } => Some(folder.display().to_string()),
-            Source::Default { .. }
+            Source::Builtin
+            | Source::Default { .. }
             | Source::User { .. }
             | Source::Plugin { .. }
             | Source::Additional { .. }

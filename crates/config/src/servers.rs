@@ -6,6 +6,7 @@
 
 mod entry;
 mod env_file;
+pub mod github;
 mod load;
 mod oauth;
 mod plugin;
@@ -25,6 +26,7 @@ use serde_json::{Map, Value};
 use crate::environment::{SecretTemplate, Template};
 
 pub use env_file::EnvFile;
+pub use github::GithubToken;
 pub use load::{Hidden, Loaded, additional, defaults, user, workspace};
 pub use oauth::{GrantType, IdpEntry, OAuthEntry, ResolvedIdp, ResolvedOAuth};
 pub use plugin::plugins;
@@ -83,6 +85,10 @@ pub struct ServerSpec {
     /// Why the organisation's policy does not let it start, if so. No entry says it: whoever knows
     /// the policy does.
     pub filtered: Option<Box<str>>,
+    /// Why it is `disabled` where neither its entry nor the owner says so.
+    pub off_because: Option<Box<str>>,
+    /// Whether a token of the owner's stands in for a credential that it lacks.
+    pub github: Option<GithubToken>,
     /// `envMode`: how `env` is read, where the entry says so.
     pub env_mode: Option<EnvMode>,
     /// `envFile`: a file of variables beneath `env`.
@@ -178,10 +184,19 @@ impl ServerSpec {
             Source::Workspace { folder, .. } => {
                 format!("{}@{}", self.name, folder.display()).into()
             }
-            Source::Default { .. }
+            Source::Builtin
+            | Source::Default { .. }
             | Source::User { .. }
             | Source::Plugin { .. }
             | Source::Additional { .. } => self.name.as_str().into(),
+        }
+    }
+
+    /// Why it waits for a token and is not contacted, if it does.
+    pub fn waits_for_token(&self) -> Option<&str> {
+        match &self.github {
+            Some(GithubToken::Missing(why)) => Some(why),
+            Some(GithubToken::Given) | None => None,
         }
     }
 

@@ -11,6 +11,7 @@ mod delegate;
 mod desk;
 mod error;
 mod external;
+mod github;
 mod keys;
 mod layers;
 mod oauth;
@@ -37,6 +38,7 @@ pub use delegate::{DelegateSettings, HintChoice};
 pub use desk::DeskSettings;
 pub use error::SettingsError;
 pub use external::ExternalSettings;
+pub use github::{GithubAdded, GithubChoice, GithubSettings, is_github_name};
 pub use oauth::FrontOAuth;
 pub use observed::{LogKeeping, NoHeaderValue, TraceHeader, TraceSettings};
 pub use place::{Layer, Place};
@@ -95,6 +97,8 @@ pub struct Settings {
     pub workspace: WorkspaceSettings,
     /// `[copilot]`; `None` where it listens nowhere.
     pub copilot: Option<WebhookSettings>,
+    /// `[github]`.
+    pub github: GithubSettings,
     /// `[oauth]`; `None` where no token but the hub's own opens it.
     pub oauth: Option<FrontOAuth>,
     /// `[log]`.
@@ -342,6 +346,7 @@ impl Settings {
             external: external::read(&values),
             workspace: workspace::read(&values),
             copilot: copilot::read(&values),
+            github: github::read(&values),
             oauth: oauth::read(&values),
             log: observed::read_log(&values),
             traces: observed::read_traces(&values),

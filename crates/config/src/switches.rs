@@ -95,9 +95,13 @@ pub fn apply(home: &Home, servers: &mut [ServerSpec], problems: &mut Vec<Problem
         }
         let label = server.label();
         match &switches {
-            Ok(switches) if switches.off.contains(&*label) => server.disabled = true,
-            Ok(switches) if switches.on.contains(&*label) => server.disabled = false,
-            Ok(_) => {}
+            Ok(switches) => match switches.of(&label) {
+                Some(on) => {
+                    server.disabled = !on;
+                    server.off_because = None;
+                }
+                None => {}
+            },
             Err(_) => server.disabled = true,
         }
     }

@@ -182,6 +182,7 @@ impl Common {
         let states: Vec<State> = servers
             .iter()
             .filter_map(Weak::upgrade)
+            .filter(|server| server.counts())
             .map(|server| State::of(&server))
             .collect();
         let Summary {

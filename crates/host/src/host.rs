@@ -229,11 +229,8 @@ impl Host {
     #[must_use]
     pub fn summary(&self) -> Summary {
         let roster = self.inner.roster.load();
-        let states: Vec<State> = roster
-            .all()
-            .iter()
-            .map(|server| State::of(server))
-            .collect();
+        let counted = roster.all().iter().filter(|server| server.counts());
+        let states: Vec<State> = counted.map(|server| State::of(server)).collect();
         Summary::of(states.iter())
     }
 

@@ -145,6 +145,17 @@ impl Names {
         }
     }
 
+    /// A second name of an item, unless somebody else has it.
+    pub fn alias(
+        &mut self,
+        space: Space,
+        flat: &str,
+        server: &ServerName,
+        item: &str,
+    ) -> Option<Arc<str>> {
+        self.give(space, flat.to_owned(), server, item, false)
+    }
+
     /// The pair behind a flat name.
     #[must_use]
     pub fn owner(&self, space: Space, flat: &str) -> Option<&Owner> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use legation_config::ServerSpec;
+use legation_config::{ServerSpec, Source};
 use legation_gate::policy::Origin;
 use legation_gate::{Entry, ListKind};
 use legation_wire::json::{Object, Raw};
@@ -33,6 +33,9 @@ pub(crate) struct Shelf {
     /// Under the server's own names.
     pub(crate) own: Arc<[Entry]>,
 }
+
+/// A tool that many models know by this name.
+const WEB_SEARCH: &str = "web_search";
 
 /// Versions of lists and listings, unique in one run.
 static VERSIONS: AtomicU64 = AtomicU64::new(1);
@@ -114,13 +117,19 @@ impl Shelf {
             .collect();
         let flat = match space(kind) {
             None => Arc::clone(&own),
-            Some(space) => items
-                .iter()
-                .map(|item| {
+            Some(space) => {
+                let mut flat = Vec::with_capacity(items.len());
+                for item in items {
                     let name = names.assign(space, &spec.name, spec.flat_prefix(), &item.name);
-                    entry(item, renamed(&item.raw, &item.name, &name))
-                })
-                .collect(),
+                    flat.push(entry(item, renamed(&item.raw, &item.name, &name)));
+                    let second = second_name(spec, space, item)
+                        .and_then(|second| names.alias(space, second, &spec.name, &item.name));
+                    if let Some(second) = second.filter(|second| *second != name) {
+                        flat.push(entry(item, renamed(&item.raw, &item.name, &second)));
+                    }
+                }
+                flat.into()
+            }
         };
         Self {
             version: next_version(),
@@ -137,6 +146,12 @@ pub(crate) fn space(kind: ListKind) -> Option<Space> {
         ListKind::Prompts => Some(Space::Prompts),
         ListKind::Resources | ListKind::Templates => None,
     }
+}
+
+/// The name that models know a tool of GitHub's server by, beside its flat one.
+fn second_name(spec: &ServerSpec, space: Space, item: &Item) -> Option<&'static str> {
+    let is_github = matches!(spec.source, Source::Builtin);
+    (is_github && space == Space::Tools && *item.name == *WEB_SEARCH).then_some(WEB_SEARCH)
 }
 
 fn renamed(raw: &Raw, own: &str, flat: &str) -> Raw {

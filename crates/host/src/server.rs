@@ -85,7 +85,8 @@ impl Server {
             }
             (Source::Additional { .. }, _) => Origin::Additional,
             (
-                Source::Default { .. }
+                Source::Builtin
+                | Source::Default { .. }
                 | Source::User { .. }
                 | Source::Workspace { .. }
                 | Source::Agent { .. },
@@ -208,6 +209,12 @@ impl Server {
         }
     }
 
+    /// Whether it counts among the servers that should be connected. One that waits for a token
+    /// that nobody needs to give does not.
+    pub(crate) fn counts(&self) -> bool {
+        self.spec.waits_for_token().is_none()
+    }
+
     /// Whose instance a caller uses.
     pub(crate) fn key(&self, caller: &Caller) -> Key {
         match (self.spec.instance, &caller.workspace, &self.folder) {
@@ -300,10 +307,10 @@ impl Server {
             });
         }
         if instances.ended || !self.enabled {
-            let reason = if self.enabled {
-                "it was stopped"
-            } else {
-                "it is disabled"
+            let reason = match self.spec.waits_for_token() {
+                Some(why) => why,
+                None if self.enabled => "it was stopped",
+                None => "it is disabled",
             };
             return Err(CallFailure::NotConnected {
                 server: self.spec.name.clone(),

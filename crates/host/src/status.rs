@@ -96,6 +96,9 @@ impl State {
         if let Some(reason) = &server.spec.filtered {
             return Self::Filtered(reason.to_string());
         }
+        if server.spec.waits_for_token().is_some() && !server.spec.disabled {
+            return Self::NeedsAuth;
+        }
         match worst.map(Instance::phase) {
             _ if !server.enabled => Self::Disabled,
             Some(Phase::Starting) => Self::Starting,
@@ -178,7 +181,10 @@ impl ServerStatus {
         let name = &self.name;
         match &self.state {
             State::Failed(_) => Some(format!("see `legation mcp show {name}`")),
-            State::NeedsAuth => Some(hint_for(name, self.can_sign_in)),
+            State::NeedsAuth => Some(hint_for(
+                name,
+                self.can_sign_in || self.spec.github.is_some(),
+            )),
             State::Disabled => Some(format!("`legation mcp enable {name}` starts it")),
             State::Filtered(_) => Some("only the organisation can change its policy".to_owned()),
             State::Starting | State::Connected if self.waiting > 0 => Some(format!(

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use legation_cli::accounts::HomeKeyring;
 use legation_cli::{CliError, Context, DemoArgs, Exit, Output};
 use legation_config::Settings;
+use legation_config::settings::GithubAdded;
 
 use crate::serve::{Hub, HubOptions, Signals, runtime};
 use home::DemoHome;
@@ -101,7 +102,9 @@ fn options(
     let environment = tenant
         .environment(&context.environment)
         .with_keyring(Arc::new(keyring));
-    let settings = Settings::load(&demo.home, &environment, flags)
+    // A tour reaches nobody.
+    let flags = [flags, &[("github.builtin", "off".to_owned())]].concat();
+    let settings = Settings::load(&demo.home, &environment, &flags)
         .map_err(|error| CliError::usage(&error).with_hint(error.hint()))?;
     Ok(HubOptions {
         home: demo.home.clone(),
@@ -117,6 +120,7 @@ fn options(
         additional: Vec::new(),
         off: Vec::new(),
         no_builtins: false,
+        github: GithubAdded::default(),
         detached: false,
     })
 }

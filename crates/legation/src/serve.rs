@@ -13,6 +13,7 @@ mod desk;
 mod engine;
 mod events;
 mod feeds;
+mod github;
 mod hub;
 mod identities;
 mod inbox;
@@ -30,6 +31,7 @@ mod workspace;
 
 use legation_cli::{CliError, Context, Exit, ServeArgs};
 use legation_config::Settings;
+use legation_config::settings::{GithubAdded, is_github_name};
 use legation_core::process;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -50,6 +52,11 @@ pub(crate) fn serve(context: &Context, args: &ServeArgs) -> Result<(), CliError>
     check_additional(&args.additional_mcp_config)?;
     prepare(context)?;
     log::start(&context.home, &settings, &context.clock);
+    let github = GithubAdded {
+        all_tools: args.enable_all_github_mcp_tools,
+        toolsets: names(&args.add_github_mcp_toolset)?,
+        tools: names(&args.add_github_mcp_tool)?,
+    };
     let options = HubOptions {
         home: context.home.clone(),
         environment,
@@ -64,6 +71,7 @@ pub(crate) fn serve(context: &Context, args: &ServeArgs) -> Result<(), CliError>
         additional: args.additional_mcp_config.clone(),
         off: args.disable_mcp_server.clone(),
         no_builtins: args.disable_builtin_mcps,
+        github,
         detached: args.detached,
     };
     runtime()?.block_on(async {
@@ -90,6 +98,19 @@ pub(crate) fn serve(context: &Context, args: &ServeArgs) -> Result<(), CliError>
         hub.stop().await;
         Ok(())
     })
+}
+
+/// Names of tools and toolsets of GitHub's, each of which stands in a header.
+fn names(arguments: &[String]) -> Result<Vec<Box<str>>, CliError> {
+    let name = |argument: &String| {
+        if is_github_name(argument) {
+            return Ok(argument.as_str().into());
+        }
+        let message = format!("{argument:?} is no name of a tool or toolset of GitHub's server");
+        Err(CliError::new(Exit::Usage, message)
+            .with_hint("Names have letters, digits, _ and -; give the flag once for each."))
+    };
+    arguments.iter().map(name).collect()
 }
 
 /// An argument that is no configuration is refused: nothing else can correct it.

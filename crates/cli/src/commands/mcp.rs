@@ -22,6 +22,7 @@ use clap::Subcommand;
 use legation_api::hub::Reload;
 use legation_api::mcp::{List, ListAnswer, Server};
 use legation_config::edit::EditError;
+use legation_config::servers::github::Gh;
 use legation_config::servers::{self, Loaded};
 use legation_config::switches;
 use legation_policy::Policy;
@@ -173,8 +174,21 @@ pub(crate) fn configured(context: &Context) -> Loaded {
         .over(workspace.unwrap_or_default())
         .over(user)
         .over(servers::defaults(&context.environment));
-    switches::apply(&context.home, &mut loaded.servers, &mut loaded.problems);
     let folders: Vec<_> = folder.into_iter().collect();
+    // What is wrong with the settings is told by whoever goes by them.
+    if let Ok(settings) = super::config::settings(context) {
+        let around = servers::github::Around {
+            settings: &settings.github,
+            environment: &context.environment,
+            folders: &folders,
+            gh: &match settings.github.gh {
+                true => Gh::Without("a hub asks `gh` for one".into()),
+                false => Gh::NotAsked,
+            },
+        };
+        servers::github::add(&mut loaded, &around);
+    }
+    switches::apply(&context.home, &mut loaded.servers, &mut loaded.problems);
     let sources = crate::sources(&context.home, &context.environment, &folders);
     crate::withhold(&Policy::load(&sources, &[]), &mut loaded.servers);
     loaded

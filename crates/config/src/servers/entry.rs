@@ -110,7 +110,8 @@ impl Fields<'_> {
         };
         let default_instance = match self.source {
             Source::Workspace { .. } => Instance::Workspace,
-            Source::Default { .. }
+            Source::Builtin
+            | Source::Default { .. }
             | Source::User { .. }
             | Source::Plugin { .. }
             | Source::Additional { .. }
@@ -144,6 +145,8 @@ impl Fields<'_> {
             prefix: self.text("prefix")?,
             disabled: self.boolean("disabled")?,
             filtered: None,
+            off_because: None,
+            github: None,
             env_mode: self.choice(
                 "envMode",
                 &[EnvMode::Direct, EnvMode::Indirect],
@@ -296,7 +299,10 @@ impl Fields<'_> {
         Ok(match self.source {
             // The inbox outlives an agent.
             Source::Workspace { .. } | Source::Plugin { .. } | Source::Agent { .. } => Vec::new(),
-            Source::Default { .. } | Source::User { .. } | Source::Additional { .. } => events,
+            Source::Builtin
+            | Source::Default { .. }
+            | Source::User { .. }
+            | Source::Additional { .. } => events,
         })
     }
 

@@ -52,7 +52,7 @@ impl EnvFile {
         let folder = source.trusted_folder();
         let agreed = folder.map(|folder| (folder.to_owned(), digest(folder, path.as_str())));
         let base = match source {
-            Source::User { .. } | Source::Additional { file: None } => None,
+            Source::Builtin | Source::User { .. } | Source::Additional { file: None } => None,
             Source::Default { file } | Source::Additional { file: Some(file) } => {
                 file.parent().map(Path::to_owned)
             }

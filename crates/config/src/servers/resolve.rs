@@ -264,7 +264,7 @@ impl<'a> Resolver<'a> {
             Source::Default { file } => file.parent().map(Path::to_path_buf),
             Source::Agent { .. } => source.folder().map(Path::to_path_buf),
             Source::Additional { file: Some(file) } => file.parent().map(Path::to_path_buf),
-            Source::Additional { file: None } | Source::User { .. } => None,
+            Source::Builtin | Source::Additional { file: None } | Source::User { .. } => None,
         };
         base.or_else(|| self.environment.user_home())
             .map(|base| base.join(path))

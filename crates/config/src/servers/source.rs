@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 /// [`Source::rank`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
+    /// What comes with the program and is reached at an address.
+    Builtin,
     /// What the organisation, or whoever installed the program, gives everybody.
     Default {
         /// The file.
@@ -63,12 +65,13 @@ impl Source {
     /// Which of two entries of one name counts: the one of higher rank.
     pub fn rank(&self) -> u8 {
         match self {
-            Self::Default { .. } => 0,
-            Self::User { .. } => 1,
-            Self::Workspace { .. } => 2,
-            Self::Plugin { .. } => 3,
-            Self::Additional { .. } => 4,
-            Self::Agent { .. } => 5,
+            Self::Builtin => 0,
+            Self::Default { .. } => 1,
+            Self::User { .. } => 2,
+            Self::Workspace { .. } => 3,
+            Self::Plugin { .. } => 4,
+            Self::Additional { .. } => 5,
+            Self::Agent { .. } => 6,
         }
     }
 
@@ -81,6 +84,7 @@ impl Source {
             | Self::Plugin { file, .. }
             | Self::Agent { file, .. } => Some(file),
             Self::Additional { file } => file.as_deref(),
+            Self::Builtin => None,
         }
     }
 
@@ -92,7 +96,8 @@ impl Source {
                 file,
                 of_folder: true,
             } => file.ancestors().nth(3),
-            Self::Default { .. }
+            Self::Builtin
+            | Self::Default { .. }
             | Self::User { .. }
             | Self::Plugin { .. }
             | Self::Additional { .. }
@@ -104,7 +109,8 @@ impl Source {
     pub fn trusted_folder(&self) -> Option<&Path> {
         match self {
             Self::Plugin { folder, .. } => Some(folder),
-            Self::Default { .. }
+            Self::Builtin
+            | Self::Default { .. }
             | Self::User { .. }
             | Self::Workspace { .. }
             | Self::Additional { .. }
@@ -120,6 +126,7 @@ impl Source {
     /// The word for its kind.
     pub fn as_str(&self) -> &'static str {
         match self {
+            Self::Builtin => "builtin",
             Self::Default { .. } => "default",
             Self::User { .. } => "user",
             Self::Workspace { .. } => "workspace",
@@ -132,9 +139,10 @@ impl Source {
 
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.file() {
-            Some(file) => write!(f, "{}", file.display()),
-            None => f.write_str("--additional-mcp-config"),
+        match (self, self.file()) {
+            (_, Some(file)) => write!(f, "{}", file.display()),
+            (Self::Builtin, None) => f.write_str("built in"),
+            (_, None) => f.write_str("--additional-mcp-config"),
         }
     }
 }

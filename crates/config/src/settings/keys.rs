@@ -47,6 +47,8 @@ pub(super) enum Kind {
     Scopes,
     /// Names that another gives, each one word.
     Subjects,
+    /// Names of letters, digits, `_` and `-`.
+    Plain,
     /// A text that is never printed, from a variable only.
     Secret,
 }
@@ -69,7 +71,7 @@ const fn number(name: &'static str, min: i64, max: i64) -> Key {
 pub(super) const LOG_LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 
 /// All keys but those of accounts and views, whose names are the owner's.
-pub(super) const KEYS: [Key; 75] = [
+pub(super) const KEYS: [Key; 83] = [
     Key {
         name: "listen",
         kind: Kind::Address,
@@ -218,6 +220,38 @@ pub(super) const KEYS: [Key; 75] = [
     Key {
         name: "copilot.github_ca_file",
         kind: Kind::Folder,
+    },
+    Key {
+        name: "github.builtin",
+        kind: Kind::Word(&["auto", "on", "off"]),
+    },
+    Key {
+        name: "github.api_url",
+        kind: Kind::Proxy,
+    },
+    Key {
+        name: "github.token_variables",
+        kind: Kind::Names,
+    },
+    Key {
+        name: "github.gh",
+        kind: Kind::Switch,
+    },
+    Key {
+        name: "github.all_tools",
+        kind: Kind::Switch,
+    },
+    Key {
+        name: "github.toolsets",
+        kind: Kind::Plain,
+    },
+    Key {
+        name: "github.tools",
+        kind: Kind::Plain,
+    },
+    Key {
+        name: "github.insiders",
+        kind: Kind::Switch,
     },
     Key {
         name: "oauth.issuer",

@@ -106,6 +106,7 @@ pub(super) fn add_text(
         | Kind::Words(_)
         | Kind::Folders
         | Kind::Subjects
+        | Kind::Plain
         | Kind::Names => Value::Texts(text.split_whitespace().map(str::to_owned).collect()),
         Kind::Servers | Kind::Headers | Kind::Scopes => {
             let lines = text

@@ -78,6 +78,14 @@ fn defaults_are_read_from_their_own_file() {
         external.enabled = true # Whether agents may hand tasks to a local model: without it the server `delegate` is offered to nobody, and there is no socket of its own.
         external.rate_limit = 10 # How many tasks a minute one client may hand in; 0 is no limit. Looking after them is never limited by it.
         external.socket_path = "" # A second socket, in a folder that is closed to others, whose clients see the server `delegate` and nothing else; empty for none. Bridges need none.
+        github.all_tools = false # Whether all its tools are offered, those that change something among them; else those that read, at an address that has no others.
+        github.api_url = "https://api.github.com" # The API of the GitHub that is meant, which says where its server is.
+        github.builtin = "auto" # GitHub's own MCP server, which is there without an entry: as long as clients work in repositories of GitHub or in none at all (`auto`), always (`on`), or never (`off`). Without a token it is not contacted.
+        github.gh = false # Whether `gh auth token` is asked where neither holds one.
+        github.insiders = false # Whether it may offer what it is trying out.
+        github.token_variables = [] # Variables of the hub's environment that may hold a token, where the secret `github` holds none; the first that is set counts.
+        github.tools = [] # Tools of other toolsets, one by one.
+        github.toolsets = [] # Toolsets beside its usual ones, such as "actions", or "all".
         idle_exit_ms = 0 # A hub that was started by a bridge ends after so long without a client, in milliseconds; 0 means never.
         inbox.reader_days = 90 # After how many days without use an agent's reader is forgotten; 0 keeps them. One that a person named stays.
         inbox.retention_days = 0 # After how many days the hub takes whole days of messages out of the inbox; 0 keeps them.

@@ -57,7 +57,8 @@ pub(crate) fn meant<'a>(
         .collect();
     let in_folder = |spec: &&&ServerSpec| match &spec.source {
         Source::Workspace { folder: own, .. } => folder.is_some_and(|here| here.starts_with(own)),
-        Source::Default { .. }
+        Source::Builtin
+        | Source::Default { .. }
         | Source::User { .. }
         | Source::Plugin { .. }
         | Source::Additional { .. } => true,
@@ -167,7 +168,7 @@ impl Host {
             let wanted = self.wanted();
             let enabled = |spec: &ServerSpec| {
                 let switched = wanted.switched.get(&spec.label()).copied();
-                switched.unwrap_or(!spec.disabled)
+                switched.unwrap_or(!spec.disabled) && spec.waits_for_token().is_none()
             };
             let own = wanted.specs.iter().map(|spec| (spec, None));
             let lent = wanted.lent.values();

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use legation_cli::CliError;
+use legation_config::settings::GithubAdded;
 use legation_config::{Environment, Settings};
 use legation_core::error::chain;
 use legation_core::home::HomeLock;
@@ -47,6 +48,8 @@ pub(crate) struct HubOptions {
     pub(crate) off: Vec<String>,
     /// Whether only those of the hub's own servers are there that show what it is and did.
     pub(crate) no_builtins: bool,
+    /// What flags add to GitHub's server.
+    pub(crate) github: GithubAdded,
     /// Whether a bridge started it: `idle_exit_ms` applies, and it serves
     /// bridges even where the HTTP address is taken.
     pub(crate) detached: bool,

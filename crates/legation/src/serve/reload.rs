@@ -18,7 +18,7 @@ use legation_policy::{KnownTool, Policy};
 use legation_wire::json::Raw;
 
 use super::hub::Inner;
-use super::{copilot, engine, events};
+use super::{copilot, engine, events, github};
 
 /// What is said of a mode that the organisation forbids.
 pub(super) const ALLOW_ALL_OFF: &str =
@@ -36,6 +36,7 @@ pub(crate) async fn everything(hub: &Arc<Inner>) {
             if let Some(engine) = hub.engine.get() {
                 engine.set_settings(engine::settings_of(&settings));
             }
+            hub.aside.set_github(&settings.github);
             hub.host.set_views(settings.views);
         }
         Err(problem) => problems.push(problem),
@@ -51,6 +52,14 @@ pub(crate) async fn everything(hub: &Arc<Inner>) {
         let folders = folders.borrow();
         folders.iter().map(|one| one.to_path_buf()).collect()
     };
+    let wanted = hub.aside.github();
+    let around = servers::github::Around {
+        settings: &wanted,
+        environment: &hub.environment,
+        folders: &folders,
+        gh: &github::ask(&wanted, &hub.environment).await,
+    };
+    servers::github::add(&mut loaded, &around);
     for folder in &folders {
         let workspace = servers::workspace(&hub.home, folder);
         loaded.servers.extend(workspace.servers);
@@ -140,6 +149,10 @@ pub(crate) fn files(hub: &Inner) -> Vec<PathBuf> {
     files.extend(governance::watched(&hub.home, &hub.environment, &folders));
     for folder in &folders {
         files.extend(watch::workspace_files(folder));
+        files.extend(servers::github::config_file(folder));
+    }
+    if hub.aside.github().gh {
+        files.extend(github::file(&hub.environment));
     }
     files
 }

@@ -139,6 +139,8 @@ impl Hub {
             folder.join("legation").display().to_string(),
         );
         variables.insert(MARK.to_owned(), mark.to_owned());
+        // A test is of the servers it configures.
+        variables.insert("LEGATION_GITHUB_BUILTIN".to_owned(), "off".to_owned());
         variables.extend(options.environment.clone());
         variables
     }

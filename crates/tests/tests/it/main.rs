@@ -29,6 +29,7 @@ mod entra;
 mod events;
 mod fidelity;
 mod fixture;
+mod github;
 mod governance;
 mod hostile;
 mod identity;

@@ -13,7 +13,12 @@ use crate::table::counted;
 
 pub(super) fn check_servers(context: &Context) -> Vec<Check> {
     let loaded = crate::commands::mcp::configured(context);
-    let mut checks = vec![good("servers", counted(loaded.servers.len(), "server"))];
+    // One that waits for a token nobody needs to give is no configured one.
+    let counts = loaded
+        .servers
+        .iter()
+        .filter(|spec| spec.waits_for_token().is_none());
+    let mut checks = vec![good("servers", counted(counts.count(), "server"))];
     checks.extend(loaded.problems.iter().map(|problem| Check {
         what: "servers",
         state: match problem.severity() {

@@ -1,5 +1,7 @@
 //! `legation mcp auth`.
 
+mod token;
+
 use std::io::{BufRead as _, IsTerminal as _};
 
 use clap::Args;
@@ -19,7 +21,7 @@ pub struct AuthArgs {
     /// Sign in anew, whatever there is.
     #[arg(long, conflicts_with = "revoke")]
     force: bool,
-    /// End the sign-in: give it back, and forget it.
+    /// End the sign-in: give it back, and forget it; of GitHub's server, forget its token.
     #[arg(long)]
     revoke: bool,
     /// Print where to go and do not wait until somebody did.
@@ -45,6 +47,9 @@ struct SignedIn<'a> {
 }
 
 pub(crate) fn cmd_auth(context: &Context, args: &AuthArgs) -> Result<(), CliError> {
+    if let Some(spec) = token::wanted(context, &args.name) {
+        return token::cmd_token(context, args, &spec);
+    }
     let name = printable(&args.name).to_string();
     let mut hub = running_hub(context)?;
     if args.revoke {

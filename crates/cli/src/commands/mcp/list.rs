@@ -57,10 +57,11 @@ fn entry(loaded: &Loaded, spec: &ServerSpec) -> Server {
         status: match &spec.filtered {
             Some(_) => "filtered",
             None if spec.disabled => "disabled",
+            None if spec.waits_for_token().is_some() => "needs-auth",
             None => "no-hub",
         }
         .to_owned(),
-        reason: spec.filtered.as_deref().map(str::to_owned),
+        reason: why_not(spec).map(str::to_owned),
         hint: None,
         source: spec.source.to_string(),
         source_kind: spec.source.as_str().to_owned(),
@@ -92,6 +93,13 @@ fn entry(loaded: &Loaded, spec: &ServerSpec) -> Server {
             .map(|entry| crate::walls(&entry)),
         warnings: Vec::new(),
     }
+}
+
+/// Why it would not be started, where its entry does not say so.
+fn why_not(spec: &ServerSpec) -> Option<&str> {
+    let off = spec.off_because.as_deref().filter(|_| spec.disabled);
+    let waits = spec.waits_for_token().filter(|_| !spec.disabled);
+    spec.filtered.as_deref().or(off).or(waits)
 }
 
 fn render(answer: &ListAnswer) -> String {

@@ -72,9 +72,12 @@ impl Targets {
                 Origin::Workspace(folder.display().to_string().into())
             }
             Some(Source::Additional { .. }) => Origin::Additional,
-            Some(Source::Default { .. } | Source::User { .. } | Source::Agent { .. }) => {
-                Origin::User
-            }
+            Some(
+                Source::Builtin
+                | Source::Default { .. }
+                | Source::User { .. }
+                | Source::Agent { .. },
+            ) => Origin::User,
         };
         let native = seen::native(server.as_str(), item);
         Described {

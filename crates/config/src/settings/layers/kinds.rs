@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::super::keys::Kind;
-use super::super::{TraceHeader, oauth};
+use super::super::{TraceHeader, is_github_name, oauth};
 use super::Value;
 
 /// Whether a variable of the environment can be called so.
@@ -72,6 +72,7 @@ impl Kind {
             (Self::Subjects, Value::Texts(texts)) => {
                 texts.iter().all(|text| oauth::is_subject(text))
             }
+            (Self::Plain, Value::Texts(texts)) => texts.iter().all(|text| is_github_name(text)),
             (Self::Secret, Value::Hidden(_)) => true,
             _ => false,
         }
@@ -117,6 +118,7 @@ impl Kind {
                     .to_owned()
             }
             Self::Subjects => "a list of names, each one word".to_owned(),
+            Self::Plain => "a list of names of letters, digits, _ and -".to_owned(),
             Self::Secret => "a secret".to_owned(),
             Self::Database => {
                 "empty, or an address like postgres://legation@db.example.com/legation".to_owned()

@@ -13,12 +13,13 @@ use super::super::{Place, SettingsError};
 use super::{Placed, Value, Values, add_checked, unknown};
 
 /// The tables whose keys all have a name of their own in [`super::KEYS`].
-const TABLES: [&str; 16] = [
+const TABLES: [&str; 17] = [
     "copilot",
     "delegate",
     "desk",
     "events",
     "external",
+    "github",
     "inbox",
     "ledger",
     "limits",

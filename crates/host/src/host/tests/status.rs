@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use legation_config::Instance;
+use legation_config::servers::GithubToken;
+use legation_config::{Instance, Source};
 use legation_gate::{Endpoint, HubEvent, Item, ListKind, Unresolved};
 use legation_wire::json::Raw;
 use legation_wire::revision::Revision;
 
 use crate::port::DialError;
-use crate::status::{ServerStatus, State};
+use crate::status::{ServerStatus, State, Summary};
 use crate::testing::{Bench, Scripted, caller, server_name, spec, times};
 
 fn only(bench: &Bench) -> ServerStatus {
@@ -198,4 +199,43 @@ async fn a_name_of_a_server_that_never_connected_says_so() {
     let found = bench.resolve(&me, &elsewhere, &item).await;
     assert!(matches!(found, Err(Unresolved::NoEndpoint { .. })));
     bench.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn one_that_waits_for_a_token_is_not_started_and_counts_for_nothing() {
+    let bench = Bench::new();
+    let server = Scripted::new(Revision::V2025_11_25, r#"{"tools":{}}"#, |_, _| {
+        Box::pin(async { Ok(Raw::empty_object()) })
+    });
+    let tools = [r#"{"name":"web_search"}"#, r#"{"name":"read"}"#];
+    server.offer(ListKind::Tools, &tools);
+    bench.serve("github", &server);
+    let given = |token: GithubToken| {
+        let mut spec = spec("github", Instance::Shared);
+        spec.source = Source::Builtin;
+        spec.github = Some(token);
+        spec
+    };
+    let missing = GithubToken::Missing("it was given no token".into());
+    bench.apply(vec![given(missing.clone())]).await;
+    bench.settle().await;
+    let status = only(&bench);
+    assert_eq!(status.state, State::NeedsAuth);
+    assert_eq!(status.hint().as_deref(), Some("`legation mcp auth github`"));
+    assert_eq!(bench.host.summary(), Summary::default());
+    let names = || bench.host_names(&caller("a#1", None));
+    assert!(names().is_empty());
+
+    bench.apply(vec![given(GithubToken::Given)]).await;
+    bench.settle().await;
+    assert_eq!(only(&bench).state, State::Connected);
+    // One tool has the name that models know, too.
+    assert_eq!(names(), ["github-web_search", "web_search", "github-read"]);
+
+    bench.apply(vec![given(missing)]).await;
+    assert_eq!(only(&bench).state, State::NeedsAuth);
+    assert!(
+        names().is_empty(),
+        "what is remembered of it is not offered"
+    );
 }

@@ -120,13 +120,18 @@ fn server(hub: &Inner, status: &ServerStatus) -> Server {
                 status.spec.label()
             )),
         ),
-        State::NeedsAuth => (
-            Some("it wants its user to sign in".to_owned()),
-            status.hint(),
-        ),
+        State::NeedsAuth => {
+            let why = status.spec.waits_for_token();
+            let why = why.unwrap_or("it wants its user to sign in");
+            (Some(why.to_owned()), status.hint())
+        }
         State::Starting | State::Connected => (None, status.hint()),
         State::Filtered(reason) => (Some(reason.clone()), status.hint()),
-        State::Disabled => (None, None),
+        State::Disabled => {
+            let because = status.spec.off_because.as_deref().map(str::to_owned);
+            let hint = because.as_ref().and_then(|_| status.hint());
+            (because, hint)
+        }
     };
     let spec = &status.spec;
     Server {
@@ -164,7 +169,8 @@ fn server(hub: &Inner, status: &ServerStatus) -> Server {
 fn plugin(source: &Source) -> Option<String> {
     match source {
         Source::Plugin { plugin, .. } => Some(plugin.to_string()),
-        Source::Default { .. }
+        Source::Builtin
+        | Source::Default { .. }
         | Source::User { .. }
         | Source::Workspace { .. }
         | Source::Additional { .. }

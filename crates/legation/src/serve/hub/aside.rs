@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use legation_config::ServerSpec;
 use legation_config::servers::Hidden;
+use legation_config::settings::{GithubAdded, GithubChoice, GithubSettings};
 
 use super::HubOptions;
 
@@ -14,6 +15,12 @@ pub(crate) struct Aside {
     pub(crate) additional: Vec<String>,
     /// Servers that are off for this run, by name or label.
     off: Vec<String>,
+    /// Whether GitHub's server is left out like those of the hub's own.
+    no_builtins: bool,
+    /// What flags add to it.
+    added: GithubAdded,
+    /// What the owner wants of it, as the settings last held it in one piece.
+    github: Mutex<GithubSettings>,
     /// Entries that do not count, because a stronger one has their name.
     hidden: Mutex<Vec<Hidden>>,
 }
@@ -25,8 +32,26 @@ impl Aside {
         Self {
             additional: options.additional.clone(),
             off: options.off.clone(),
+            no_builtins: options.no_builtins,
+            added: options.github.clone(),
+            github: Mutex::new(options.settings.github.clone()),
             hidden: Mutex::new(Vec::new()),
         }
+    }
+
+    /// Remembers what the settings say of GitHub's server.
+    pub(crate) fn set_github(&self, settings: &GithubSettings) {
+        settings.clone_into(&mut self.github.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// What GitHub's server is to be in this run.
+    pub(crate) fn github(&self) -> GithubSettings {
+        let settings = self.github.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut settings = settings.clone().with(&self.added);
+        if self.no_builtins {
+            settings.builtin = GithubChoice::Off;
+        }
+        settings
     }
 
     /// Whether a flag switched a server off for this run.

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
-use legation_config::watch::{self, Watch};
+use legation_config::watch::Watch;
 use legation_core::error::chain;
 use legation_core::{Cancel, TaskSet};
 use legation_engine::Engine;
@@ -105,7 +105,7 @@ pub(super) fn run_idle_exit(
 
 pub(super) fn watch_files(inner: &Arc<Inner>) -> Option<Watch> {
     let told = Arc::downgrade(inner);
-    let started = Watch::start(watch::home_files(&inner.home), move |_| {
+    let started = Watch::start(reload::files(inner), move |_| {
         if let Some(inner) = told.upgrade() {
             inner.reload();
         }
