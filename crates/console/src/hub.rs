@@ -153,7 +153,7 @@ pub struct AdminFault {
     /// The rule that refused it.
     pub rule: Option<String>,
     /// The gate's refusal as programs read it: `reason_code`, `approval_id` and more.
-    pub data: Option<Value>,
+    pub data: Option<Box<Value>>,
 }
 
 /// Why the administration did not do something, as far as a program can act on it.

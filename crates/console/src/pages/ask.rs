@@ -122,7 +122,7 @@ impl Failure {
 
 impl From<AdminFault> for Failure {
     fn from(fault: AdminFault) -> Self {
-        let approval = approval(fault.data.as_ref()).filter(|_| fault.kind == FaultKind::Waits);
+        let approval = approval(fault.data.as_deref()).filter(|_| fault.kind == FaultKind::Waits);
         Self {
             approval,
             message: fault.message,

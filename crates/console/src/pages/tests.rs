@@ -96,7 +96,7 @@ impl Hub for Fake {
             message: format!("{method} is not there"),
             hint: None,
             rule: None,
-            data: refusal.cloned(),
+            data: refusal.cloned().map(Box::new),
         });
         stream::iter([AdminItem::Done(answer)]).boxed()
     }

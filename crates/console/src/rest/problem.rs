@@ -72,7 +72,7 @@ impl Problem {
             rule: fault.rule,
             ..Self::new(status, fault.message)
         };
-        problem.with_refusal(fault.data)
+        problem.with_refusal(fault.data.map(|data| *data))
     }
 
     /// With a refusal's own members; its hint and rule are the problem's.
