@@ -42,7 +42,7 @@ pub use sign_in::{Begun, SignIn};
 pub use slot::Access;
 pub use token::TokenError;
 pub use upstream::Upstream;
-pub use url::{BadUrl, WebUrl};
+pub use url::{BadUrl, WebUrl, encode};
 
 #[cfg(test)]
 mod tests;

@@ -209,7 +209,7 @@ pub(crate) fn put(text: &mut String, name: &str, value: &str) {
 }
 
 /// Percent-encodes everything but unreserved letters.
-pub(crate) fn encode(value: &str, into: &mut String) {
+pub fn encode(value: &str, into: &mut String) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     for byte in value.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

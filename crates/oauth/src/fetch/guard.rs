@@ -54,8 +54,17 @@ impl Reach {
         self.proxies.as_ref()
     }
 
+    /// Whether it is reached from this machine, and may lead back to it.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        self.loopback
+    }
+
     /// Whether this URL may be asked at all, before its host is looked up.
-    pub(super) fn check(&self, url: &WebUrl) -> Result<(), FetchError> {
+    ///
+    /// # Errors
+    /// [`FetchError::Plain`] and [`FetchError::Private`].
+    pub fn check(&self, url: &WebUrl) -> Result<(), FetchError> {
         let host = || url.host().to_owned();
         let is_here = url.is_loopback() && self.loopback;
         if !(url.is_tls() || is_here || self.names(url)) {

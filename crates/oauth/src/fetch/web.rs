@@ -41,6 +41,7 @@ struct Shared {
     /// Those of the environment.
     proxies: Proxies,
     limit: Duration,
+    body_max: usize,
 }
 
 /// An answer, and where it wants to be asked for instead.
@@ -55,19 +56,33 @@ impl Web {
     /// A client that trusts whom the process trusts; `proxies` are those of the environment.
     #[must_use]
     pub fn new(lookup: Arc<dyn Lookup>, proxies: Proxies) -> Self {
-        Self::with_limit(lookup, proxies, LIMIT)
+        Self::with_bounds(lookup, proxies, LIMIT, BODY_MAX)
     }
 
-    pub(crate) fn with_limit(lookup: Arc<dyn Lookup>, proxies: Proxies, limit: Duration) -> Self {
+    /// The same, for documents that take longer or are larger than metadata: `limit` is for all of a
+    /// request, redirects included, `body_max` in bytes.
+    #[must_use]
+    pub fn with_bounds(
+        lookup: Arc<dyn Lookup>,
+        proxies: Proxies,
+        limit: Duration,
+        body_max: usize,
+    ) -> Self {
         let shared = Shared {
             lookup,
             tls: Tls::default(),
             proxies,
             limit,
+            body_max,
         };
         Self {
             shared: Arc::new(shared),
         }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn with_limit(lookup: Arc<dyn Lookup>, proxies: Proxies, limit: Duration) -> Self {
+        Self::with_bounds(lookup, proxies, limit, BODY_MAX)
     }
 }
 
@@ -118,14 +133,15 @@ impl Shared {
             None => self.connect(&ask.url, reach).await?,
         };
         if !ask.url.is_tls() {
-            return talk(tcp, ask, proxy).await;
+            return talk(tcp, ask, proxy, self.body_max).await;
         }
         let failed = |why: String| FetchError::Connect {
             host: ask.url.host().to_owned(),
             why,
         };
         let tls = self.tls.connect(ask.url.host(), tcp).await;
-        talk(tls.map_err(|error| failed(chain(&error)))?, ask, None).await
+        let tls = tls.map_err(|error| failed(chain(&error)))?;
+        talk(tls, ask, None, self.body_max).await
     }
 
     /// The proxy that leads there, if there is one.
@@ -191,12 +207,13 @@ async fn talk(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     ask: &Ask,
     proxy: Option<&Proxy>,
+    body_max: usize,
 ) -> Result<Answer, FetchError> {
     let broken = || FetchError::Broken {
         host: ask.url.host().to_owned(),
     };
     let request = request(ask, proxy).ok_or_else(broken)?;
-    let answer = legation_net::exchange(stream, request, BODY_MAX).await;
+    let answer = legation_net::exchange(stream, request, body_max).await;
     let answer = answer.map_err(|_| broken())?;
     let coding = answer.headers.get(header::CONTENT_ENCODING);
     if coding.is_some_and(|coding| coding != "identity") {
@@ -208,7 +225,7 @@ async fn talk(
         BodyEnd::TooLong => {
             return Err(FetchError::TooLarge {
                 host: ask.url.host().to_owned(),
-                limit: BODY_MAX,
+                limit: body_max,
             });
         }
     }
@@ -235,10 +252,12 @@ fn request(ask: &Ask, proxy: Option<&Proxy>) -> Option<Request<Full<Bytes>>> {
         .method(method)
         .uri(target)
         .header(header::HOST, ask.url.authority())
-        .header(header::ACCEPT, "application/json")
         .header(header::USER_AGENT, legation_net::USER_AGENT);
     if let Some(credentials) = proxy.and_then(|proxy| proxy.credentials.as_ref()) {
         request = request.header(header::PROXY_AUTHORIZATION, credentials);
+    }
+    if ask.headers.iter().all(|(name, _)| *name != "accept") {
+        request = request.header(header::ACCEPT, "application/json");
     }
     for (name, value) in &ask.headers {
         let mut value = header::HeaderValue::from_str(value.reveal()).ok()?;
