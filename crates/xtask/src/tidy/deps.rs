@@ -57,6 +57,8 @@ const WALLS: &[(&str, &[&str])] = &[
             "gate", "filter", "wire", "oauth", "store", "config", "net", "sandbox", "core",
         ],
     ),
+    // Documents from where somebody else's words lead are fetched as `oauth` fetches them.
+    ("registry", &["oauth", "core"]),
     ("inbox", &["core", "keystore", "filter"]),
     ("wake", &["core"]),
     ("sandbox", &["core"]),
@@ -87,7 +89,7 @@ const WALLS: &[(&str, &[&str])] = &[
         "cli",
         &[
             "api", "config", "entra", "ledger", "inbox", "wake", "models", "policy", "redact",
-            "keystore", "store", "sandbox", "net", "core",
+            "keystore", "store", "sandbox", "net", "registry", "core",
         ],
     ),
     ("tui", &["api", "core"]),
@@ -131,6 +133,7 @@ const PRODUCT: &[&str] = &[
     "console",
     "copilot",
     "telemetry",
+    "registry",
     "cli",
     "tui",
     "devtenant",
