@@ -101,6 +101,8 @@ pub struct Settings {
     pub github: GithubSettings,
     /// `[oauth]`; `None` where no token but the hub's own opens it.
     pub oauth: Option<FrontOAuth>,
+    /// `registry.url`; `None` for none.
+    pub registry_url: Option<Box<str>>,
     /// `[log]`.
     pub log: LogKeeping,
     /// `[traces]`; `None` where none are followed.
@@ -348,6 +350,9 @@ impl Settings {
             copilot: copilot::read(&values),
             github: github::read(&values),
             oauth: oauth::read(&values),
+            registry_url: Some(text("registry.url"))
+                .filter(|url| !url.is_empty())
+                .map(Into::into),
             log: observed::read_log(&values),
             traces: observed::read_traces(&values),
             accounts: accounts::read(&values)?,

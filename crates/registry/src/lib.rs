@@ -19,6 +19,8 @@ mod text;
 mod way;
 mod wire;
 
+pub use legation_oauth::proxy::Proxies;
+
 pub use bundle::{BadBundle, Bundle};
 pub use error::RegistryError;
 pub use input::{Answers, BadAnswer, Input};

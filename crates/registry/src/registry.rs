@@ -8,6 +8,7 @@ use bytes::Bytes;
 use legation_core::Secret;
 use legation_core::net::{Lookup, SystemLookup};
 use legation_oauth::fetch::{Ask, Fetch as _, Reach, Web};
+use legation_oauth::proxy::Proxies;
 use legation_oauth::{WebUrl, encode};
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
@@ -73,17 +74,17 @@ pub fn is_sha256(text: &str) -> bool {
 ///
 /// # Errors
 /// [`RegistryError`].
-pub async fn fetch_bundle(at: &BundleAt) -> Result<Bytes, RegistryError> {
+pub async fn fetch_bundle(at: &BundleAt, proxies: Proxies) -> Result<Bytes, RegistryError> {
     let reach = Reach::of(&at.url, &[]);
-    download(&bundles(system()), at, reach).await
+    download(&bundles(system(), proxies), at, reach).await
 }
 
 fn system() -> Arc<dyn Lookup> {
     Arc::new(SystemLookup::default())
 }
 
-fn bundles(lookup: Arc<dyn Lookup>) -> Web {
-    Web::with_bounds(lookup, None, BUNDLE_LIMIT, ARCHIVE_MAX)
+fn bundles(lookup: Arc<dyn Lookup>, proxies: Proxies) -> Web {
+    Web::with_bounds(lookup, proxies, BUNDLE_LIMIT, ARCHIVE_MAX)
 }
 
 async fn download(web: &Web, at: &BundleAt, reach: Reach) -> Result<Bytes, RegistryError> {
@@ -121,11 +122,15 @@ impl Registry {
     ///
     /// # Errors
     /// [`RegistryError::Address`].
-    pub fn new(url: &str) -> Result<Self, RegistryError> {
-        Self::with_lookup(url, system())
+    pub fn new(url: &str, proxies: Proxies) -> Result<Self, RegistryError> {
+        Self::with_lookup(url, proxies, system())
     }
 
-    pub(crate) fn with_lookup(url: &str, lookup: Arc<dyn Lookup>) -> Result<Self, RegistryError> {
+    pub(crate) fn with_lookup(
+        url: &str,
+        proxies: Proxies,
+        lookup: Arc<dyn Lookup>,
+    ) -> Result<Self, RegistryError> {
         let parsed = WebUrl::parse_safe(url).map_err(|why| RegistryError::Address {
             what: "the registry's address".to_owned(),
             why,
@@ -135,8 +140,13 @@ impl Registry {
         Ok(Self {
             url: base.strip_suffix("/v0.1").unwrap_or(base).to_owned(),
             reach: Reach::of(&parsed, &[]),
-            answers: Web::with_bounds(Arc::clone(&lookup), None, ANSWER_LIMIT, ANSWER_MAX),
-            bundles: bundles(lookup),
+            answers: Web::with_bounds(
+                Arc::clone(&lookup),
+                proxies.clone(),
+                ANSWER_LIMIT,
+                ANSWER_MAX,
+            ),
+            bundles: bundles(lookup, proxies),
         })
     }
 

@@ -1,6 +1,7 @@
 //! `legation import`: the servers of another program, with their secrets in the keystore.
 
-mod note;
+pub(super) mod note;
+pub(super) mod undo;
 
 use std::path::PathBuf;
 
@@ -97,20 +98,10 @@ struct Left {
     reason: String,
 }
 
-#[derive(Debug, Serialize)]
-struct Undone {
-    program: &'static str,
-    removed: Vec<String>,
-    restored: Vec<String>,
-    /// Changed since, and therefore left.
-    left: Vec<String>,
-    secrets: Vec<String>,
-}
-
 pub(crate) fn cmd_import(context: &Context, args: &ImportArgs) -> Result<(), CliError> {
     let program = args.program.foreign();
     if args.undo {
-        return undo(context, program);
+        return undo::undo(context, program.name(), program.title());
     }
     let file = place(context, program, args.file.clone())?;
     let text = read(&file)?;
@@ -357,78 +348,6 @@ fn keep(store: &SecretStore, server: &mut Planned) -> Result<Vec<String>, CliErr
         }
     }
     Ok(new)
-}
-
-fn undo(context: &Context, program: Foreign) -> Result<(), CliError> {
-    let Some(note) = Note::load(&context.home, program.name())? else {
-        return Err(CliError::new(
-            Exit::Failed,
-            format!(
-                "nothing was imported from {}; nothing was changed",
-                program.title()
-            ),
-        ));
-    };
-    let known = edit::written(&context.home).map_err(|error| mcp::edit_failed(&error))?;
-    let mut undone = Undone {
-        program: program.title(),
-        removed: Vec::new(),
-        restored: Vec::new(),
-        left: Vec::new(),
-        secrets: Vec::new(),
-    };
-    let mut changes = Vec::new();
-    for server in &note.servers {
-        let now = known.iter().find(|(name, _)| *name == server.name);
-        match (now, &server.before) {
-            (None, _) => {}
-            (Some((_, now)), _) if *now != server.after => undone.left.push(server.name.clone()),
-            (Some(_), Some(before)) => {
-                changes.push(change_of(&server.name, before));
-                undone.restored.push(server.name.clone());
-            }
-            (Some(_), None) => {
-                let name =
-                    ServerName::parse(&server.name).map_err(|error| CliError::usage(&error))?;
-                changes.push(Change::Remove { name });
-                undone.removed.push(server.name.clone());
-            }
-        }
-    }
-    if !changes.is_empty() {
-        edit::apply_all(&context.home, &changes).map_err(|error| mcp::edit_failed(&error))?;
-    }
-    let loaded = mcp::configured(context);
-    let is_used = |name: &str| {
-        loaded
-            .servers
-            .iter()
-            .any(|spec| spec.keyring_names().contains(name))
-    };
-    if note.secrets.iter().any(|name| !is_used(name)) {
-        let store = secret::open(context)?;
-        for name in note.secrets.iter().filter(|name| !is_used(name)) {
-            if secret::forget(&store, name)? {
-                undone.secrets.push(name.clone());
-            }
-        }
-    }
-    Note::forget(&context.home, program.name())?;
-    super::nudge(context);
-    context.output.result(&undone, |undone| {
-        let mut text = format!("the import from {} was taken back\n", undone.program);
-        for (verb, names) in [
-            ("removed", &undone.removed),
-            ("as it was before", &undone.restored),
-            ("changed since, and left", &undone.left),
-            ("secret forgotten", &undone.secrets),
-        ] {
-            for name in names {
-                text.push_str(&format!("  {name}: {verb}\n"));
-            }
-        }
-        text
-    })
 }
 
 fn render(answer: &Answer) -> String {

@@ -2,9 +2,11 @@
 
 mod add;
 mod auth;
+mod bundles;
 mod call;
 mod edit;
 mod get;
+mod install;
 mod list;
 mod logs;
 mod reload;
@@ -12,6 +14,7 @@ mod remove;
 mod review;
 #[cfg(test)]
 mod sample;
+mod search;
 mod show;
 mod switch;
 mod tools;
@@ -31,6 +34,8 @@ use crate::commands::{hub, workspace};
 use crate::table::printable;
 use crate::{CliError, Context, Exit};
 
+pub(crate) use bundles::tidy as tidy_bundles;
+
 /// The commands of `legation mcp`.
 #[derive(Debug, Subcommand)]
 pub enum McpCommand {
@@ -48,6 +53,17 @@ Examples:
   legation mcp add issues --url https://example.com/mcp \\
     --header 'Authorization=Bearer ${ISSUES_TOKEN}'")]
     Add(Box<add::AddArgs>),
+    /// Find servers in a registry.
+    Search(search::SearchArgs),
+    /// Install a server that a registry lists, or an MCP bundle: what would run is shown first.
+    #[command(after_help = "\
+Examples:
+  legation mcp search weather
+  legation mcp install io.github.owner/weather
+  legation mcp install io.github.owner/weather@1.2.0 --from npm --set UNITS=metric
+  legation mcp install ./weather.mcpb
+  legation mcp install https://example.com/weather.mcpb --sha256 HASH")]
+    Install(Box<install::InstallArgs>),
     /// Change members of a server's entry in mcp.json.
     Edit(edit::EditArgs),
     /// Remove a server from mcp.json.
@@ -76,6 +92,8 @@ pub(crate) fn cmd_mcp(context: &Context, command: McpCommand) -> Result<(), CliE
         McpCommand::Show(args) => show::cmd_show(context, &args),
         McpCommand::Get(args) => get::cmd_get(context, &args),
         McpCommand::Add(args) => add::cmd_add(context, *args),
+        McpCommand::Search(args) => search::cmd_search(context, &args),
+        McpCommand::Install(args) => install::cmd_install(context, &args),
         McpCommand::Edit(args) => edit::cmd_edit(context, &args),
         McpCommand::Remove(args) => remove::cmd_remove(context, &args),
         McpCommand::Enable(args) => switch::cmd_switch(context, &args, true),

@@ -71,7 +71,7 @@ const fn number(name: &'static str, min: i64, max: i64) -> Key {
 pub(super) const LOG_LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 
 /// All keys but those of accounts and views, whose names are the owner's.
-pub(super) const KEYS: [Key; 83] = [
+pub(super) const KEYS: [Key; 84] = [
     Key {
         name: "listen",
         kind: Kind::Address,
@@ -272,6 +272,10 @@ pub(super) const KEYS: [Key; 83] = [
     Key {
         name: "oauth.subjects",
         kind: Kind::Subjects,
+    },
+    Key {
+        name: "registry.url",
+        kind: Kind::Proxy,
     },
     Key {
         name: "log.format",

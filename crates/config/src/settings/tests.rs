@@ -117,6 +117,7 @@ fn defaults_are_read_from_their_own_file() {
         rate.poll_per_minute = 0 # How often a minute one client may read a list or ask after a task; 0 is no limit. Calls have budgets of their own.
         rate.server_per_minute = 0 # How many calls a minute one client may make to one server; 0 is no limit.
         rate.tool_per_minute = 0 # How many calls a minute one client may make of one tool; 0 is no limit.
+        registry.url = "https://registry.modelcontextprotocol.io" # Where `legation mcp search` and `mcp install` look for servers: the address of a registry's API (MCP registry API v0.1), before /v0.1; empty for none.
         secrets.keep_in = "auto" # Where the key is that seals tokens and other secrets: in the keystore of the system if one answers (`auto`), there or nowhere (`system`), or in a file of the data directory (`file`). What was sealed stays where it is.
         server_sandbox = "asked" # Which servers that are programs run in a sandbox although their entries in mcp.json do not say so: those that folders bring along (`workspace`), `all`, or none (`asked`).
         slow_start_ms = 10000 # After so many milliseconds a server that is still connecting is warned about.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 use legation_core::net::{Found, Lookup};
+use legation_oauth::proxy::Proxies;
 
 use crate::registry::Registry;
 
@@ -41,7 +42,7 @@ impl Stand {
     }
 
     pub(super) fn registry(&self) -> Registry {
-        Registry::with_lookup(&self.base, Arc::new(Names)).expect("an address")
+        Registry::with_lookup(&self.base, Proxies::Direct, Arc::new(Names)).expect("an address")
     }
 }
 

@@ -13,28 +13,28 @@ use crate::{CliError, Exit};
 
 /// What one import changed.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Note {
-    pub(super) servers: Vec<Server>,
+pub(crate) struct Note {
+    pub(crate) servers: Vec<Server>,
     /// Secrets that were not there before, by name.
-    pub(super) secrets: Vec<String>,
+    pub(crate) secrets: Vec<String>,
 }
 
 /// One entry. It may hold secrets, as the file it stood in did.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Server {
-    pub(super) name: String,
-    pub(super) before: Option<Value>,
-    pub(super) after: Value,
+pub(crate) struct Server {
+    pub(crate) name: String,
+    pub(crate) before: Option<Value>,
+    pub(crate) after: Value,
 }
 
 // === impl Note ===
 
 impl Note {
-    fn file(home: &Home, program: &str) -> PathBuf {
+    pub(crate) fn file(home: &Home, program: &str) -> PathBuf {
         home.undo().join(format!("import-{program}.json"))
     }
 
-    pub(super) fn load(home: &Home, program: &str) -> Result<Option<Self>, CliError> {
+    pub(crate) fn load(home: &Home, program: &str) -> Result<Option<Self>, CliError> {
         let file = Self::file(home, program);
         let text = match fs::read(&file) {
             Ok(text) => text,
@@ -45,14 +45,14 @@ impl Note {
         note.map(Some).map_err(|error| damaged(&file, &error))
     }
 
-    pub(super) fn save(&self, home: &Home, program: &str) -> Result<(), CliError> {
+    pub(crate) fn save(&self, home: &Home, program: &str) -> Result<(), CliError> {
         create_private_dir(&home.undo())?;
         let text = serde_json::to_vec_pretty(self).map_err(|error| CliError::failed(&error))?;
         write_private(&Self::file(home, program), &text)?;
         Ok(())
     }
 
-    pub(super) fn forget(home: &Home, program: &str) -> Result<(), CliError> {
+    pub(crate) fn forget(home: &Home, program: &str) -> Result<(), CliError> {
         let file = Self::file(home, program);
         fs::remove_file(&file).map_err(|error| damaged(&file, &error))
     }

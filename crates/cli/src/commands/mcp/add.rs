@@ -247,7 +247,7 @@ fn pairs(flag: &str, texts: &[String]) -> Result<Vec<(String, String)>, CliError
 /// Waits until the running hub has connected the server, so that its tools are
 /// remembered and its mistakes are seen now. `None` when the hub has not taken
 /// the entry up in all that time.
-fn wait(
+pub(super) fn wait(
     context: &Context,
     mut client: AdminClient,
     name: &ServerName,

@@ -52,6 +52,7 @@ pub(crate) fn cmd_remove(context: &Context, args: &RemoveArgs) -> Result<(), Cli
                 .iter()
                 .all(|server| Some(server.name.as_str()) != gone)
         });
+        super::tidy_bundles(context);
     }
     let removed = Removed {
         file: edited.file.display().to_string(),
@@ -68,4 +69,16 @@ pub(crate) fn cmd_remove(context: &Context, args: &RemoveArgs) -> Result<(), Cli
             ),
         }
     })
+}
+
+#[cfg(test)]
+impl RemoveArgs {
+    /// To remove this server, or to take the last change back.
+    pub(super) fn of(name: Option<&str>) -> Self {
+        Self {
+            name: name.map(str::to_owned),
+            dry_run: false,
+            undo: name.is_none(),
+        }
+    }
 }

@@ -13,7 +13,7 @@ use super::super::{Place, SettingsError};
 use super::{Placed, Value, Values, add_checked, unknown};
 
 /// The tables whose keys all have a name of their own in [`super::KEYS`].
-const TABLES: [&str; 17] = [
+const TABLES: [&str; 18] = [
     "copilot",
     "delegate",
     "desk",
@@ -26,6 +26,7 @@ const TABLES: [&str; 17] = [
     "log",
     "oauth",
     "rate",
+    "registry",
     "secrets",
     "store",
     "tls",
