@@ -9,6 +9,7 @@ mod accounts;
 mod copilot;
 mod delegate;
 mod desk;
+mod discovery;
 mod error;
 mod external;
 mod github;
@@ -36,6 +37,7 @@ pub use accounts::{AccountSettings, BrokerChoice, Hidden, InboxSources};
 pub use copilot::WebhookSettings;
 pub use delegate::{DelegateSettings, HintChoice};
 pub use desk::DeskSettings;
+pub use discovery::DiscoverySettings;
 pub use error::SettingsError;
 pub use external::ExternalSettings;
 pub use github::{GithubAdded, GithubChoice, GithubSettings, is_github_name};
@@ -91,6 +93,8 @@ pub struct Settings {
     pub delegate: DelegateSettings,
     /// `[desk]`.
     pub desk: DeskSettings,
+    /// `[discovery]` and `[instructions]`.
+    pub discovery: DiscoverySettings,
     /// `[external]`.
     pub external: ExternalSettings,
     /// `[workspace]`.
@@ -345,6 +349,7 @@ impl Settings {
             events: events(&values),
             delegate: delegate::read(&values),
             desk: desk::read(&values),
+            discovery: discovery::read(&values),
             external: external::read(&values),
             workspace: workspace::read(&values),
             copilot: copilot::read(&values),

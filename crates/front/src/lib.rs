@@ -8,6 +8,7 @@
 //! and it serves one revision's idea of a session.
 
 mod access;
+mod discovery;
 mod dispatch;
 mod facts;
 mod front;
@@ -35,6 +36,7 @@ mod testing;
 mod tests;
 
 pub use access::{AdminHandler, AdminItem, Authenticator, Issued};
+pub use discovery::Discovery;
 pub use front::{Front, FrontParts};
 pub use http::Workers;
 pub use settings::{FrontSettings, ProtectedResource};

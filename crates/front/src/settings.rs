@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use crate::Discovery;
+
 /// How the front behaves.
 #[derive(Debug, Clone)]
 pub struct FrontSettings {
@@ -48,6 +50,8 @@ pub struct FrontSettings {
     pub poll_close: Duration,
     /// How long a legacy call goes on after its client's connection broke.
     pub survive: Duration,
+    /// Whose lists of tools are short.
+    pub discovery: Discovery,
 }
 
 /// The front as a resource that an authorization server's tokens open (RFC 9728).
@@ -90,6 +94,7 @@ impl Default for FrontSettings {
             keepalive: Duration::from_secs(15),
             poll_close: Duration::from_secs(300),
             survive: Duration::from_secs(600),
+            discovery: Discovery::default(),
         }
     }
 }

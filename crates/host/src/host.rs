@@ -214,6 +214,12 @@ impl Host {
             .collect()
     }
 
+    /// What each server a caller sees says of itself, as far as it may be passed on.
+    #[must_use]
+    pub fn instructions(&self, caller: &Caller) -> Vec<(ServerName, String)> {
+        self.inner.instructions(caller)
+    }
+
     /// Every server as it is now, in the order of the catalogue.
     #[must_use]
     pub fn status(&self) -> Vec<ServerStatus> {

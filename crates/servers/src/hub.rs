@@ -1,7 +1,8 @@
 //! `hub`: what there is, for agents that do not read a list of thousands of
 //! tools.
 
-mod search;
+mod finder;
+mod found;
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,11 +10,15 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use legation_core::{Caller, OpContext};
 use legation_gate::{Listing, Outcome, Peer, TaskWish};
-use legation_wire::json::{Object, Raw};
+use legation_wire::json::Object;
 use serde::Serialize;
 
 use crate::native::READS;
 use crate::{Native, Resource, Tool, failed, json_result, resource_result};
+
+pub use self::finder::ServerText;
+use self::finder::{Finder, Made};
+use self::found::{Found, Wish};
 
 /// What `hub` needs to know of the hub it lives in.
 pub trait HubView: Send + Sync + fmt::Debug {
@@ -23,6 +28,9 @@ pub trait HubView: Send + Sync + fmt::Debug {
     /// The tools a caller may ever use, under flat names; `None` while the hub
     /// ends.
     fn tools(&self, context: &OpContext) -> Option<Arc<Listing>>;
+
+    /// What the servers a caller sees say of themselves, with those of the hub's own.
+    fn texts(&self, caller: &Caller) -> Vec<ServerText>;
 
     /// What waits for a person, of this client's calls.
     fn approvals(&self, caller: &Caller) -> Vec<ApprovalInfo>;
@@ -61,6 +69,7 @@ pub struct ApprovalInfo {
 #[derive(Debug)]
 pub struct Hub {
     view: Arc<dyn HubView>,
+    finder: Arc<Finder>,
 }
 
 #[derive(Serialize)]
@@ -72,17 +81,6 @@ struct Servers {
 struct Approvals {
     approvals: Vec<ApprovalInfo>,
 }
-
-#[derive(Serialize)]
-struct Found {
-    tools: Vec<Raw>,
-    /// How many more match.
-    more: usize,
-}
-
-/// Most tools that one search returns.
-const FOUND_MAX: usize = 50;
-const FOUND: usize = 10;
 
 const SERVERS_URI: &str = "legation://servers";
 
@@ -100,8 +98,8 @@ pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "find_tools",
         title: "Find tools",
-        description: "Finds tools by words of their names and descriptions and returns their whole definitions, best first. Call what it finds with call_tool, or directly.",
-        input: r#"{"type":"object","properties":{"query":{"type":"string","minLength":1,"description":"What the tool should do, in a few words"},"limit":{"type":"integer","minimum":1,"maximum":50,"default":10}},"required":["query"],"additionalProperties":false}"#,
+        description: "Finds tools of all servers by what they do, best first: each with a summary and its arguments. Call what it finds with call_tool, or directly. With `server` alone it lists that server's tools.",
+        input: r#"{"type":"object","properties":{"query":{"type":"string","minLength":1,"description":"What the tool should do, in a few words"},"server":{"type":"string","minLength":1,"description":"Only tools of this server"},"detail":{"enum":["summary","whole"],"default":"summary","description":"Whether to return whole definitions, with their schemas"},"limit":{"type":"integer","minimum":1,"maximum":50,"default":10}},"additionalProperties":false}"#,
         reads: true,
         facts: READS,
     },
@@ -136,30 +134,36 @@ impl Hub {
     /// The server of the hub with this view.
     #[must_use]
     pub fn new(view: Arc<dyn HubView>) -> Self {
-        Self { view }
+        Self {
+            view,
+            finder: Arc::default(),
+        }
     }
 
-    fn find(&self, context: &OpContext, arguments: &Object) -> Outcome {
-        let query = arguments.get("query").and_then(Raw::to_str);
-        let Some(query) = query.filter(|query| !query.trim().is_empty()) else {
-            return failed("`query` must be a text; nothing was searched");
-        };
-        let limit = match arguments.get("limit") {
-            None => FOUND,
-            Some(raw) => match raw.to_i64().and_then(|limit| usize::try_from(limit).ok()) {
-                Some(limit @ 1..=FOUND_MAX) => limit,
-                _ => return failed("`limit` must be a number from 1 to 50; nothing was searched"),
-            },
+    fn find(&self, context: &OpContext, arguments: &Object) -> BoxFuture<'static, Outcome> {
+        let now = |outcome: Outcome| Box::pin(std::future::ready(outcome));
+        let wish = match Wish::read(arguments) {
+            Ok(wish) => wish,
+            Err(why) => return now(failed(why)),
         };
         let Some(listing) = self.view.tools(context) else {
-            return failed("the hub is stopping; nothing was searched");
+            return now(failed("the hub is stopping; nothing was searched"));
         };
-        let found = search::search(&listing.entries, &query);
-        let more = found.len().saturating_sub(limit);
-        let tools = found.iter().take(limit).map(|entry| entry.raw.clone());
-        json_result(&Found {
-            tools: tools.collect(),
-            more,
+        let texts = self.view.texts(&context.caller);
+        let answer = |made: &Made, wish: &Wish| match Found::search(made, wish) {
+            Ok(found) => json_result(&found),
+            Err(why) => failed(&why),
+        };
+        if let Some(made) = self.finder.kept(&listing, &texts) {
+            return now(answer(&made, &wish));
+        }
+        let finder = Arc::clone(&self.finder);
+        Box::pin(async move {
+            let made = tokio::task::spawn_blocking(move || finder.make(listing, texts)).await;
+            match made {
+                Ok(made) => answer(&made, &wish),
+                Err(_) => failed("the index could not be made; nothing was searched"),
+            }
         })
     }
 }
@@ -195,7 +199,7 @@ impl Native for Hub {
             "servers" => json_result(&Servers {
                 servers: self.view.servers(&context.caller),
             }),
-            "find_tools" => self.find(&context, &arguments),
+            "find_tools" => return self.find(&context, &arguments),
             "approvals" => json_result(&Approvals {
                 approvals: self.view.approvals(&context.caller),
             }),

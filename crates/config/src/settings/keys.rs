@@ -71,7 +71,7 @@ const fn number(name: &'static str, min: i64, max: i64) -> Key {
 pub(super) const LOG_LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 
 /// All keys but those of accounts and views, whose names are the owner's.
-pub(super) const KEYS: [Key; 84] = [
+pub(super) const KEYS: [Key; 87] = [
     Key {
         name: "listen",
         kind: Kind::Address,
@@ -99,6 +99,18 @@ pub(super) const KEYS: [Key; 84] = [
     Key {
         name: "secrets.keep_in",
         kind: Kind::Word(&["auto", "system", "file"]),
+    },
+    Key {
+        name: "discovery.clients",
+        kind: Kind::Patterns,
+    },
+    Key {
+        name: "discovery.always",
+        kind: Kind::Patterns,
+    },
+    Key {
+        name: "instructions.included",
+        kind: Kind::Patterns,
     },
     number("ledger.checkpoint_records", 1, 1_000_000),
     number("ledger.checkpoint_ms", 100, DAY_MS),

@@ -69,6 +69,8 @@ fn defaults_are_read_from_their_own_file() {
         delegate.wall_clock_ms = 3600000 # After how much work a task fails, in milliseconds.
         desk.keep_days = 90 # After how many days items of triage that were dealt with, and suggestions where to file that were decided about, are forgotten; 0 keeps them, less than 8 counts as 8. The letters stay where they are.
         desk.keep_open_days = 365 # After how many days items that nobody dealt with, and suggestions that nobody decided about, are forgotten; 0 keeps them, less than 8 counts as 8.
+        discovery.always = [] # Tools that stay in those lists, as server/tool, with * and ?.
+        discovery.clients = [] # Clients, by name, that look for tools instead of reading all of them: their list holds the tools of the server `hub`, of which find_tools finds all others and call_tool calls them. Names may use * and ?. Not for clients that put tools off themselves, such as Claude Code.
         env_value_mode = "direct" # How values of `env` in mcp.json are read: `direct` takes them as the values, `indirect` as names of variables that hold the values.
         events.error_numbers = "sep" # The numbers of errors of the events extension: those of its proposal (`sep`), or those of its draft (`draft`), which older clients expect.
         events.heartbeat_ms = 15000 # After how many milliseconds of silence a stream of events says that it lives.
@@ -90,6 +92,7 @@ fn defaults_are_read_from_their_own_file() {
         inbox.reader_days = 90 # After how many days without use an agent's reader is forgotten; 0 keeps them. One that a person named stays.
         inbox.retention_days = 0 # After how many days the hub takes whole days of messages out of the inbox; 0 keeps them.
         inbox.retention_unread = "keep" # Whether a day that somebody has not read all of is kept (`keep`) or taken out with the others (`take`).
+        instructions.included = ["*"] # Servers whose instructions every client gets when it connects, within 2 KB together. Those of others, and what did not fit, are found by find_tools.
         ledger.checkpoint_ms = 300000 # And after so many milliseconds, when there is something new.
         ledger.checkpoint_records = 10000 # A signed checkpoint of the ledger is made after so many records, at most one a second, and when the hub ends.
         ledger.export_command = [] # And handed to this program, as a file whose path is its last argument.

@@ -18,6 +18,9 @@ pub(super) fn list(inquiry: &Inquiry, kind: ListKind) -> Body {
         .gate
         .listing(&inquiry.context, &inquiry.endpoint, kind)
         .map_err(|refusal| refused(&refusal))?;
+    let client = &inquiry.context.caller.principal.client;
+    let discovery = &inquiry.shared.settings.discovery;
+    let listing = discovery.shorten(client, &inquiry.endpoint, kind, listing);
     let cursor = inquiry
         .request
         .params

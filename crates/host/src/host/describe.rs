@@ -1,11 +1,12 @@
 //! What an endpoint says of itself.
 
-use legation_core::Caller;
+use legation_core::{Caller, ServerName};
 use legation_gate::{Description, Endpoint, Unresolved};
 use legation_wire::caps::ServerCapabilities;
 use legation_wire::json::{Object, Raw};
 
 use super::Inner;
+use crate::glob;
 
 /// Longest instructions of several servers together, in bytes: clients cut
 /// what is longer.
@@ -24,6 +25,8 @@ impl Inner {
         endpoint: &Endpoint,
     ) -> Result<Description, Unresolved> {
         let servers = self.servers(caller, endpoint)?;
+        let one = matches!(endpoint, Endpoint::Server(_));
+        let included = &self.common.settings.discovery.instructions;
         let mut told = Vec::new();
         let mut offered = Vec::new();
         for server in &servers {
@@ -37,11 +40,11 @@ impl Inner {
             ));
             if let Some(text) = &about.instructions
                 && shown.pinned.shows_instructions()
+                && (one || glob::any(included, server.spec.name.as_str()))
             {
                 told.push((server.spec.name.to_string(), text.clone()));
             }
         }
-        let one = matches!(endpoint, Endpoint::Server(_));
         let capabilities = match offered.pop() {
             Some(only) if one => of_one(only),
             last => of_many(offered.iter().chain(last.as_ref())),
@@ -58,6 +61,20 @@ impl Inner {
             capabilities,
             instructions,
         })
+    }
+
+    /// What every server a caller sees says of itself and may be passed on.
+    pub(super) fn instructions(&self, caller: &Caller) -> Vec<(ServerName, String)> {
+        let roster = self.roster.load();
+        roster
+            .visible(caller)
+            .filter_map(|server| {
+                let shown = server.shown(caller)?;
+                let text = shown.definitions.about.instructions.clone()?;
+                let passes = shown.pinned.shows_instructions();
+                passes.then(|| (server.spec.name.clone(), text))
+            })
+            .collect()
     }
 }
 

@@ -117,7 +117,7 @@ impl Hub {
             feed,
             web: console::handler(&inner, &admin, (&store, &tasks)),
             admin,
-            settings: parts::front_settings(&settings, options.no_auth, &inner.keys),
+            settings: parts::front_settings(&settings, options.no_auth, &inner.keys)?,
             clock: options.clock.clone(),
             version: crate::VERSION.into(),
             boot: inner.boot.clone(),

@@ -1,5 +1,6 @@
 //! What the native servers see of the hub they live in.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -19,7 +20,7 @@ use legation_ledger::{Bounds, Evidence, Filter, Ledger, Note};
 use legation_models::Models;
 use legation_servers::audit::{Audit, AuditView, Event, Query};
 use legation_servers::delegate::Delegate;
-use legation_servers::hub::{ApprovalInfo, Hub, HubView, ServerInfo};
+use legation_servers::hub::{ApprovalInfo, Hub, HubView, ServerInfo, ServerText};
 use legation_servers::identity::Identity;
 use legation_servers::inbox::{ChatList, InboxServer};
 use legation_servers::teams::{Activity, Teams};
@@ -46,6 +47,8 @@ pub(super) struct Windows {
     waiting: Arc<OnceLock<Waiting>>,
     models: Arc<OnceLock<Weak<Models>>>,
     happened: Arc<OnceLock<Weak<EventLog>>>,
+    /// What the native servers say of themselves.
+    texts: Arc<OnceLock<Vec<ServerText>>>,
 }
 
 /// The native servers before the host's, and what the hub does with them
@@ -132,6 +135,15 @@ pub(super) fn beside(
     }
     natives.extend(more);
     natives.retain(|native| is_wanted(native.name()));
+    windows.texts.get_or_init(|| {
+        let natives = natives.iter();
+        let text = |native: &Arc<dyn Native>| ServerText {
+            name: native.name().to_owned(),
+            title: String::new(),
+            instructions: native.instructions().map(str::to_owned),
+        };
+        natives.map(text).collect()
+    });
     let natives = Natives::new(natives, Arc::clone(host) as Arc<dyn ServerSet>, views);
     Beside {
         turns: natives.turns(),
@@ -262,6 +274,20 @@ impl HubView for HubWindow {
     fn tools(&self, context: &OpContext) -> Option<Arc<Listing>> {
         let gate = self.gate.gate()?;
         gate.listing(context, &Endpoint::All, ListKind::Tools).ok()
+    }
+
+    fn texts(&self, caller: &Caller) -> Vec<ServerText> {
+        let mut said: HashMap<_, _> = self.host.instructions(caller).into_iter().collect();
+        let servers = self.host.status_for(caller).into_iter();
+        let mut texts: Vec<ServerText> = servers
+            .map(|server| ServerText {
+                instructions: said.remove(&server.name),
+                name: server.name.to_string(),
+                title: server.title,
+            })
+            .collect();
+        texts.extend_from_slice(self.gate.texts.get().map_or(&[], Vec::as_slice));
+        texts
     }
 
     fn approvals(&self, caller: &Caller) -> Vec<ApprovalInfo> {

@@ -9,11 +9,12 @@ use serde_json::{Value, json};
 use super::others::{context, entry, silent};
 use crate::Native;
 use crate::audit::{Audit, AuditView, Event, Query};
-use crate::hub::{ApprovalInfo, Hub, HubView, ServerInfo};
+use crate::hub::{ApprovalInfo, Hub, HubView, ServerInfo, ServerText};
 
 #[derive(Debug, Default)]
 pub(super) struct FakeHub {
-    tools: Option<Arc<Listing>>,
+    tools: Mutex<Option<Arc<Listing>>>,
+    texts: Mutex<Vec<ServerText>>,
 }
 
 impl HubView for FakeHub {
@@ -27,7 +28,10 @@ impl HubView for FakeHub {
         }]
     }
     fn tools(&self, _: &OpContext) -> Option<Arc<Listing>> {
-        self.tools.clone()
+        self.tools.lock().unwrap().clone()
+    }
+    fn texts(&self, _: &Caller) -> Vec<ServerText> {
+        self.texts.lock().unwrap().clone()
     }
     fn approvals(&self, _: &Caller) -> Vec<ApprovalInfo> {
         Vec::new()
@@ -92,53 +96,114 @@ async fn call(native: &dyn Native, tool: &'static str, value: Value) -> Result<V
     Ok(structured)
 }
 
+fn listing(version: u64, tools: &[(&str, &str)]) -> Arc<Listing> {
+    let entries = tools.iter().map(|(name, about)| entry(name, about));
+    Arc::new(Listing {
+        version,
+        entries: entries.collect(),
+    })
+}
+
 fn hub() -> Hub {
-    let entries = vec![
-        entry("files-read_file", "Reads the text of a file"),
-        entry("files-writeFile", "Writes text into a file"),
-        entry(
-            "mail-send",
-            "Sends a message to somebody, with files attached",
-        ),
-        entry("time-now", "Tells the time"),
-    ];
-    let listing = Listing {
-        version: 1,
-        entries,
-    };
     Hub::new(Arc::new(FakeHub {
-        tools: Some(Arc::new(listing)),
+        tools: Mutex::new(Some(listing(1, OFFICE))),
+        ..FakeHub::default()
     }))
+}
+
+const OFFICE: &[(&str, &str)] = &[
+    ("files-read_file", "Reads the text of a file"),
+    ("files-writeFile", "Writes text into a file"),
+    (
+        "mail-send",
+        "Sends a message to somebody, with files attached",
+    ),
+    ("time-now", "Tells the time"),
+];
+
+/// The names of the tools in an answer.
+fn names(answer: &Value) -> Vec<&str> {
+    let tools = answer["tools"].as_array().unwrap().iter();
+    tools.map(|tool| tool["name"].as_str().unwrap()).collect()
 }
 
 #[tokio::test]
 async fn tools_are_found_by_what_they_do() {
     let hub = hub();
-    for (query, limit, found, more) in [
-        (
-            "read a file",
-            10,
-            &["files-read_file", "files-writeFile", "mail-send"][..],
-            0,
-        ),
-        ("WRITE", 10, &["files-writeFile"], 0),
-        ("write file", 1, &["files-writeFile"], 2),
-        ("time", 10, &["time-now"], 0),
-        ("send message", 10, &["mail-send"], 0),
-        ("somebody", 10, &["mail-send"], 0),
-        ("zebra", 10, &[], 0),
+    for (query, found) in [
+        ("read a file", "files-read_file"),
+        ("WRITE", "files-writeFile"),
+        ("what's the time?", "time-now"),
+        ("send message", "mail-send"),
+        // In other words than the description has.
+        ("mail a letter", "mail-send"),
+        ("show a document", "files-read_file"),
+        ("store a document", "files-writeFile"),
     ] {
-        let answer = call(&hub, "find_tools", json!({"query": query, "limit": limit}));
-        let answer = answer.await.unwrap();
-        let names: Vec<&str> = answer["tools"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|tool| tool["name"].as_str().unwrap())
-            .collect();
-        assert_eq!(names, found, "{query}");
-        assert_eq!(answer["more"], more, "{query}");
+        let answer = call(&hub, "find_tools", json!({"query": query})).await;
+        assert_eq!(names(&answer.unwrap())[0], found, "{query}");
     }
+    let answer = call(&hub, "find_tools", json!({"query": "zebra"})).await;
+    assert_eq!(answer.unwrap(), json!({"tools": [], "more": 0}));
+    // All of them are of the server `files`.
+    let file = json!({"query": "file", "limit": 1});
+    let answer = call(&hub, "find_tools", file).await.unwrap();
+    assert_eq!((names(&answer).len(), &answer["more"]), (1, &json!(3)));
+}
+
+#[tokio::test]
+async fn an_answer_says_as_much_as_was_asked_for() {
+    let hub = hub();
+    let find = async |wish: Value| call(&hub, "find_tools", wish).await;
+    let short = find(json!({"query": "tell the time"})).await.unwrap();
+    assert_eq!(
+        short["tools"][0],
+        json!({"name": "time-now", "server": "files", "summary": "Tells the time"})
+    );
+    let whole = json!({"query": "tell the time", "detail": "whole"});
+    let whole = find(whole).await.unwrap();
+    let definition = entry("time-now", "Tells the time").raw;
+    let definition: Value = definition.deserialize().unwrap();
+    assert_eq!(whole["tools"][0], definition);
+    // A server alone lists what it has, and one that is not there is said not to be.
+    let all = find(json!({"server": "files"})).await.unwrap();
+    assert_eq!(names(&all).len(), OFFICE.len());
+    let none = find(json!({"query": "time", "server": "other"})).await;
+    assert!(none.unwrap_err().starts_with("there is no server"));
+}
+
+#[tokio::test]
+async fn an_index_follows_lists_and_instructions() {
+    let view = Arc::new(FakeHub {
+        tools: Mutex::new(Some(listing(1, OFFICE))),
+        ..FakeHub::default()
+    });
+    let hub = Hub::new(Arc::clone(&view) as Arc<dyn HubView>);
+    let find = async |query: &str| {
+        let answer = call(&hub, "find_tools", json!({"query": query})).await;
+        answer.unwrap()
+    };
+    assert_eq!(names(&find("zebra").await), [""; 0]);
+    let more = [OFFICE, &[("zoo-feed", "Feeds a zebra")]].concat();
+    *view.tools.lock().unwrap() = Some(listing(2, &more));
+    assert_eq!(names(&find("zebra").await), ["zoo-feed"]);
+    assert_eq!(find("giraffe").await, json!({"tools": [], "more": 0}));
+    // What a server says of itself leads to it, with the names of its tools.
+    *view.texts.lock().unwrap() = ["files", "unseen"]
+        .map(|name| ServerText {
+            name: name.to_owned(),
+            title: String::new(),
+            instructions: Some("Knows of giraffes.".to_owned()),
+        })
+        .to_vec();
+    let found = find("giraffe").await;
+    let servers = found["servers"].as_array().unwrap();
+    assert_eq!(servers.len(), 1, "a server without a tool in the list");
+    assert_eq!(servers[0]["name"], "files");
+    assert_eq!(servers[0]["instructions"], "Knows of giraffes.");
+    assert_eq!(servers[0]["tools"].as_array().unwrap().len(), more.len());
+    *view.tools.lock().unwrap() = Some(listing(3, OFFICE));
+    assert_eq!(names(&find("feed the zebra").await), [""; 0]);
 }
 
 #[tokio::test]
@@ -147,7 +212,7 @@ async fn bad_arguments_are_told_and_nothing_is_done() {
     let audit_view = Arc::new(FakeAudit::default());
     let audit = Audit::new(Arc::clone(&audit_view) as Arc<dyn AuditView>);
     let long = "x".repeat(513);
-    let cases: [(&dyn Native, &'static str, Value, &str); 9] = [
+    let cases: [(&dyn Native, &'static str, Value, &str); 11] = [
         (&hub, "find_tools", json!({}), "`query` must be"),
         (
             &hub,
@@ -167,6 +232,13 @@ async fn bad_arguments_are_told_and_nothing_is_done() {
             json!({"query": "x", "limit": 51}),
             "`limit` must be",
         ),
+        (
+            &hub,
+            "find_tools",
+            json!({"query": "x", "detail": "more"}),
+            "`detail` must be",
+        ),
+        (&hub, "find_tools", json!({"server": 5}), "`server` must be"),
         (&hub, "call_tool", json!({}), "`name` must be"),
         (
             &audit,

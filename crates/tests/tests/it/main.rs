@@ -24,6 +24,7 @@ mod desk_accounts;
 mod desk_filing;
 mod desk_leaks;
 mod desk_shows;
+mod discovery;
 mod disk;
 mod entra;
 mod events;

@@ -32,10 +32,16 @@ async fn agents_find_and_see_what_there_is() -> anyhow::Result<()> {
         let servers = structured(&peer, "hub-servers", json!({})).await?;
         assert_eq!(servers["servers"][0]["name"], "fixture", "{servers}");
         assert_eq!(servers["servers"][0]["status"], "connected", "{servers}");
-        let found = structured(&peer, "hub-find_tools", json!({"query": "echo"})).await?;
+        let wish = json!({"query": "echo", "detail": "whole"});
+        let found = structured(&peer, "hub-find_tools", wish).await?;
         let best = &found["tools"][0];
         assert_eq!(best["name"], "fixture-echo", "{found}");
         assert_eq!(best["inputSchema"]["type"], "object", "{found}");
+        let found = structured(&peer, "hub-find_tools", json!({"query": "echo"})).await?;
+        let best = &found["tools"][0];
+        assert_eq!(best["server"], "fixture", "{found}");
+        assert_eq!(best["summary"], "Answers with its arguments", "{found}");
+        assert_eq!(best["inputSchema"], Value::Null, "{found}");
         // What breaks the schema is refused with its place, before the tool runs.
         for (arguments, place) in [
             (json!({"query": 5}), "`query`"),

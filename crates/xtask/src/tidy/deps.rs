@@ -31,6 +31,7 @@ const WALLS: &[(&str, &[&str])] = &[
     ("filter", &["core", "wire"]),
     // Whom TLS trusts is one answer for the whole process, so everybody who connects may ask it.
     ("net", &[]),
+    ("find", &[]),
     ("store", &["core", "net"]),
     ("ledger", &["core", "store", "keystore"]),
     (
@@ -67,7 +68,7 @@ const WALLS: &[(&str, &[&str])] = &[
         &[
             // What others wrote is kept for briefs without hidden characters: `filter`.
             "gate", "filter", "wire", "store", "inbox", "entra", "ledger", "models", "engine",
-            "keystore", "sandbox", "desk", "api", "core",
+            "keystore", "sandbox", "desk", "find", "api", "core",
         ],
     ),
     // What leaves the engine leaves it in the words of `api`, so that nothing is said in two. Files of
@@ -113,6 +114,7 @@ const PRODUCT: &[&str] = &[
     "keystore",
     "redact",
     "filter",
+    "find",
     "store",
     "ledger",
     "models",

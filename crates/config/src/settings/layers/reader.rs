@@ -13,14 +13,16 @@ use super::super::{Place, SettingsError};
 use super::{Placed, Value, Values, add_checked, unknown};
 
 /// The tables whose keys all have a name of their own in [`super::KEYS`].
-const TABLES: [&str; 18] = [
+const TABLES: [&str; 20] = [
     "copilot",
     "delegate",
     "desk",
+    "discovery",
     "events",
     "external",
     "github",
     "inbox",
+    "instructions",
     "ledger",
     "limits",
     "log",

@@ -8,7 +8,7 @@ use legation_cli::{CliError, Exit};
 use legation_config::Settings;
 use legation_core::home::HomeLock;
 use legation_core::{Home, Secret};
-use legation_front::FrontSettings;
+use legation_front::{Discovery, FrontSettings};
 use legation_gate::Asking;
 use legation_gate::rate::RateLimits;
 use legation_keystore::Keystore;
@@ -144,16 +144,27 @@ fn check_socket_path(home: &Home) -> Result<(), CliError> {
         .with_hint("set LEGATION_HOME, or --home, to a folder with a shorter path"))
 }
 
-pub(super) fn front_settings(settings: &Settings, no_auth: bool, keys: &Keys) -> FrontSettings {
-    FrontSettings {
+pub(super) fn front_settings(
+    settings: &Settings,
+    no_auth: bool,
+    keys: &Keys,
+) -> Result<FrontSettings, CliError> {
+    let discovery = &settings.discovery;
+    let discovery = Discovery::new(
+        discovery.clients.iter().map(AsRef::as_ref),
+        discovery.always.iter().map(AsRef::as_ref),
+    )
+    .map_err(|error| CliError::failed(&error))?;
+    Ok(FrontSettings {
         no_auth,
         resource: keys.issuer().map(issuer::resource),
         connections_max: settings.limits.connections,
         body_max: settings.limits.client_message_bytes,
         header_timeout: settings.limits.request_read,
         body_timeout: settings.limits.request_read,
+        discovery,
         ..FrontSettings::default()
-    }
+    })
 }
 
 /// Every client is a socket, and every server three pipes.

@@ -1,0 +1,251 @@
+//! What `find_tools` is asked, and what it answers.
+
+use legation_core::ServerName;
+use legation_gate::Entry;
+use legation_wire::json::{Object, Raw};
+use serde::Serialize;
+
+use super::finder::{Made, Seen};
+
+/// Most tools that one search returns.
+const FOUND_MAX: usize = 50;
+const FOUND: usize = 10;
+/// Most servers beside them, and most names of tools of one.
+const SERVERS: usize = 3;
+const NAMES: usize = 30;
+/// Longest summary of a tool and of a server's instructions, in bytes.
+const SUMMARY_MAX: usize = 200;
+const ABOUT_MAX: usize = 600;
+
+/// A search as it was asked for.
+#[derive(Debug)]
+pub(super) struct Wish {
+    query: Option<String>,
+    server: Option<String>,
+    limit: usize,
+    whole: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Found {
+    tools: Vec<Raw>,
+    /// Servers that say of themselves what was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    servers: Vec<About>,
+    /// How many more tools match.
+    more: usize,
+}
+
+/// A tool in few words.
+#[derive(Debug, Serialize)]
+struct Short<'a> {
+    name: String,
+    server: &'a ServerName,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    summary: String,
+    /// `path: string, head?: number`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    arguments: String,
+}
+
+/// A server in few words.
+#[derive(Debug, Serialize)]
+struct About {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<String>,
+    /// Names of its tools, as they are called.
+    tools: Vec<String>,
+    /// How many more it has.
+    more: usize,
+}
+
+// === impl Wish ===
+
+impl Wish {
+    /// What the arguments of a call ask for.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub(super) fn read(arguments: &Object) -> Result<Self, &'static str> {
+        let text = |key: &str| match arguments.get(key) {
+            None => Ok(None),
+            Some(raw) => match raw.to_str().filter(|text| !text.trim().is_empty()) {
+                Some(text) => Ok(Some(text.trim().to_owned())),
+                None => Err(()),
+            },
+        };
+        let query = text("query")
+            .map_err(|()| "`query` must be a text with a word in it; nothing was searched")?;
+        let server = text("server")
+            .map_err(|()| "`server` must be the name of a server; nothing was searched")?;
+        if query.is_none() && server.is_none() {
+            return Err("`query` must be a text, or `server` a name; nothing was searched");
+        }
+        let limit = match arguments.get("limit") {
+            None => FOUND,
+            Some(raw) => match raw.to_i64().and_then(|limit| usize::try_from(limit).ok()) {
+                Some(limit @ 1..=FOUND_MAX) => limit,
+                _ => return Err("`limit` must be a number from 1 to 50; nothing was searched"),
+            },
+        };
+        let whole = match arguments.get("detail").map(Raw::to_str) {
+            None => false,
+            Some(Some(detail)) if detail == "summary" => false,
+            Some(Some(detail)) if detail == "whole" => true,
+            Some(_) => return Err("`detail` must be `summary` or `whole`; nothing was searched"),
+        };
+        Ok(Self {
+            query,
+            server,
+            limit,
+            whole,
+        })
+    }
+}
+
+// === impl Found ===
+
+impl Found {
+    /// Searches an index.
+    ///
+    /// # Errors
+    /// The server that was named is none that the caller sees.
+    pub(super) fn search(made: &Made, wish: &Wish) -> Result<Self, String> {
+        let entries = &made.listing.entries;
+        let of_server = |entry: &Entry| {
+            let mut names = wish.server.iter();
+            names.all(|name| entry.server.as_str() == name)
+        };
+        if let Some(name) = &wish.server
+            && !entries.iter().any(of_server)
+        {
+            return Err(format!(
+                "there is no server {name:?} with a tool for you; hub-servers lists the servers there are; nothing was searched"
+            ));
+        }
+        let places: Vec<usize> = match &wish.query {
+            Some(query) => {
+                let hits = made.tools.search(query).into_iter().map(|hit| hit.at);
+                hits.filter(|at| of_server(&entries[*at])).collect()
+            }
+            None => (0..entries.len())
+                .filter(|at| of_server(&entries[*at]))
+                .collect(),
+        };
+        let shown = places.iter().take(wish.limit);
+        let tools = shown.map(|at| match wish.whole {
+            true => entries[*at].raw.clone(),
+            false => short(&entries[*at]),
+        });
+        Ok(Self {
+            tools: tools.collect(),
+            servers: servers(made, wish),
+            more: places.len().saturating_sub(wish.limit),
+        })
+    }
+}
+
+/// The servers that were named, or whose own words fit best.
+fn servers(made: &Made, wish: &Wish) -> Vec<About> {
+    let named = |server: &&Seen| {
+        let mut names = wish.server.iter();
+        names.all(|name| server.text.name == *name)
+    };
+    let all: Vec<&Seen> = match &wish.query {
+        None => made.servers.iter().collect(),
+        Some(query) => {
+            let hits = made.about.search(query).into_iter();
+            // One that says nothing of itself is found by its tools.
+            hits.map(|hit| &made.servers[hit.at])
+                .filter(|server| server.text.instructions.is_some())
+                .collect()
+        }
+    };
+    let shown = all.into_iter().filter(named).take(SERVERS);
+    shown
+        .map(|server| {
+            let text = server.text.instructions.as_deref();
+            let names = server.tools.iter().take(NAMES);
+            About {
+                name: server.text.name.clone(),
+                instructions: text.map(|text| match wish.whole {
+                    true => text.to_owned(),
+                    false => cut(text, ABOUT_MAX),
+                }),
+                tools: names.map(|at| name(&made.listing.entries[*at])).collect(),
+                more: server.tools.len().saturating_sub(NAMES),
+            }
+        })
+        .collect()
+}
+
+/// The name a tool is called by.
+fn name(entry: &Entry) -> String {
+    let name = entry.raw.get("name");
+    let name = name.as_ref().and_then(Raw::to_str);
+    name.map_or_else(|| entry.item.to_string(), |name| name.into_owned())
+}
+
+fn short(entry: &Entry) -> Raw {
+    let definition = entry.raw.to_object().unwrap_or_default();
+    let text = |key: &str| definition.get(key).and_then(Raw::to_str);
+    Raw::from_serialize(&Short {
+        name: name(entry),
+        server: &entry.server,
+        title: text("title").map(|title| title.into_owned()),
+        summary: text("description").map_or_else(String::new, |text| summary(&text)),
+        arguments: signature(&definition),
+    })
+}
+
+/// The first sentence of a description.
+fn summary(description: &str) -> String {
+    let text = description.trim();
+    let line = text.lines().next().unwrap_or_default();
+    let end = line.find(". ").map_or(line.len(), |at| at + 1);
+    cut(&line[..end], SUMMARY_MAX)
+}
+
+/// What a tool takes, in one line; the whole schema is a matter of `detail`.
+fn signature(definition: &Object) -> String {
+    let Some(schema) = definition.get("inputSchema").and_then(Raw::to_object) else {
+        return String::new();
+    };
+    let required: Vec<String> = schema
+        .get("required")
+        .and_then(Raw::to_array)
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|name| Some(name.to_str()?.into_owned()))
+        .collect();
+    let properties = schema.get("properties").and_then(Raw::to_object);
+    let properties = properties.unwrap_or_default();
+    let arguments: Vec<String> = properties
+        .iter()
+        .map(|(name, schema)| {
+            let mark = match required.iter().any(|required| required == name) {
+                true => "",
+                false => "?",
+            };
+            let kind = schema.get("type");
+            let kind = kind.as_ref().and_then(Raw::to_str);
+            let kind = kind.as_deref().unwrap_or("any");
+            format!("{name}{mark}: {kind}")
+        })
+        .collect();
+    arguments.join(", ")
+}
+
+fn cut(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return text.to_owned();
+    }
+    let mut end = max;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}…", &text[..end])
+}
