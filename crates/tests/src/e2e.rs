@@ -9,6 +9,7 @@ pub mod console;
 pub mod delegate;
 pub mod engine;
 pub mod events;
+pub mod found;
 pub mod model;
 pub mod moving;
 pub mod openapi;

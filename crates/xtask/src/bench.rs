@@ -9,6 +9,7 @@ mod changes;
 mod console;
 mod decisions;
 mod desk;
+mod find;
 mod footprint;
 mod frames;
 pub(crate) mod hub;
@@ -53,7 +54,7 @@ pub(crate) struct Args {
     strict: bool,
     /// Only the sections whose name contains this: calls, decisions, footprint,
     /// sse, starts, listing, peers, redaction, identity, messages, inbox, latency, tui,
-    /// models, engine, preempt, desk, console.
+    /// models, engine, preempt, desk, find, console.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
     /// Use the programs of this folder instead of building them.
@@ -84,6 +85,7 @@ const ALONE: &[(&str, Measure)] = &[
     ("tui", frames::measure),
     ("models", models::measure),
     ("desk", desk::measure),
+    ("find", find::measure),
     ("engine", queue::measure),
 ];
 

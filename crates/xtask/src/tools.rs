@@ -76,6 +76,8 @@ pub(crate) enum Tool {
     AiSdk,
     /// Servers in TypeScript.
     Servers,
+    /// More of them, whose tools are looked for and never called.
+    Found,
     /// The Inspector.
     Inspector,
     /// Claude Code.
@@ -119,6 +121,7 @@ impl Tool {
             Self::OAuth => "oauth",
             Self::AiSdk => "ai-sdk",
             Self::Servers => "servers",
+            Self::Found => "found",
             Self::Inspector => "inspector",
             Self::Claude => "claude",
             Self::Codex => "codex",
@@ -152,13 +155,24 @@ impl Tool {
                 "@modelcontextprotocol/server-filesystem@2026.8.31",
                 "@modelcontextprotocol/server-memory@2026.8.31",
             ],
+            Self::Found => &[
+                "@modelcontextprotocol/server-sequential-thinking@2026.8.31",
+                "@modelcontextprotocol/server-github@2025.4.8",
+                "@modelcontextprotocol/server-slack@2025.4.25",
+                "@playwright/mcp@0.0.83",
+            ],
             Self::Inspector => &["@modelcontextprotocol/inspector@2.12.0"],
             Self::Claude => &["@anthropic-ai/claude-code@2.1.329"],
             Self::Codex => &["@openai/codex@0.169.0"],
             Self::Copilot => &["@github/copilot@1.0.102"],
             Self::CopilotSdk => &["@copilot-extensions/preview-sdk@5.0.1"],
             Self::Opencode => &["opencode-ai@1.18.33"],
-            Self::Python => &["mcp==2.3.0", "mcp-server-git", "mcp-server-time"],
+            Self::Python => &[
+                "mcp==2.3.0",
+                "mcp-server-git",
+                "mcp-server-time",
+                "mcp-server-fetch",
+            ],
             // msgraph-core imports `deprecated` and does not say so.
             Self::MicrosoftPython => &[
                 "msal==1.39.0",

@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand};
 use legation_tests::e2e::report::Report;
 use legation_tests::e2e::tools::Tools;
 use legation_tests::e2e::{
-    agents, approvals, conformance, conformance_client, console, delegate, engine, events, moving,
-    openapi, sdk, servers, tenant, wake,
+    agents, approvals, conformance, conformance_client, console, delegate, engine, events, found,
+    moving, openapi, sdk, servers, tenant, wake,
 };
 
 /// End-to-end drivers. The last line of standard output is the tally.
@@ -43,6 +43,8 @@ enum Driver {
     Sdk,
     /// Real servers over the older transports, and one in a sandbox.
     Servers,
+    /// Questions for tools of real servers.
+    Found,
     /// The SDKs against the same servers, without a hub.
     SdkDirect,
     /// Calls that a person is asked about, made with the SDKs.
@@ -99,6 +101,7 @@ async fn main() -> anyhow::Result<ExitCode> {
         }
         Driver::Sdk => sdk::run(&tools, &mut report).await?,
         Driver::Servers => servers::run(&tools, &mut report).await?,
+        Driver::Found => found::run(&tools, &mut report).await?,
         Driver::SdkDirect => sdk::direct(&tools, &mut report).await?,
         Driver::Approvals => approvals::run(&tools, &mut report).await?,
         Driver::Events => events::run(&tools, &mut report).await?,

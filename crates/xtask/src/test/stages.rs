@@ -161,6 +161,8 @@ impl Stage {
                 ];
                 let mut tally = end_to_end("sdk", &needed)?;
                 tally += end_to_end("servers", &[Tool::Servers])?;
+                let questions = [Tool::Servers, Tool::Found, Tool::Python];
+                tally += end_to_end("found", &questions)?;
                 Ok(tally)
             }
             Self::Approvals => end_to_end("approvals", &[Tool::Sdk1, Tool::Sdk2, Tool::Python]),
