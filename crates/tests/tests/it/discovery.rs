@@ -156,7 +156,7 @@ async fn instructions_that_are_not_included_are_found() -> anyhow::Result<()> {
         assert_eq!(about["name"], "kept", "{found}");
         assert!(about["instructions"].is_string(), "{found}");
         let tools = about["tools"].as_array().context("no tools")?;
-        assert!(tools.contains(&json!("kept-echo")), "{found}");
+        assert!(tools.contains(&json!("kept-test_simple_text")), "{found}");
     }
     Ok(())
 }
