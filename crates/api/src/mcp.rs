@@ -58,6 +58,9 @@ pub struct Server {
     pub transport: String,
     /// The command line or URL, references unexpanded.
     pub target: String,
+    /// The command that prints further headers for its address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headers_helper: Option<String>,
     /// `shared`, `client` or `workspace`.
     pub instance: String,
     /// The protocol revision it speaks, once known.

@@ -52,7 +52,11 @@ pub fn template(template: Template) -> first_run::Template<'static> {
 pub fn withhold(policy: &Policy, servers: &mut [ServerSpec]) {
     for server in servers {
         let print = fingerprint(&server.transport);
-        server.filtered = policy.forbids_server(&server.name, print);
+        let helper = server.transport.headers_helper();
+        // A command is a command, whatever it is for.
+        let helper = helper.map(|line| Fingerprint::of_command(&[line]));
+        let mut prints = std::iter::once(print).chain(helper);
+        server.filtered = prints.find_map(|print| policy.forbids_server(&server.name, print));
     }
 }
 

@@ -28,7 +28,7 @@ pub use file::ReadError;
 pub use json::JsonError;
 pub use servers::{
     EnvMode, EraChoice, GrantType, Instance, Loaded, OAuthEntry, Problem, ProblemKind, Reach,
-    ResolveError, Resolved, ResolvedHttp, ResolvedOAuth, ResolvedProxy, ResolvedReach,
+    ResolveError, Resolved, ResolvedHelper, ResolvedHttp, ResolvedOAuth, ResolvedProxy, ResolvedReach,
     ResolvedSandbox, ResolvedStdio, SandboxChoice, SandboxEntry, SandboxNetwork, SandboxPolicy,
     ServerSpec, Severity, Source, Transport,
 };

@@ -7,6 +7,7 @@
 mod entry;
 mod env_file;
 pub mod github;
+mod helper;
 mod load;
 mod oauth;
 mod plugin;
@@ -27,6 +28,7 @@ use crate::environment::{SecretTemplate, Template};
 
 pub use env_file::EnvFile;
 pub use github::GithubToken;
+pub use helper::ResolvedHelper;
 pub use load::{Hidden, Loaded, additional, defaults, user, workspace};
 pub use oauth::{GrantType, IdpEntry, OAuthEntry, ResolvedIdp, ResolvedOAuth};
 pub use plugin::plugins;
@@ -232,6 +234,14 @@ impl Transport {
     /// Whether it is a URL that names a Unix socket.
     pub fn is_socket(&self) -> bool {
         matches!(self, Self::Http { url, .. } if is_socket(url.as_str()))
+    }
+
+    /// The command that prints further headers, as written.
+    pub fn headers_helper(&self) -> Option<&str> {
+        match self {
+            Self::Stdio { .. } => None,
+            Self::Http { reach, .. } => reach.headers_helper.as_deref(),
+        }
     }
 
     /// The command line or the address on one line, as written.

@@ -27,7 +27,7 @@ use crate::port::{
     Plan, Port, PortEvent, Ready,
 };
 use crate::transport::{
-    self, CallOrder, CallStream, Connection, Event, Events, HttpError, HttpSpec, LineSink,
+    self, CallOrder, CallStream, Connection, Event, Events, HeadersHelper, HttpError, HttpSpec, LineSink,
     StartError, StartSpec, StdioSpec, TransportSpec,
 };
 
@@ -38,6 +38,11 @@ pub(crate) use walls::Walls;
 
 /// How long a process may take to end by itself before it is made to.
 const STOP_GRACE: Duration = Duration::from_secs(2);
+/// Why a folder's `headersHelper` does not run.
+const NO_WALLS: &str = "its headersHelper would run without the sandbox that `server_sandbox` wants around what \
+     folders run; put the entry into your own mcp.json if you trust it";
+/// What reads the line of a `headersHelper`.
+const SHELL: &str = "/bin/sh";
 /// How long reaching a URL may take.
 const REACH: Duration = Duration::from_secs(30);
 
@@ -137,10 +142,13 @@ impl Transports {
                     stop_grace: STOP_GRACE,
                 })
             }
+            Resolved::Http(_) if plan.spec.lacks_walls_for_helper(self.sandbox) => {
+                return Err(DialError::Misconfigured(NO_WALLS.to_owned()));
+            }
             Resolved::Http(http) => {
                 let auth = self.sign_in(plan, &http)?;
                 let sse = http.reach.sse;
-                let http = self.http_spec(&http, auth)?;
+                let http = self.http_spec(plan, &http, auth)?;
                 match sse {
                     true => TransportSpec::Sse(http),
                     false => TransportSpec::Http(http),
@@ -191,6 +199,7 @@ impl Transports {
 
     fn http_spec(
         &self,
+        plan: &Plan,
         http: &ResolvedHttp,
         auth: Option<Arc<Upstream>>,
     ) -> Result<HttpSpec, DialError> {
@@ -213,6 +222,17 @@ impl Transports {
             headers,
             connect_timeout: REACH,
             auth,
+            helper: http.helper.as_ref().map(|helper| {
+                let child = ChildSpec {
+                    name: plan.spec.name.to_string(),
+                    program: SHELL.into(),
+                    args: vec!["-c".into(), (&*helper.command).into()],
+                    cwd: helper.cwd.clone(),
+                    env: helper.env.clone(),
+                    guard: self.guard.clone(),
+                };
+                Arc::new(HeadersHelper::new(child))
+            }),
         })
     }
 

@@ -56,7 +56,8 @@ pub(crate) fn upstream(
         return None;
     };
     let has_own = |(name, _): &(Box<str>, _)| name.eq_ignore_ascii_case("authorization");
-    if spec.oauth.off || spec.transport.is_socket() || headers.iter().any(has_own) {
+    let is_given = headers.iter().any(has_own) || spec.transport.headers_helper().is_some();
+    if spec.oauth.off || spec.transport.is_socket() || is_given {
         return None;
     }
     let same = before.filter(|before| {
@@ -245,6 +246,9 @@ impl Host {
             Transport::Http { .. } if server.spec.oauth.off => "its `oauth` is false",
             transport @ Transport::Http { .. } if transport.is_socket() => {
                 "it is a socket of this machine"
+            }
+            transport @ Transport::Http { .. } if transport.headers_helper().is_some() => {
+                "its `headersHelper` gives it what it needs"
             }
             Transport::Http { .. } => "it has a credential under `headers`",
         };

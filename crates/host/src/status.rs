@@ -182,7 +182,7 @@ impl ServerStatus {
         match &self.state {
             State::Failed(_) => Some(format!("see `legation mcp show {name}`")),
             State::NeedsAuth => Some(hint_for(
-                name,
+                &self.spec,
                 self.can_sign_in || self.spec.github.is_some(),
             )),
             State::Disabled => Some(format!("`legation mcp enable {name}` starts it")),
@@ -198,12 +198,17 @@ impl ServerStatus {
 
 /// What to do about a server that wants a sign-in.
 pub(crate) fn sign_in_hint(server: &Server) -> String {
-    hint_for(&server.spec.name, server.auth.is_some())
+    hint_for(&server.spec, server.auth.is_some())
 }
 
-fn hint_for(name: &ServerName, can_sign_in: bool) -> String {
+fn hint_for(spec: &ServerSpec, can_sign_in: bool) -> String {
+    let name = &spec.name;
     if can_sign_in {
         format!("`legation mcp auth {name}`")
+    } else if spec.transport.headers_helper().is_some() {
+        format!(
+            "it refuses the headers that its `headersHelper` prints; mend that, then `legation mcp reload {name}`"
+        )
     } else {
         format!("put credentials into `headers` of {name}, then `legation mcp reload {name}`")
     }

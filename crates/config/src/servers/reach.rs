@@ -9,7 +9,7 @@ use super::Source;
 use super::resolve::{ResolveError, Resolver};
 use crate::environment::{SecretTemplate, Template, expand};
 
-/// `proxy`, `tls`, and whether the entry is of `type: sse`.
+/// `proxy`, `tls`, `headersHelper`, and whether the entry is of `type: sse`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
     /// `type: sse`: the HTTP with SSE transport of revision 2024-11-05.
@@ -22,6 +22,10 @@ pub struct Reach {
     pub client_cert: Option<Template>,
     /// `tls.clientKey`: the key of that; a file, or the PEM text itself.
     pub client_key: Option<SecretTemplate>,
+    /// `headersHelper`: a line for the shell whose output is a JSON object of further
+    /// headers. Only the shell reads it: a reference followed here would put what it
+    /// stands for into the arguments of a process.
+    pub headers_helper: Option<Box<str>>,
 }
 
 /// Which proxy stands between the hub and a server.
@@ -112,6 +116,9 @@ impl Reach {
         }
         if self.client_cert.is_some() {
             shown.push("a client certificate".to_owned());
+        }
+        if let Some(helper) = &self.headers_helper {
+            shown.push(format!("headers that this prints: {helper}"));
         }
         shown
     }

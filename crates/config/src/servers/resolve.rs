@@ -10,7 +10,8 @@ use thiserror::Error;
 
 use super::reach::SocketUrl;
 use super::{
-    EnvFile, EnvMode, Reach, ResolvedOAuth, ResolvedReach, ServerSpec, Source, Transport, is_socket,
+    EnvFile, EnvMode, Reach, ResolvedHelper, ResolvedOAuth, ResolvedReach, ServerSpec, Source,
+    Transport, is_socket,
 };
 use crate::environment::{Environment, SecretTemplate, Template, TemplateError, expand};
 
@@ -47,6 +48,8 @@ pub struct ResolvedHttp {
     pub headers: Vec<(Box<str>, Secret)>,
     /// How it is reached.
     pub reach: ResolvedReach,
+    /// What prints further headers.
+    pub helper: Option<ResolvedHelper>,
 }
 
 /// A server that cannot be started as it is configured.
@@ -286,6 +289,8 @@ impl<'a> Resolver<'a> {
         let lookup = |name: &str| self.environment.lookup(name);
         let mut url =
             expand(url.as_str(), lookup).map_err(|source| self.reference("url", source))?;
+        let helper = reach.headers_helper.as_deref();
+        let helper = helper.map(|helper| self.helper(source, helper, &url));
         let mut socket = None;
         if is_socket(&url) {
             let named = SocketUrl::parse(&url).map_err(|problem| self.value("url", problem))?;
@@ -321,7 +326,18 @@ impl<'a> Resolver<'a> {
             url: Secret::new(url),
             headers,
             reach: self.reach(source, reach, socket)?,
+            helper,
         })
+    }
+
+    /// The server whose references are followed.
+    pub(super) fn server(&self) -> &ServerName {
+        self.server
+    }
+
+    /// What its children inherit from.
+    pub(super) fn environment(&self) -> &Environment {
+        self.environment
     }
 
     /// What a reference stands for.
@@ -390,6 +406,7 @@ impl PartialEq for ResolvedHttp {
     fn eq(&self, other: &Self) -> bool {
         self.url.reveal() == other.url.reveal()
             && self.reach == other.reach
+            && self.helper == other.helper
             && self.headers.len() == other.headers.len()
             && self
                 .headers

@@ -151,7 +151,15 @@ impl ServerSpec {
         }
     }
 
-    /// The same, with the references in it followed.
+    /// Whether its `headersHelper` may not run: a folder brought it along, the owner wants what
+    /// folders run behind walls, and such a command has none.
+    #[must_use]
+    pub fn lacks_walls_for_helper(&self, policy: SandboxPolicy) -> bool {
+        let of_folder = self.source.trusted_folder().is_some();
+        of_folder && policy.covers(&self.source) && self.transport.headers_helper().is_some()
+    }
+
+    /// Those of [`ServerSpec::sandbox`], with the references in them followed.
     ///
     /// # Errors
     ///

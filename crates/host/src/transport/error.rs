@@ -9,6 +9,8 @@ use legation_wire::json::{Object, Raw};
 use legation_wire::message::ErrorObject;
 use legation_wire::upstream::LinkError;
 
+use super::http::HelperError;
+
 /// A server that could not be connected.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -134,6 +136,13 @@ pub enum HttpError {
         #[source]
         source: OAuthError,
     },
+    /// The command that prints the server's headers did not.
+    #[error("the headers for the server could not be had")]
+    Helper {
+        /// Why.
+        #[source]
+        source: HelperError,
+    },
     /// A body or event over the limit.
     #[error("the server's answer is larger than {limit} bytes")]
     TooLarge {
@@ -215,6 +224,7 @@ impl HttpError {
                 "check that the URL is the server's MCP endpoint"
             }
             Self::SignIn { source } => source.hint(),
+            Self::Helper { source } => source.hint(),
             Self::TooLarge { .. } => LARGER,
         }
     }

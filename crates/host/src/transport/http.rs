@@ -10,6 +10,7 @@ mod answer;
 mod call;
 mod client;
 mod head;
+mod helper;
 mod listening;
 mod outgoing;
 mod reach;
@@ -37,6 +38,7 @@ use self::answer::Answer;
 pub(super) use self::call::run_call;
 use self::client::Inbound;
 use self::outgoing::Outgoing;
+pub use self::helper::{HeadersHelper, HelperError};
 pub use self::reach::Reach;
 use self::road::Road;
 pub(super) use self::sse::Sse;
@@ -70,6 +72,8 @@ pub struct HttpSpec {
     pub connect_timeout: Duration,
     /// The hub's sign-in at the server, where the owner configured no credential.
     pub auth: Option<Arc<Upstream>>,
+    /// What prints further headers, in the place of a sign-in. Clones share what it said.
+    pub helper: Option<Arc<HeadersHelper>>,
     /// What stands between here and the URL's host.
     pub reach: Reach,
 }

@@ -28,7 +28,7 @@ pub use self::call::{CallEvent, CallOrder, CallStream};
 pub use self::connection::{Connection, StartSpec, Started, TransportSpec};
 pub use self::error::{HttpError, StartError};
 pub use self::events::{Event, Events};
-pub use self::http::{BadTls, HttpSpec, Reach, client_config};
+pub use self::http::{BadTls, HeadersHelper, HelperError, HttpSpec, Reach, client_config};
 pub use self::stdio::StdioSpec;
 
 /// Takes lines of text for a server's log: what its process wrote to stderr,

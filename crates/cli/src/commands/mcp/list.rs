@@ -77,6 +77,7 @@ fn entry(loaded: &Loaded, spec: &ServerSpec) -> Server {
             .collect(),
         transport: spec.transport.as_str().to_owned(),
         target: spec.transport.shown(),
+        headers_helper: spec.transport.headers_helper().map(str::to_owned),
         instance: spec.instance.as_str().to_owned(),
         revision: None,
         server_info: None,

@@ -17,6 +17,7 @@ pub(super) fn server() -> Server {
         hides: Vec::new(),
         transport: "stdio".into(),
         target: "npx server".into(),
+        headers_helper: Some("./token.sh".into()),
         instance: "shared".into(),
         revision: Some("2025-11-25".into()),
         server_info: Some(serde_json::json!({"name": "s"})),

@@ -63,6 +63,7 @@ fn render(answer: &ShowAnswer) -> String {
                 .clone()
                 .filter(|hint| !hint.contains("mcp show")),
         ),
+        ("headers by", server.headers_helper.clone()),
         ("revision", server.revision.clone()),
         ("process", server.pid.map(|pid| pid.to_string())),
         ("sandbox", server.sandbox.as_ref().map(crate::walls::line)),

@@ -1,4 +1,4 @@
-//! `proxy` and `tls`.
+//! `proxy`, `tls` and `headersHelper`.
 
 use serde_json::Value;
 
@@ -13,6 +13,7 @@ impl Fields<'_> {
         let mut reach = Reach {
             sse,
             proxy: self.proxy()?,
+            headers_helper: self.headers_helper()?,
             ..Reach::default()
         };
         match self.take("tls") {
@@ -38,6 +39,26 @@ impl Fields<'_> {
             Some(other) => return Err(not_a("tls", "an object", &other)),
         }
         Ok(reach)
+    }
+
+    fn headers_helper(&mut self) -> Result<Option<Box<str>>, Wrong> {
+        let Some(helper) = self.text("headersHelper")? else {
+            return Ok(None);
+        };
+        if helper.trim().is_empty() {
+            return Err(wrong(
+                "headersHelper is empty",
+                "Write the command that prints the headers, or remove the field.",
+            ));
+        }
+        if helper.contains("${keyring:") {
+            return Err(wrong(
+                "headersHelper names a secret of the keystore, which everybody on this machine could \
+                 then read in the list of processes",
+                "Put the secret into `headers`, or have the command fetch it.",
+            ));
+        }
+        Ok(Some(helper))
     }
 
     fn proxy(&mut self) -> Result<ProxyChoice, Wrong> {

@@ -114,3 +114,54 @@ fn what_cannot_be_reached_is_said_so() {
     "#]]
     .assert_eq(&shown);
 }
+
+#[test]
+fn a_command_for_headers_is_the_shells_and_is_told_which_server_it_is_for() {
+    let environment = Environment::from_pairs([
+        ("HOME", "/home/ana"),
+        ("PATH", "/usr/bin"),
+        ("HOST", "example.com"),
+        ("GITHUB_TOKEN", "s3cret"),
+    ]);
+    let loaded = load(
+        r#"{"srv": {"type": "http", "url": "https://${HOST}/mcp", "headersHelper": "./token.sh $HOME"}}"#,
+    );
+    assert_eq!(loaded.problems, []);
+    let server = &loaded.servers[0];
+    assert_eq!(server.transport.headers_helper(), Some("./token.sh $HOME"));
+    let Ok(Resolved::Http(http)) = server.resolve(&environment, EnvMode::Direct) else {
+        panic!("an address");
+    };
+    let helper = http.helper.expect("a command");
+    assert_eq!(&*helper.command, "./token.sh $HOME");
+    let cwd = helper.cwd.as_deref().expect("a folder");
+    assert_eq!(cwd, std::path::Path::new("/home/ana"));
+    let env: Vec<String> = helper
+        .env
+        .iter()
+        .map(|(name, value)| format!("{}={}", name.display(), value.display()))
+        .collect();
+    expect![[r#"
+        CLAUDE_CODE_MCP_SERVER_NAME=srv
+        CLAUDE_CODE_MCP_SERVER_URL=https://example.com/mcp
+        HOME=/home/ana
+        PATH=/usr/bin"#]]
+    .assert_eq(&env.join("\n"));
+
+    let mut shown = String::new();
+    for entry in [
+        r#"{"type": "http", "url": "https://example.com", "headersHelper": " "}"#,
+        r#"{"type": "http", "url": "https://example.com", "headersHelper": ["a"]}"#,
+        r#"{"type": "http", "url": "https://example.com", "headersHelper": "echo ${keyring:hidden}"}"#,
+        r#"{"command": "a", "headersHelper": "b"}"#,
+    ] {
+        shown += &resolved(entry);
+    }
+    expect![[r#"
+        headersHelper is empty -> Write the command that prints the headers, or remove the field.
+        headersHelper is a list, not a text -> Write a text.
+        headersHelper names a secret of the keystore, which everybody on this machine could then read in the list of processes -> Put the secret into `headers`, or have the command fetch it.
+        a program
+    "#]]
+    .assert_eq(&shown);
+}

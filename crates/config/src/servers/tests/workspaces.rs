@@ -6,7 +6,7 @@ use legation_core::{Home, Wall};
 use tempfile::TempDir;
 
 use super::print;
-use crate::servers::{Instance, Loaded, Resolved, user, workspace};
+use crate::servers::{Instance, Loaded, Resolved, SandboxPolicy, user, workspace};
 use crate::{Environment, trust};
 
 /// A home, and a repository with a folder inside.
@@ -93,6 +93,43 @@ fn a_changed_entry_asks_again_and_the_others_stay() {
         b = stdio b | tools ["x", "y"] timeout None title "b" default false era auto instance workspace prefix "b" disabled false env None
         changed [root]/repository/.mcp.json: server "a": it is not what you agreed to any more, so it is not started -> See what it would run and decide: legation trust [root]/repository
     "#]].assert_eq(&world.print(&workspace(&world.home, &world.repository)));
+}
+
+#[test]
+fn a_folders_command_for_headers_is_agreed_to_like_any_other() {
+    let world = World::new();
+    let entry = |helper: &str| {
+        format!(
+            r#"{{"a": {{"type": "http", "url": "https://example.com", "headersHelper": "{helper}"}}}}"#
+        )
+    };
+    world.write(".mcp.json", &entry("./a.sh"));
+    let loaded = || workspace(&world.home, &world.repository);
+    assert_eq!(loaded().servers, []);
+    let shown = trust::status(&world.home, &world.repository).expect("a folder");
+    expect![[r#"
+        reaches https://example.com
+        sending the headers that this prints: ./a.sh"#]]
+    .assert_eq(&shown.servers[0].shown.join("\n"));
+
+    world.grant(&world.repository);
+    let Ok(Resolved::Http(http)) =
+        loaded().servers[0].resolve(&Environment::default(), Default::default())
+    else {
+        panic!("an address");
+    };
+    let cwd = http.helper.and_then(|helper| helper.cwd);
+    assert_eq!(cwd.as_ref(), Some(&world.repository));
+    for (policy, refused) in [
+        (SandboxPolicy::Asked, false),
+        (SandboxPolicy::Workspace, true),
+        (SandboxPolicy::All, true),
+    ] {
+        assert_eq!(loaded().servers[0].lacks_walls_for_helper(policy), refused);
+    }
+
+    world.write(".mcp.json", &entry("./b.sh"));
+    assert_eq!(loaded().servers, []);
 }
 
 #[test]

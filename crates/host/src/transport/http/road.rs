@@ -10,6 +10,7 @@ use legation_wire::headers;
 
 use super::answer::MAX_ERROR;
 use super::client::{Client, Inbound, Outbound};
+use super::helper::HeadersHelper;
 use super::target::Target;
 use super::{HttpSpec, line};
 use crate::transport::error::HttpError;
@@ -25,19 +26,36 @@ pub(super) struct Road {
     client: Client,
     target: Target,
     auth: Option<Arc<Upstream>>,
-    /// Lines that every request has; they may hold secrets.
+    helped: Option<Helped>,
+    /// Lines that every request has; they may hold secrets. None where a command prints
+    /// headers, which may replace any of them.
     headers: Vec<u8>,
+}
+
+/// Headers of which a command prints some.
+struct Helped {
+    helper: Arc<HeadersHelper>,
+    /// Those that it may replace.
+    given: Vec<(HeaderName, HeaderValue)>,
 }
 
 // === impl Road ===
 
 impl Road {
     pub(super) fn new(spec: HttpSpec) -> Result<Self, HttpError> {
+        let (helped, headers) = match spec.helper {
+            Some(helper) => {
+                let given = spec.headers;
+                (Some(Helped { helper, given }), Vec::new())
+            }
+            None => (None, own_headers(spec.headers)),
+        };
         Ok(Self {
             target: Target::parse(&spec.url)?,
             client: Client::new(spec.connect_timeout, spec.reach),
             auth: spec.auth,
-            headers: own_headers(spec.headers),
+            helped,
+            headers,
         })
     }
 
@@ -57,7 +75,7 @@ impl Road {
     }
 
     /// Makes a request; where the owner did not configure a credential, with the
-    /// token of the server's sign-in.
+    /// token of the server's sign-in or the headers that a command prints.
     pub(super) async fn send(
         &self,
         method: &'static str,
@@ -75,8 +93,11 @@ impl Road {
         headers: &[&[u8]],
         body: &[u8],
     ) -> Result<Inbound, HttpError> {
+        // Seldom, and large.
+        if let Some(helped) = &self.helped {
+            return Box::pin(self.send_helped(helped, target, method, (headers, body))).await;
+        }
         if self.auth.is_some() {
-            // Seldom, and large.
             return Box::pin(self.send_signed(target, method, headers, body)).await;
         }
         let request = Outbound {
@@ -85,6 +106,39 @@ impl Road {
             body,
         };
         self.client.send(target, request).await
+    }
+
+    async fn send_helped(
+        &self,
+        helped: &Helped,
+        target: &Target,
+        method: &'static str,
+        (headers, body): (&[&[u8]], &[u8]),
+    ) -> Result<Inbound, HttpError> {
+        let failed = |source| HttpError::Helper { source };
+        let mut said = helped.helper.said().await.map_err(failed)?;
+        let mut is_last = false;
+        loop {
+            let lines = said.lines(&helped.given);
+            let mut all = headers.to_vec();
+            all.push(&lines);
+            let request = Outbound {
+                method,
+                headers: &all,
+                body,
+            };
+            let inbound = self.client.send(target, request).await?;
+            if is_last || !matches!(inbound.head.status, 401 | 403) {
+                return Ok(inbound);
+            }
+            let next = helped.helper.said_after(&said).await.map_err(failed)?;
+            let Some(next) = next else {
+                return Ok(inbound);
+            };
+            (said, is_last) = (next, true);
+            // Read to its end, so that the connection can be used again.
+            drop(inbound.wire.whole(MAX_ERROR).await);
+        }
     }
 
     async fn send_signed(
@@ -151,7 +205,9 @@ impl fmt::Debug for Road {
 
 /// The user's headers, but for those that the protocol itself sends, which
 /// would then be there twice, and those that belong to one connection.
-fn own_headers(given: Vec<(HeaderName, HeaderValue)>) -> Vec<u8> {
+pub(super) fn own_headers(
+    given: impl IntoIterator<Item = (HeaderName, HeaderValue)>,
+) -> Vec<u8> {
     let mut own = HeaderMap::new();
     own.insert(header::USER_AGENT, AGENT);
     own.extend(given.into_iter().map(|(name, value)| (Some(name), value)));

@@ -1,5 +1,6 @@
 //! Servers behind URLs.
 
+mod helper;
 mod server;
 mod sse;
 
@@ -22,6 +23,7 @@ fn spec(server: &Server, era: EraChoice) -> StartSpec {
             )],
             connect_timeout: Duration::from_secs(5),
             auth: None,
+            helper: None,
             reach: Reach::default(),
         }),
         max_message: 1 << 20,

@@ -147,6 +147,7 @@ fn server(hub: &Inner, status: &ServerStatus) -> Server {
         hides: hides(hub, spec),
         transport: spec.transport.as_str().to_owned(),
         target: spec.transport.shown(),
+        headers_helper: spec.transport.headers_helper().map(str::to_owned),
         instance: spec.instance.as_str().to_owned(),
         revision: status.revision.map(|revision| revision.as_str().to_owned()),
         server_info: status

@@ -20,6 +20,7 @@ fn one_server_in_full() {
         calls       1 under way
         restarts    2
         title       My files
+        headers by  ./token.sh
         revision    2025-11-25
         process     7
         sandbox     no network; reads /srv/data; changes /srv/out; 512 MiB for each process; at most 64 processes and threads
