@@ -28,9 +28,9 @@ pub use file::ReadError;
 pub use json::JsonError;
 pub use servers::{
     EnvMode, EraChoice, GrantType, Instance, Loaded, OAuthEntry, Problem, ProblemKind, Reach,
-    ResolveError, Resolved, ResolvedHelper, ResolvedHttp, ResolvedOAuth, ResolvedProxy, ResolvedReach,
-    ResolvedSandbox, ResolvedStdio, SandboxChoice, SandboxEntry, SandboxNetwork, SandboxPolicy,
-    ServerSpec, Severity, Source, Transport,
+    ResolveError, Resolved, ResolvedHelper, ResolvedHttp, ResolvedOAuth, ResolvedProxy,
+    ResolvedReach, ResolvedSandbox, ResolvedStdio, SandboxChoice, SandboxEntry, SandboxNetwork,
+    SandboxPolicy, ServerSpec, Severity, Source, Transport,
 };
 pub use settings::{
     AccountSettings, BashMode, BrokerChoice, DelegateSettings, DeskSettings, ExternalSettings,

@@ -130,6 +130,11 @@ pub enum Transport {
         /// How it is reached.
         reach: Box<Reach>,
     },
+    /// `type: memory`: a server of the hub's own, under the name of the entry.
+    Memory {
+        /// Its own name.
+        server: ServerName,
+    },
 }
 
 /// Which protocol era to speak with a server.
@@ -219,6 +224,7 @@ impl Transport {
             Self::Stdio { .. } => "stdio",
             Self::Http { reach, .. } if reach.sse => "sse",
             Self::Http { .. } => "http",
+            Self::Memory { .. } => "memory",
         }
     }
 
@@ -228,6 +234,15 @@ impl Transport {
         match self {
             Self::Stdio { .. } => true,
             Self::Http { reach, .. } => reach.sse,
+            Self::Memory { .. } => false,
+        }
+    }
+
+    /// The server of the hub's own that it stands for.
+    pub fn memory(&self) -> Option<&ServerName> {
+        match self {
+            Self::Memory { server } => Some(server),
+            Self::Stdio { .. } | Self::Http { .. } => None,
         }
     }
 
@@ -239,7 +254,7 @@ impl Transport {
     /// The command that prints further headers, as written.
     pub fn headers_helper(&self) -> Option<&str> {
         match self {
-            Self::Stdio { .. } => None,
+            Self::Stdio { .. } | Self::Memory { .. } => None,
             Self::Http { reach, .. } => reach.headers_helper.as_deref(),
         }
     }
@@ -253,6 +268,7 @@ impl Transport {
                 .collect::<Vec<_>>()
                 .join(" "),
             Self::Http { url, .. } => quoted(url.as_str()),
+            Self::Memory { server } => server.to_string(),
         }
     }
 }

@@ -27,8 +27,8 @@ use crate::port::{
     Plan, Port, PortEvent, Ready,
 };
 use crate::transport::{
-    self, CallOrder, CallStream, Connection, Event, Events, HeadersHelper, HttpError, HttpSpec, LineSink,
-    StartError, StartSpec, StdioSpec, TransportSpec,
+    self, CallOrder, CallStream, Connection, Event, Events, HeadersHelper, HttpError, HttpSpec,
+    LineSink, StartError, StartSpec, StdioSpec, TransportSpec,
 };
 
 mod reach;
@@ -141,6 +141,10 @@ impl Transports {
                     log_file: Some(self.log_file(plan)),
                     stop_grace: STOP_GRACE,
                 })
+            }
+            Resolved::Memory => {
+                let why = "it lives in the hub and is not connected to".to_owned();
+                return Err(DialError::Misconfigured(why));
             }
             Resolved::Http(_) if plan.spec.lacks_walls_for_helper(self.sandbox) => {
                 return Err(DialError::Misconfigured(NO_WALLS.to_owned()));

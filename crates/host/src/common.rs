@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -15,6 +15,7 @@ use legation_wire::json::{Limits, Object, Raw};
 use tokio::sync::{Semaphore, broadcast};
 
 use crate::definitions::Definitions;
+use crate::memory::Offers;
 use crate::names::Names;
 use crate::pins::Pins;
 use crate::port::Dialer;
@@ -72,6 +73,8 @@ pub(crate) struct Common {
     lists_version: AtomicU64,
     /// Whether servers may be answered by a model of the hub's.
     pub(crate) lends_models: AtomicBool,
+    /// What the hub's own servers offer; told once, before there is a configuration.
+    pub(crate) offers: OnceLock<Offers>,
     /// The hub's sign-ins, where it has any.
     pub(crate) oauth: Option<Arc<OAuth>>,
     /// Times that tests shorten.
@@ -136,6 +139,7 @@ impl Common {
             servers: Mutex::default(),
             lists_version: AtomicU64::new(0),
             lends_models: AtomicBool::new(false),
+            offers: OnceLock::new(),
             dialer,
             store,
             clock,

@@ -19,6 +19,7 @@ use crate::adapter::{Transports, Walls};
 use crate::catalogue::Catalogue;
 use crate::common::{Common, Times};
 use crate::instance::{Instance, Key, Phase};
+use crate::memory::Offer;
 use crate::pins::{PinError, PinNews, PinReview};
 #[cfg(test)]
 use crate::port::Dialer;
@@ -154,6 +155,14 @@ impl Host {
     pub fn set_lends_models(&self, lends: bool) {
         let common = &self.inner.common;
         common.lends_models.store(lends, Ordering::Relaxed);
+    }
+
+    /// Tells what the hub's own servers offer, for entries that give them other names. The first
+    /// word counts, and is to come before the first configuration.
+    pub fn set_offers(&self, offers: impl IntoIterator<Item = (ServerName, Offer)>) {
+        let offers = offers.into_iter();
+        let offers = offers.map(|(name, offer)| (name, Arc::new(offer)));
+        let _first: &_ = self.inner.common.offers.get_or_init(|| offers.collect());
     }
 
     /// Whether a view exists and includes a server.

@@ -18,6 +18,7 @@ mod host;
 mod instance;
 mod level;
 pub mod log;
+mod memory;
 pub mod names;
 mod oauth;
 mod pins;
@@ -38,6 +39,7 @@ mod watches;
 
 pub use feeds::{Feed, FeedAsk, NoFeed};
 pub use host::{Host, HostParts, Lent, NoServer};
+pub use memory::Offer;
 pub use oauth::SignInError;
 pub use pins::{PinError, PinNews, PinReview};
 pub use status::{ServerStatus, State, Summary};

@@ -243,6 +243,7 @@ impl Host {
         }
         let why = match &server.spec.transport {
             Transport::Stdio { .. } => "it is a program of this machine",
+            Transport::Memory { .. } => "it lives in the hub",
             Transport::Http { .. } if server.spec.oauth.off => "its `oauth` is false",
             transport @ Transport::Http { .. } if transport.is_socket() => {
                 "it is a socket of this machine"

@@ -4,14 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use legation_config::{ServerSpec, Source};
-use legation_gate::policy::Origin;
 use legation_gate::{Entry, ListKind};
 use legation_wire::json::{Object, Raw};
 
 use crate::definitions::{Definitions, Item};
 use crate::names::{Names, Space};
 use crate::pins::Pinned;
-use crate::server::fingerprint;
+use crate::server::Server;
 
 /// Definitions together with the entries made of them.
 #[derive(Debug)]
@@ -51,8 +50,7 @@ impl Published {
     /// Makes entries of definitions. Lists that read as in `before` keep its
     /// entries and versions, so that nobody takes them for changed.
     pub(crate) fn new(
-        spec: &ServerSpec,
-        origin: &Origin,
+        server: &Server,
         definitions: Definitions,
         pinned: Pinned,
         before: Option<&Self>,
@@ -66,7 +64,7 @@ impl Published {
             Some(before) if !changed.contains(&kind) && before.pinned.same(&pinned, kind) => {
                 before.shelf(kind).clone()
             }
-            _ => Shelf::fill((spec, origin), kind, &definitions, &pinned, names),
+            _ => Shelf::fill(server, kind, &definitions, &pinned, names),
         });
         Self {
             definitions,
@@ -87,23 +85,29 @@ impl Published {
 impl Shelf {
     /// What is set aside is not listed: an agent should not plan with it.
     fn fill(
-        (spec, origin): (&ServerSpec, &Origin),
+        server: &Server,
         kind: ListKind,
         definitions: &Definitions,
         pinned: &Pinned,
         names: &mut Names,
     ) -> Self {
-        let print = fingerprint(&spec.transport);
-        let entry = |item: &Item, raw: Raw| Entry {
-            server: spec.name.clone(),
-            item: item.name.clone(),
-            raw,
-            trusted: spec.trusted,
-            origin: origin.clone(),
-            read_only_hint: item.read_only_hint,
-            entity: spec.entity.clone(),
-            native: None,
-            fingerprint: Some(print),
+        let spec = &server.spec;
+        let entry = |item: &Item, raw: Raw| {
+            let own = server.offer.as_ref();
+            if let Some(own) = own.and_then(|offer| offer.entry(kind, &item.name)) {
+                return Entry { raw, ..own.clone() };
+            }
+            Entry {
+                server: spec.name.clone(),
+                item: item.name.clone(),
+                raw,
+                trusted: spec.trusted,
+                origin: server.origin.clone(),
+                read_only_hint: item.read_only_hint,
+                entity: spec.entity.clone(),
+                native: None,
+                fingerprint: Some(server.fingerprint),
+            }
         };
         let items: Vec<&Item> = definitions
             .list(kind)

@@ -17,6 +17,7 @@ use tokio::sync::watch;
 use crate::common::Common;
 use crate::instance::{Instance, Key};
 use crate::log::ServerLog;
+use crate::memory::Offer;
 use crate::oauth;
 use crate::published::Published;
 use crate::supervisor;
@@ -41,6 +42,8 @@ pub(crate) struct Server {
     pub(crate) sandbox: Option<SandboxEntry>,
     /// Its last words.
     pub(crate) log: Arc<ServerLog>,
+    /// The server of the hub's own that it stands for, where the hub has it.
+    pub(crate) offer: Option<Arc<Offer>>,
     /// What it offers, as far as is known, to those without an instance of
     /// their own.
     pub(crate) known: ArcSwapOption<Published>,
@@ -77,6 +80,7 @@ impl Server {
     ) -> Self {
         // To rules an agent's server is whose file it stands in.
         let origin = match (&spec.source, spec.source.folder()) {
+            _ if spec.transport.memory().is_some() => Origin::Builtin,
             (Source::Workspace { .. } | Source::Agent { .. }, Some(folder)) => {
                 Origin::Workspace(folder.to_string_lossy().into_owned().into())
             }
@@ -94,6 +98,8 @@ impl Server {
             ) => Origin::User,
         };
         let auth = oauth::upstream(common, &spec, before);
+        let memory = spec.transport.memory();
+        let offer = memory.and_then(|name| common.offers.get()?.get(name).cloned());
         let server = Self {
             folder: spec.source.folder().map(Arc::from),
             digest: digest(&spec),
@@ -103,6 +109,7 @@ impl Server {
             origin,
             enabled,
             seat,
+            offer,
             log: before
                 .map(|before| Arc::clone(&before.log))
                 .unwrap_or_default(),
@@ -125,17 +132,12 @@ impl Server {
             .filter(same_face)
             .and_then(|before| before.known.load_full());
         let remembered = common.recall_definitions(&server.memory_key(), &server.digest);
-        if let Some(definitions) = remembered {
+        // What the hub itself offers is known at once, and may be another by now.
+        if let Some(definitions) = remembered.filter(|_| server.spec.transport.memory().is_none()) {
             let pinned = common.pins.judge(&server, &definitions);
             let mut names = common.names.write().unwrap_or_else(PoisonError::into_inner);
-            let published = Published::new(
-                &server.spec,
-                &server.origin,
-                definitions,
-                pinned,
-                shown.as_deref(),
-                &mut names,
-            );
+            let shown = shown.as_deref();
+            let published = Published::new(&server, definitions, pinned, shown, &mut names);
             server.known.store(Some(Arc::new(published)));
         }
         server
@@ -165,8 +167,7 @@ impl Server {
             let definitions = old.definitions.clone();
             let pinned = common.pins.judge(self, &definitions);
             let mut names = common.names.write().unwrap_or_else(PoisonError::into_inner);
-            let (spec, origin) = (&self.spec, &self.origin);
-            let new = Published::new(spec, origin, definitions, pinned, Some(old), &mut names);
+            let new = Published::new(self, definitions, pinned, Some(old), &mut names);
             Arc::new(new)
         };
         if let Some(known) = self.known.load_full() {
@@ -401,6 +402,7 @@ pub(crate) fn fingerprint(transport: &Transport) -> Fingerprint {
             Fingerprint::of_command(&words)
         }
         Transport::Http { url, .. } => Fingerprint::of_url(url.as_str()),
+        Transport::Memory { server } => Fingerprint::of_command(&["memory", server.as_str()]),
     }
 }
 

@@ -15,6 +15,7 @@ use legation_wire::caps::ClientCapabilities;
 use crate::common::Common;
 use crate::definitions::{self, Definitions};
 use crate::instance::{Instance, Key, Phase};
+use crate::memory;
 use crate::port::{DialError, Face, Plan, Ready};
 use crate::server::Server;
 use crate::status;
@@ -226,7 +227,10 @@ async fn connect(
     let mut permit = permit.ok();
     server.log.starting();
     let attempt = async {
-        let ready = common.dialer.dial(plan(common, server, instance)).await?;
+        let ready = match server.spec.transport.memory() {
+            Some(name) => memory::ready(name, server.offer.as_ref())?,
+            None => common.dialer.dial(plan(common, server, instance)).await?,
+        };
         let about = ready.about.clone();
         let spec = Arc::clone(&server.spec);
         let allow = move |tool: &str| spec.offers(tool);

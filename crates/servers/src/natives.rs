@@ -9,8 +9,8 @@ use legation_core::{Caller, EntityId, OpContext, ServerName, TaskHandle};
 use legation_engine::Turns;
 use legation_gate::policy::{Origin, Permitted, Target, Verb};
 use legation_gate::{
-    Call, CallFailure, Concern, Description, Endpoint, HubEvent, Item, ListKind, Listing, Outcome,
-    Peer, Resolve, ServerSet, Subscription, TaskVerb, Unresolved,
+    Call, CallFailure, Concern, Description, Endpoint, Entry, HubEvent, Item, ListKind, Listing,
+    Outcome, Peer, Resolve, ServerSet, Subscription, TaskVerb, Unresolved,
 };
 use legation_wire::json::{Object, Raw};
 use tokio::sync::broadcast;
@@ -104,6 +104,16 @@ impl Natives {
     pub fn turns(&self) -> Vec<Arc<dyn Turns>> {
         let shelves = self.shelves.iter();
         shelves.filter_map(|shelf| shelf.native.turns()).collect()
+    }
+
+    /// The tools and prompts of each, under their own names, and its instructions.
+    pub fn offered(
+        &self,
+    ) -> impl Iterator<Item = (&ServerName, [&[Entry]; 2], Option<&'static str>)> {
+        self.shelves.iter().map(|shelf| {
+            let lists = [ListKind::Tools, ListKind::Prompts].map(|kind| shelf.list(kind, false));
+            (&shelf.name, lists, shelf.native.instructions())
+        })
     }
 
     fn native(&self, name: &ServerName) -> Option<usize> {

@@ -5,6 +5,7 @@
 //! kept, and one wrong field must not hide what is wrong with the next entry.
 
 mod check;
+mod memory;
 mod oauth;
 mod reach;
 mod sandbox;
@@ -98,17 +99,20 @@ impl Fields<'_> {
         let transport = self.transport()?;
         let oauth = match transport {
             Transport::Http { .. } => self.oauth()?,
-            Transport::Stdio { .. } => OAuthEntry::default(),
+            Transport::Stdio { .. } | Transport::Memory { .. } => OAuthEntry::default(),
         };
         let sandbox = match transport {
             Transport::Stdio { .. } => self.sandbox()?,
-            Transport::Http { .. } => SandboxChoice::Unsaid,
+            Transport::Http { .. } | Transport::Memory { .. } => SandboxChoice::Unsaid,
         };
         let env_file = match transport {
             Transport::Stdio { .. } => self.env_file()?,
-            Transport::Http { .. } => None,
+            Transport::Http { .. } | Transport::Memory { .. } => None,
         };
+        let is_memory = transport.memory().is_some();
         let default_instance = match self.source {
+            // There is one of it, whoever calls.
+            _ if is_memory => Instance::Shared,
             Source::Workspace { .. } => Instance::Workspace,
             Source::Builtin
             | Source::Default { .. }
@@ -135,13 +139,7 @@ impl Fields<'_> {
                     EraChoice::as_str,
                 )?
                 .unwrap_or_default(),
-            instance: self
-                .choice(
-                    "instance",
-                    &[Instance::Shared, Instance::Client, Instance::Workspace],
-                    Instance::as_str,
-                )?
-                .unwrap_or(default_instance),
+            instance: self.instance(is_memory)?.unwrap_or(default_instance),
             prefix: self.text("prefix")?,
             disabled: self.boolean("disabled")?,
             filtered: None,
@@ -153,7 +151,7 @@ impl Fields<'_> {
                 EnvMode::as_str,
             )?,
             env_file,
-            entity: self.entity()?,
+            entity: self.entity(is_memory)?,
             events: self.events()?,
             filter_mapping: self.rest.shift_remove("filterMapping"),
             unknown: Map::new(),
@@ -185,9 +183,11 @@ impl Fields<'_> {
             Some("local" | "stdio") => self.stdio(),
             Some("http" | "streamable-http" | "streamableHttp") => self.http(false),
             Some("sse") => self.http(true),
+            Some("memory") => self.memory(),
             Some(other) => Err(wrong(
                 format!("type {other:?} is not known"),
-                "Use \"stdio\" (or \"local\") for a command and \"http\" or \"sse\" for an address.",
+                "Use \"stdio\" (or \"local\") for a command, \"http\" or \"sse\" for an address, and \"memory\" for \
+                 a server of the hub's own.",
             )),
             None if has_command && has_url => Err(wrong(
                 "it has both `command` and `url`, so it is not clear which is meant",
@@ -333,7 +333,18 @@ impl Fields<'_> {
         Ok(Some(EnvFile::new(path, self.source)))
     }
 
-    fn entity(&mut self) -> Result<Option<EntityId>, Wrong> {
+    fn instance(&mut self, is_memory: bool) -> Result<Option<Instance>, Wrong> {
+        if is_memory {
+            return Ok(None);
+        }
+        let known = [Instance::Shared, Instance::Client, Instance::Workspace];
+        self.choice("instance", &known, Instance::as_str)
+    }
+
+    fn entity(&mut self, is_memory: bool) -> Result<Option<EntityId>, Wrong> {
+        if is_memory {
+            return Ok(None);
+        }
         let Some(name) = self.text("entity")? else {
             return Ok(None);
         };

@@ -24,6 +24,8 @@ pub enum Resolved {
     Stdio(ResolvedStdio),
     /// An address.
     Http(ResolvedHttp),
+    /// A server of the hub's own; nothing is started or reached.
+    Memory,
 }
 
 /// What to start.
@@ -150,6 +152,7 @@ impl ServerSpec {
             } => resolver
                 .http(&self.source, url, headers, reach)
                 .map(Resolved::Http),
+            Transport::Memory { .. } => Ok(Resolved::Memory),
         }
     }
 }

@@ -77,6 +77,7 @@ impl ServerSpec {
                     }
                 }
             }
+            Transport::Memory { .. } => {}
         }
         // Whatever is kept in the keystore is a secret, wherever it stands.
         for name in self.keyring_names() {
@@ -118,6 +119,7 @@ impl ServerSpec {
                 texts.extend(reach.secrets().map(|(_, value)| value.reveal()));
                 texts.extend(headers.iter().map(|(_, value)| value.reveal()));
             }
+            Transport::Memory { .. } => {}
         }
         texts.extend(self.oauth.secrets().map(|(_, value)| value.reveal()));
         texts.into_iter().flat_map(keyring_names).collect()

@@ -38,8 +38,12 @@ fn print(loaded: &Loaded) -> String {
 fn line(server: &ServerSpec) -> String {
     let mut line = format!("{} = {} ", server.name, server.transport.as_str());
     line += &server.transport.shown();
-    let (Transport::Stdio { env: pairs, .. } | Transport::Http { headers: pairs, .. }) =
-        &server.transport;
+    let pairs = match &server.transport {
+        Transport::Stdio { env: pairs, .. } | Transport::Http { headers: pairs, .. } => {
+            pairs.as_slice()
+        }
+        Transport::Memory { .. } => &[],
+    };
     for (name, value) in pairs {
         write!(line, " {name}={value}").expect("strings take all text");
     }

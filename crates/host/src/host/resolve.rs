@@ -13,6 +13,7 @@ use crate::call;
 use crate::catalogue::Part;
 use crate::glob;
 use crate::instance::{Instance, Key, Phase};
+use crate::memory;
 use crate::names::{Space, sanitise};
 use crate::published::Published;
 use crate::server::Server;
@@ -385,6 +386,14 @@ fn target(shown: &Shown, item: &Item, name: Box<str>) -> Target {
         Item::Tool(_) => definitions.list(ListKind::Tools).get(&name),
         _ => None,
     };
+    let kind = match item {
+        Item::Tool(_) => ListKind::Tools,
+        _ => ListKind::Prompts,
+    };
+    let offer = shown.server.offer.as_ref();
+    if let Some(own) = offer.and_then(|offer| offer.entry(kind, &name)) {
+        return memory::target(own, item.verb());
+    }
     Target {
         server: shown.server.spec.name.clone(),
         verb: item.verb(),

@@ -23,15 +23,13 @@ pub(super) fn publish(
     let pinned = common.pins.judge(server, &definitions);
     let published = {
         let mut names = common.names.write().unwrap_or_else(PoisonError::into_inner);
-        let made = Published::new(
-            &server.spec,
-            &server.origin,
+        Arc::new(Published::new(
+            server,
             definitions,
             pinned,
             before,
             &mut names,
-        );
-        Arc::new(made)
+        ))
     };
     let known = server.known.load_full();
     // A seat's instance may offer what only its client can use, and a folder's

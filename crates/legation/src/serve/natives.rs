@@ -14,7 +14,7 @@ use legation_entra::Accounts;
 use legation_front::Front;
 use legation_gate::approval::Bound;
 use legation_gate::{Endpoint, Gate, HubEvent, ListKind, Listing, ServerSet};
-use legation_host::Host;
+use legation_host::{Host, Offer};
 use legation_inbox::{Inbox, WatchedChats};
 use legation_ledger::{Bounds, Evidence, Filter, Ledger, Note};
 use legation_models::Models;
@@ -145,6 +145,18 @@ pub(super) fn beside(
         natives.map(text).collect()
     });
     let natives = Natives::new(natives, Arc::clone(host) as Arc<dyn ServerSet>, views);
+    host.set_offers(
+        natives
+            .offered()
+            .map(|(name, [tools, prompts], instructions)| {
+                let offer = Offer {
+                    tools: tools.to_vec(),
+                    prompts: prompts.to_vec(),
+                    instructions,
+                };
+                (name.clone(), offer)
+            }),
+    );
     Beside {
         turns: natives.turns(),
         servers: Arc::new(natives.with_unread(inbox)),

@@ -63,7 +63,7 @@ fn check_start(environment: &Environment, mode: EnvMode, spec: &ServerSpec) -> O
     };
     let resolved = match spec.resolve(environment, mode) {
         Ok(Resolved::Stdio(resolved)) => resolved,
-        Ok(Resolved::Http(_)) => return None,
+        Ok(Resolved::Http(_) | Resolved::Memory) => return None,
         Err(error) => return Some(warning(chain(&error), error.hint())),
     };
     let path = resolved

@@ -78,8 +78,9 @@ fn unknown(loaded: &Loaded, name: &str) -> CliError {
 
 fn entry(spec: &ServerSpec) -> Entry {
     let (names, reached) = match &spec.transport {
-        Transport::Stdio { env, .. } => (env, Vec::new()),
-        Transport::Http { headers, reach, .. } => (headers, reach.shown()),
+        Transport::Stdio { env, .. } => (env.as_slice(), Vec::new()),
+        Transport::Http { headers, reach, .. } => (headers.as_slice(), reach.shown()),
+        Transport::Memory { .. } => ([].as_slice(), Vec::new()),
     };
     Entry {
         name: spec.name.to_string(),

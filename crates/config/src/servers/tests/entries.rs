@@ -97,7 +97,7 @@ fn a_broken_entry_stands_in_nobodys_way() {
         good = stdio good | tools ["*"] timeout None title "good" default false era auto instance shared prefix "good" disabled false env None
         sse = sse https://example.com/sse | tools ["*"] timeout None title "sse" default false era auto instance shared prefix "sse" disabled false env None
         last = http ${BASE}/mcp | tools ["*"] timeout None title "last" default false era auto instance shared prefix "last" disabled false env None
-        entry --additional-mcp-config: server "ws": type "ws" is not known -> Use "stdio" (or "local") for a command and "http" or "sse" for an address.
+        entry --additional-mcp-config: server "ws": type "ws" is not known -> Use "stdio" (or "local") for a command, "http" or "sse" for an address, and "memory" for a server of the hub's own.
         entry --additional-mcp-config: server "nothing": it has neither `command` nor `url`, so there is nothing to start or reach -> Write {"command": …} or {"type": "http", "url": …}.
         entry --additional-mcp-config: server "both": it has both `command` and `url`, so it is not clear which is meant -> Remove one of them, or add "type": "stdio" or "type": "http".
         entry --additional-mcp-config: server "text": the entry is a text, not an object -> Write {"command": …} or {"type": "http", "url": …}.
@@ -248,4 +248,26 @@ fn only_the_owner_says_whose_data_a_server_holds() {
     let (server, problems) = read_entry("mail", &entry, &source, true);
     assert_eq!(server.and_then(|server| server.entity), None);
     assert!(problems[0].message.contains("whose data"), "{problems:?}");
+}
+
+#[test]
+fn a_server_of_the_hubs_own_has_another_name() {
+    let loaded = load(
+        r#"{
+            "notes": {"type": "memory", "server": "hub", "tools": ["find_tools"], "displayName": "Find", "disabled": true},
+            "odd": {"type": "memory", "server": "audit", "instance": "client", "entity": "harbor", "env": {"A": "b"}},
+            "none": {"type": "memory"},
+            "other": {"type": "memory", "server": "files"},
+            "hub": {"type": "memory", "server": "hub"}
+        }"#,
+    );
+    expect![[r#"
+        notes = memory hub | tools ["find_tools"] timeout None title "Find" default false era auto instance shared prefix "notes" disabled true env None
+        odd = memory audit | tools ["*"] timeout None title "odd" default false era auto instance shared prefix "odd" disabled false env None unknown {"instance":"client","entity":"harbor","env":{"A":"b"}}
+        ignored --additional-mcp-config: server "odd": without effect here: `instance`, `entity`, `env` -> Check the spelling; unknown fields are kept for other clients.
+        entry --additional-mcp-config: server "none": server is missing or empty -> Use one of: hub, audit, identity, teams, inbox, delegate, desk, workspace.
+        entry --additional-mcp-config: server "other": server "files" is none of the hub's own -> Use one of: hub, audit, identity, teams, inbox, delegate, desk, workspace.
+        entry --additional-mcp-config: server "hub": the name belongs to a server of the hub's own -> Rename the entry.
+    "#]]
+    .assert_eq(&print(&loaded));
 }

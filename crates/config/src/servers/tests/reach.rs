@@ -25,6 +25,7 @@ fn resolved(entry: &str) -> String {
     match server.resolve(&environment, EnvMode::Direct) {
         Err(error) => format!("{}\n", chain(&error)),
         Ok(Resolved::Stdio(_)) => "a program\n".to_owned(),
+        Ok(Resolved::Memory) => "the hub's own\n".to_owned(),
         Ok(Resolved::Http(http)) => {
             let printed = format!("{http:?}");
             assert!(!printed.contains("s3cret"), "{printed}");

@@ -44,6 +44,7 @@ fn resolve(entry: &str, mode: EnvMode) -> String {
                     }
                     text
                 }
+                Resolved::Memory => "the hub's own\n".to_owned(),
             }
         }
     }

@@ -205,9 +205,7 @@ impl fmt::Debug for Road {
 
 /// The user's headers, but for those that the protocol itself sends, which
 /// would then be there twice, and those that belong to one connection.
-pub(super) fn own_headers(
-    given: impl IntoIterator<Item = (HeaderName, HeaderValue)>,
-) -> Vec<u8> {
+pub(super) fn own_headers(given: impl IntoIterator<Item = (HeaderName, HeaderValue)>) -> Vec<u8> {
     let mut own = HeaderMap::new();
     own.insert(header::USER_AGENT, AGENT);
     own.extend(given.into_iter().map(|(name, value)| (Some(name), value)));
