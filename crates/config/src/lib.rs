@@ -27,8 +27,8 @@ pub use environment::Environment;
 pub use file::ReadError;
 pub use json::JsonError;
 pub use servers::{
-    EnvMode, EraChoice, GrantType, Instance, Loaded, OAuthEntry, Problem, ProblemKind, Reach,
-    ResolveError, Resolved, ResolvedHelper, ResolvedHttp, ResolvedOAuth, ResolvedProxy,
+    EnvMode, EraChoice, GrantType, Instance, Loaded, OAuthEntry, OidcEntry, Problem, ProblemKind,
+    Reach, ResolveError, Resolved, ResolvedHelper, ResolvedHttp, ResolvedOAuth, ResolvedProxy,
     ResolvedReach, ResolvedSandbox, ResolvedStdio, SandboxChoice, SandboxEntry, SandboxNetwork,
     SandboxPolicy, ServerSpec, Severity, Source, Transport,
 };

@@ -67,6 +67,8 @@ pub struct ServerSpec {
     pub sandbox: SandboxChoice,
     /// `oauth…`: how the hub signs in at a URL.
     pub oauth: OAuthEntry,
+    /// `oidc`: a token that says which machine, or which run of a pipeline, this is.
+    pub oidc: Option<OidcEntry>,
     /// `tools`: names of the tools that are offered, with `*` for all of them.
     pub tools: Vec<Box<str>>,
     /// `timeout`: how long a call may take, where the entry says so.
@@ -135,6 +137,13 @@ pub enum Transport {
         /// Its own name.
         server: ServerName,
     },
+}
+
+/// `oidc`: which token of this machine's identity a server is given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OidcEntry {
+    /// `oidc.audience`: whom the token is for; whom its issuer means by default if absent.
+    pub audience: Option<Box<str>>,
 }
 
 /// Which protocol era to speak with a server.

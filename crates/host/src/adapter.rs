@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use http::{HeaderName, HeaderValue};
+use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use legation_config::{EnvMode, Environment, Resolved, ResolvedHttp, SandboxPolicy};
-use legation_core::Home;
 use legation_core::error::chain;
 use legation_core::process::{ChildSpec, GuardPath};
+use legation_core::{Home, Secret};
 use legation_gate::ListKind;
 use legation_oauth::Upstream;
 use legation_wire::caps::ServerCapabilities;
@@ -22,6 +22,7 @@ use legation_wire::upstream::{self, CallRequest, EraChoice, LinkConfig};
 
 use crate::names::sanitise;
 use crate::oauth;
+use crate::oidc::{self, IssueError, Issuer};
 use crate::port::{
     About, AskKey, CallEvent, DialError, Dialer, EventSource, Exchange, Face, ListenWish, Order,
     Plan, Port, PortEvent, Ready,
@@ -47,7 +48,7 @@ const SHELL: &str = "/bin/sh";
 const REACH: Duration = Duration::from_secs(30);
 
 /// Opens real connections.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Transports {
     /// What references in configurations mean.
     pub(crate) environment: Environment,
@@ -82,7 +83,33 @@ struct Stream(CallStream);
 
 impl Dialer for Transports {
     fn dial(&self, plan: Plan) -> BoxFuture<'static, Result<Ready, DialError>> {
-        let spec = match self.start_spec(&plan) {
+        let Some(oidc) = &plan.spec.oidc else {
+            return self.dial_with(plan, None);
+        };
+        let issuer = match Issuer::of(&self.environment, oidc) {
+            Ok(issuer) => issuer,
+            Err(error) => return Box::pin(std::future::ready(Err(no_token(&error)))),
+        };
+        let own = self.clone();
+        Box::pin(async move {
+            let token = issuer.token().await.map_err(|error| no_token(&error))?;
+            // References of this entry, and of no other, find it too.
+            let named = (oidc::VARIABLE.into(), token.reveal().into());
+            let environment = own.environment.clone().with([named]);
+            let own = Self { environment, ..own };
+            own.dial_with(plan, Some((issuer, token))).await
+        })
+    }
+}
+
+impl Transports {
+    /// Connects, with a token of this machine's identity for a server that asks for one.
+    fn dial_with(
+        &self,
+        plan: Plan,
+        token: Option<(Issuer, Secret)>,
+    ) -> BoxFuture<'static, Result<Ready, DialError>> {
+        let spec = match self.start_spec(&plan, token) {
             Ok(spec) => spec,
             Err(error) => return Box::pin(std::future::ready(Err(error))),
         };
@@ -115,16 +142,23 @@ impl Dialer for Transports {
             })
         })
     }
-}
 
-impl Transports {
-    fn start_spec(&self, plan: &Plan) -> Result<StartSpec, DialError> {
+    fn start_spec(
+        &self,
+        plan: &Plan,
+        token: Option<(Issuer, Secret)>,
+    ) -> Result<StartSpec, DialError> {
         let resolved = plan.spec.resolve(&self.environment, self.env_mode);
         let resolved = resolved.map_err(|error| DialError::Misconfigured(chain(&error)))?;
         let log = Arc::clone(&plan.log);
         let note: LineSink = Arc::new(move |line: &str| log.note(line));
         let transport = match resolved {
-            Resolved::Stdio(stdio) => {
+            Resolved::Stdio(mut stdio) => {
+                if let Some((_, token)) = &token {
+                    stdio.env.retain(|(name, _)| name != oidc::VARIABLE);
+                    let value = token.reveal().into();
+                    stdio.env.push((oidc::VARIABLE.into(), value));
+                }
                 let log = Arc::clone(&plan.log);
                 let folder = plan.folder.as_deref().map(PathBuf::from);
                 TransportSpec::Stdio(StdioSpec {
@@ -152,7 +186,7 @@ impl Transports {
             Resolved::Http(http) => {
                 let auth = self.sign_in(plan, &http)?;
                 let sse = http.reach.sse;
-                let http = self.http_spec(plan, &http, auth)?;
+                let http = self.http_spec(plan, &http, auth, token)?;
                 match sse {
                     true => TransportSpec::Sse(http),
                     false => TransportSpec::Http(http),
@@ -206,6 +240,7 @@ impl Transports {
         plan: &Plan,
         http: &ResolvedHttp,
         auth: Option<Arc<Upstream>>,
+        token: Option<(Issuer, Secret)>,
     ) -> Result<HttpSpec, DialError> {
         let mut headers = Vec::with_capacity(http.headers.len());
         for (name, value) in &http.headers {
@@ -220,29 +255,42 @@ impl Transports {
             headers.push((parsed, value));
         }
         let url = http.url.reveal();
+        let says_who = headers.iter().any(|(name, _)| *name == AUTHORIZATION);
+        let helper = match (&http.helper, token) {
+            (Some(helper), _) => Some(HeadersHelper::new(ChildSpec {
+                name: plan.spec.name.to_string(),
+                program: SHELL.into(),
+                args: vec!["-c".into(), (&*helper.command).into()],
+                cwd: helper.cwd.clone(),
+                env: helper.env.clone(),
+                guard: self.guard.clone(),
+            })),
+            (None, Some((issuer, token))) if !says_who => {
+                Some(HeadersHelper::of_issuer(issuer, &token))
+            }
+            (None, Some(_) | None) => None,
+        };
         Ok(HttpSpec {
             reach: reach::reach(&self.environment, url, &http.reach)?,
             url: url.to_owned(),
             headers,
             connect_timeout: REACH,
             auth,
-            helper: http.helper.as_ref().map(|helper| {
-                let child = ChildSpec {
-                    name: plan.spec.name.to_string(),
-                    program: SHELL.into(),
-                    args: vec!["-c".into(), (&*helper.command).into()],
-                    cwd: helper.cwd.clone(),
-                    env: helper.env.clone(),
-                    guard: self.guard.clone(),
-                };
-                Arc::new(HeadersHelper::new(child))
-            }),
+            helper: helper.map(Arc::new),
         })
     }
 
     fn log_file(&self, plan: &Plan) -> PathBuf {
         let name = sanitise(plan.spec.name.as_str());
         self.home.logs().join(format!("server-{name}.log"))
+    }
+}
+
+fn no_token(error: &IssueError) -> DialError {
+    let why = format!("{error}; {}", error.hint());
+    match error.is_lasting() {
+        true => DialError::Misconfigured(why),
+        false => DialError::Failed(why),
     }
 }
 

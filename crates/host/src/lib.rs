@@ -21,6 +21,7 @@ pub mod log;
 mod memory;
 pub mod names;
 mod oauth;
+mod oidc;
 mod pins;
 mod port;
 mod published;

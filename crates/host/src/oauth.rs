@@ -56,7 +56,9 @@ pub(crate) fn upstream(
         return None;
     };
     let has_own = |(name, _): &(Box<str>, _)| name.eq_ignore_ascii_case("authorization");
-    let is_given = headers.iter().any(has_own) || spec.transport.headers_helper().is_some();
+    let is_given = headers.iter().any(has_own)
+        || spec.transport.headers_helper().is_some()
+        || spec.oidc.is_some();
     if spec.oauth.off || spec.transport.is_socket() || is_given {
         return None;
     }
@@ -250,6 +252,9 @@ impl Host {
             }
             transport @ Transport::Http { .. } if transport.headers_helper().is_some() => {
                 "its `headersHelper` gives it what it needs"
+            }
+            Transport::Http { .. } if server.spec.oidc.is_some() => {
+                "it is given a token of this machine's identity (`oidc`)"
             }
             Transport::Http { .. } => "it has a credential under `headers`",
         };

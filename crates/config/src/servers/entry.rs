@@ -7,6 +7,7 @@
 mod check;
 mod memory;
 mod oauth;
+mod oidc;
 mod reach;
 mod sandbox;
 
@@ -101,6 +102,10 @@ impl Fields<'_> {
             Transport::Http { .. } => self.oauth()?,
             Transport::Stdio { .. } | Transport::Memory { .. } => OAuthEntry::default(),
         };
+        let oidc = match transport {
+            Transport::Memory { .. } => None,
+            Transport::Stdio { .. } | Transport::Http { .. } => self.oidc(&transport)?,
+        };
         let sandbox = match transport {
             Transport::Stdio { .. } => self.sandbox()?,
             Transport::Http { .. } | Transport::Memory { .. } => SandboxChoice::Unsaid,
@@ -128,6 +133,7 @@ impl Fields<'_> {
             transport,
             sandbox,
             oauth,
+            oidc,
             tools: self.tools()?,
             timeout: self.timeout()?,
             display_name: self.text("displayName")?,

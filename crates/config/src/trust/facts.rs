@@ -19,7 +19,7 @@ const DECIDING: [&str; 8] = [
 /// As whom and where the hub signs in, how the server is reached, and what it reaches,
 /// with the words for each. They count where they are there, so that what was agreed to
 /// before they were known is still agreed to.
-const FURTHER: [(&str, &str); 9] = [
+const FURTHER: [(&str, &str); 10] = [
     ("oauth", "signing in with oauth"),
     ("oauthClientId", "signing in with oauthClientId"),
     ("oauthGrantType", "signing in with oauthGrantType"),
@@ -27,6 +27,7 @@ const FURTHER: [(&str, &str); 9] = [
     ("proxy", "through the proxy"),
     ("tls", "by TLS with"),
     ("sandbox", "in the sandbox"),
+    ("oidc", "given a token of this machine's identity:"),
     ("server", "another name for the hub's own"),
     ("headersHelper", "sending the headers that this prints:"),
 ];

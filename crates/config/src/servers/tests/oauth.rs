@@ -103,3 +103,43 @@ fn a_folder_opens_no_network() {
     assert_eq!(hosts(&agent(true)), 0);
     assert_eq!(hosts(&agent(false)), 1);
 }
+
+#[test]
+fn a_token_of_this_machines_identity_is_asked_for_by_the_entry() {
+    let loaded = super::load(
+        r#"{
+            "plain": {"command": "a"},
+            "off": {"command": "a", "oidc": false},
+            "on": {"command": "a", "oidc": true},
+            "whose": {"type": "http", "url": "https://a", "oidc": {"audience": "https://a", "repo-only-subject": true}},
+            "both": {"type": "http", "url": "https://a", "oidc": true, "headersHelper": "b"},
+            "traded": {"command": "a", "oidc": {"endpoints": {"exchange": "https://a"}}},
+            "odd": {"command": "a", "oidc": "https://a"},
+            "own": {"type": "memory", "server": "hub", "oidc": true}
+        }"#,
+    );
+    let asks: Vec<_> = loaded
+        .servers
+        .iter()
+        .map(|server| (server.name.as_str(), server.oidc.as_ref()))
+        .map(|(name, oidc)| (name, oidc.map(|oidc| oidc.audience.as_deref())))
+        .collect();
+    assert_eq!(
+        asks,
+        [
+            ("plain", None),
+            ("off", None),
+            ("on", Some(None)),
+            ("whose", Some(Some("https://a"))),
+            ("own", None),
+        ]
+    );
+    let problems: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
+    expect_test::expect![[r#"
+        --additional-mcp-config: server "whose": without effect here: `oidc.repo-only-subject`
+        --additional-mcp-config: server "both": oidc and headersHelper exclude each other: both say who asks
+        --additional-mcp-config: server "traded": oidc.endpoints is not supported: no token is exchanged for another here
+        --additional-mcp-config: server "odd": oidc is a text, not true, false or an object
+        --additional-mcp-config: server "own": without effect here: `oidc`"#]]
+    .assert_eq(&problems.join("\n"));
+}

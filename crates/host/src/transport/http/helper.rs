@@ -1,6 +1,7 @@
-//! Headers that a command of the owner's prints (`headersHelper`).
+//! Headers that a command of the owner's prints (`headersHelper`), or that carry a token
+//! of this machine's identity (`oidc`).
 //!
-//! It runs when a connection is made, and again when the server refuses what it said:
+//! The command runs when a connection is made, and again when the server refuses what it said:
 //! a token that was good an hour ago is the usual reason. What it printed is kept as
 //! long as the connection and is written nowhere; what it writes to stderr is dropped,
 //! because scripts that trace themselves print their tokens there. It runs under a
@@ -12,23 +13,33 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
+use legation_core::Secret;
 use legation_core::process::{Child, ChildSpec, SpawnError};
 use legation_wire::json::{Limits, Object, Raw};
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::Mutex;
 
 use super::road::own_headers;
+use crate::oidc::{self, IssueError, Issuer};
 
 /// Most bytes that it may print.
 const OUTPUT_MAX: u64 = 64 << 10;
 /// How long it may take, as in Claude Code.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// The command, and what it said last.
+/// Who says which headers to send, and what was said last.
 pub struct HeadersHelper {
-    child: ChildSpec,
+    origin: Origin,
     limit: Duration,
     held: Mutex<Option<Said>>,
+}
+
+/// Who says it.
+enum Origin {
+    /// What a command prints.
+    Command(ChildSpec),
+    /// A token of this machine's identity.
+    Issuer(Issuer),
 }
 
 /// What it said.
@@ -63,6 +74,9 @@ pub enum HelperError {
         /// What it is instead.
         why: &'static str,
     },
+    /// There is no token of this machine's identity.
+    #[error("the server was asked for nothing")]
+    Token(#[source] IssueError),
 }
 
 // === impl HeadersHelper ===
@@ -72,9 +86,24 @@ impl HeadersHelper {
     #[must_use]
     pub fn new(child: ChildSpec) -> Self {
         Self {
-            child,
+            origin: Origin::Command(child),
             limit: LIMIT,
             held: Mutex::default(),
+        }
+    }
+
+    /// An issuer of tokens, which has given the first.
+    #[must_use]
+    pub(crate) fn of_issuer(issuer: Issuer, first: &Secret) -> Self {
+        let said = Said {
+            headers: Arc::new(oidc::headers(first)),
+            run: 0,
+        };
+        Self {
+            origin: Origin::Issuer(issuer),
+            // It has a limit of its own.
+            limit: Duration::MAX,
+            held: Mutex::new(Some(said)),
         }
     }
 
@@ -114,49 +143,25 @@ impl HeadersHelper {
     }
 
     async fn run(&self) -> Result<HeaderMap, HelperError> {
+        let child = match &self.origin {
+            Origin::Command(child) => child,
+            Origin::Issuer(issuer) => return issuer.headers().await.map_err(HelperError::Token),
+        };
         let late = HelperError::Late { after: self.limit };
         // Dropped before it is over, the command is killed with all that it started.
-        let printed = tokio::time::timeout(self.limit, self.printed()).await;
+        let printed = tokio::time::timeout(self.limit, printed(child)).await;
         parse(printed.unwrap_or(Err(late))?)
-    }
-
-    async fn printed(&self) -> Result<Vec<u8>, HelperError> {
-        let mut child = Child::spawn(&self.child).map_err(HelperError::Spawn)?;
-        drop(child.take_stdin());
-        let (stdout, stderr) = (child.take_stdout(), child.take_stderr());
-        let read = async {
-            let mut text = Vec::new();
-            if let Some(stdout) = stdout {
-                // A pipe that breaks has ended; how the command ended says the rest.
-                let _broken = stdout.take(OUTPUT_MAX + 1).read_to_end(&mut text).await;
-            }
-            match text.len() as u64 > OUTPUT_MAX {
-                true => Err(HelperError::Output {
-                    why: "more than 64 KiB",
-                }),
-                false => Ok(text),
-            }
-        };
-        let drain = async {
-            if let Some(mut stderr) = stderr {
-                let _broken = tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await;
-            }
-            Ok(())
-        };
-        let ended = async { Ok(child.wait().await) };
-        let (text, (), exit) = tokio::try_join!(read, drain, ended)?;
-        match exit.success() {
-            true => Ok(text),
-            false => Err(HelperError::Failed { exit: exit.text }),
-        }
     }
 }
 
 impl fmt::Debug for HeadersHelper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HeadersHelper")
-            .field("child", &self.child)
-            .finish_non_exhaustive()
+        let mut shown = f.debug_struct("HeadersHelper");
+        match &self.origin {
+            Origin::Command(child) => shown.field("child", child),
+            Origin::Issuer(issuer) => shown.field("issuer", issuer),
+        };
+        shown.finish_non_exhaustive()
     }
 }
 
@@ -180,6 +185,7 @@ impl HelperError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Spawn(source) => source.hint(),
+            Self::Token(source) => source.hint(),
             Self::Late { .. } | Self::Failed { .. } => {
                 "run the command of the server's `headersHelper` yourself to see why"
             }
@@ -187,6 +193,38 @@ impl HelperError {
                 "it has to print one JSON object of texts, such as {\"Authorization\": \"Bearer …\"}, and nothing else"
             }
         }
+    }
+}
+
+/// What a command prints until it ends, with success.
+async fn printed(command: &ChildSpec) -> Result<Vec<u8>, HelperError> {
+    let mut child = Child::spawn(command).map_err(HelperError::Spawn)?;
+    drop(child.take_stdin());
+    let (stdout, stderr) = (child.take_stdout(), child.take_stderr());
+    let read = async {
+        let mut text = Vec::new();
+        if let Some(stdout) = stdout {
+            // A pipe that breaks has ended; how the command ended says the rest.
+            let _broken = stdout.take(OUTPUT_MAX + 1).read_to_end(&mut text).await;
+        }
+        match text.len() as u64 > OUTPUT_MAX {
+            true => Err(HelperError::Output {
+                why: "more than 64 KiB",
+            }),
+            false => Ok(text),
+        }
+    };
+    let drain = async {
+        if let Some(mut stderr) = stderr {
+            let _broken = tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await;
+        }
+        Ok(())
+    };
+    let ended = async { Ok(child.wait().await) };
+    let (text, (), exit) = tokio::try_join!(read, drain, ended)?;
+    match exit.success() {
+        true => Ok(text),
+        false => Err(HelperError::Failed { exit: exit.text }),
     }
 }
 
