@@ -95,13 +95,12 @@ pub fn apply(home: &Home, servers: &mut [ServerSpec], problems: &mut Vec<Problem
         }
         let label = server.label();
         match &switches {
-            Ok(switches) => match switches.of(&label) {
-                Some(on) => {
+            Ok(switches) => {
+                if let Some(on) = switches.of(&label) {
                     server.disabled = !on;
                     server.off_because = None;
                 }
-                None => {}
-            },
+            }
             Err(_) => server.disabled = true,
         }
     }
