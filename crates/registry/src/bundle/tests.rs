@@ -119,7 +119,10 @@ fn a_bundle_is_unpacked_by_its_digest_and_taken_away_with_its_last_reference() {
     let is_it = |sha256: &str| sha256 == bundle.sha256();
     assert!(shelf.sweep(is_it, |_| false).unwrap().is_empty());
     fs::create_dir(home.root().join("bundles/.new-left")).unwrap();
-    assert_eq!(shelf.sweep(|_| false, is_it).unwrap(), std::slice::from_ref(&place));
+    assert_eq!(
+        shelf.sweep(|_| false, is_it).unwrap(),
+        std::slice::from_ref(&place)
+    );
     let archive = format!("{}.mcpb", bundle.sha256());
     assert_eq!(
         below(&home.root().join("bundles")),

@@ -141,7 +141,8 @@ async fn remote_servers_that_misbehave() -> anyhow::Result<()> {
         );
         until(fault, Duration::from_secs(10), async || file.exists()).await?;
         let port: u16 = std::fs::read_to_string(&file)?.parse()?;
-        servers[fault] = json!({"type": "http", "url": Peer::local(port), "timeout": patience(expected)});
+        servers[fault] =
+            json!({"type": "http", "url": Peer::local(port), "timeout": patience(expected)});
     }
     let hub = Hub::start(HubOptions {
         servers,

@@ -23,7 +23,7 @@ pub(crate) fn undo(context: &Context, key: &str, title: &'static str) -> Result<
     let Some(note) = Note::load(&context.home, key)? else {
         return Err(CliError::new(
             Exit::Failed,
-            format!("nothing was imported from {}; nothing was changed", title),
+            format!("nothing was imported from {title}; nothing was changed"),
         ));
     };
     let known = edit::written(&context.home).map_err(|error| mcp::edit_failed(&error))?;
