@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{BufRead, BufReader};
+use std::num::NonZero;
 use std::ops::AddAssign;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -11,6 +12,7 @@ use clap::ValueEnum;
 
 use crate::soak;
 use crate::sys;
+use crate::tidy;
 use crate::tools::{self, Tool};
 
 /// One stage.
@@ -227,7 +229,12 @@ fn unit(build: Build) -> Result<Tally> {
                 "--status-level",
                 "slow",
             ];
-            nextest.env(messages.0, messages.1);
+            // Many of the tests wait for a process or a clock most of their time.
+            let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+            let at_once = (cores + cores.div_ceil(2)).to_string();
+            nextest
+                .env(messages.0, messages.1)
+                .env("NEXTEST_TEST_THREADS", at_once);
             counted(nextest.args(arguments).args(build.tests()), &nextest_tally)?
         }
         None => counted(
@@ -239,9 +246,20 @@ fn unit(build: Build) -> Result<Tally> {
         )?,
     };
     if build == Build::Debug {
-        tally += one(sys::cargo().args(["test", "--workspace", "--doc", "--quiet"]))?;
+        tally += documented()?;
     }
     Ok(tally)
+}
+
+/// The examples in comments. Of most crates there are none, and to find that out `rustdoc` would
+/// read each of them whole.
+fn documented() -> Result<Tally> {
+    let mut cargo = sys::cargo();
+    cargo.args(["test", "--doc", "--quiet"]);
+    for package in tidy::packages_with_examples()? {
+        cargo.args(["--package", &package]);
+    }
+    one(&mut cargo)
 }
 
 fn crash(build: Build) -> Result<Tally> {
