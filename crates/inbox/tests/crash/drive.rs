@@ -27,7 +27,7 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How often something that fails is tried again before it counts as broken.
-const PATIENCE: usize = 500;
+pub(crate) const PATIENCE: usize = 500;
 
 /// How many rounds the inbox is open for at a time.
 const SESSION: usize = 20;
