@@ -101,3 +101,64 @@ async fn no_configured_server_takes_a_native_ones_name() -> anyhow::Result<()> {
     assert!(list.contains("the hub's own"), "{list}");
     Ok(())
 }
+
+#[tokio::test]
+async fn a_native_server_has_another_name_and_stays_itself() -> anyhow::Result<()> {
+    let rules = r#"
+[[rule]]
+id = "own.no-servers"
+rule = 'deny hub/servers because "nobody counts here"'
+"#;
+    let shown = json!({"type": "memory", "server": "hub", "displayName": "Finder",
+        "tools": ["find_tools", "servers"]});
+    let mut hub = Hub::start(HubOptions {
+        servers: json!({"finder": shown, "nobody": {"type": "memory", "server": "teams"},
+            "wrong": {"type": "memory", "server": "files"}}),
+        template: Some("personal"),
+        governance: vec![("permissions.toml", rules.into())],
+        arguments: vec!["--allow-all"],
+        ..HubOptions::default()
+    })
+    .await?;
+    for era in ERAS {
+        let peer = hub.http(era, everything(), friendly()).await?;
+        hub.wait_for_tool(&peer, "finder-find_tools").await?;
+        let tools = peer.list("tools/list", "tools").await?;
+        let named = |name: &str| tools.iter().any(|tool| tool["name"] == name);
+        assert!(named("hub-find_tools"), "{tools:?}");
+        // What rules say of the hub's own holds under every name of it.
+        assert_eq!(named("finder-servers"), named("hub-servers"), "{tools:?}");
+        assert!(!named("finder-call_tool") && !named("nobody-send_message"));
+        let found = structured(&peer, "finder-find_tools", json!({"query": "records"})).await?;
+        assert!(found["tools"][0]["name"].is_string(), "{found}");
+        for tool in ["finder-servers", "hub-servers"] {
+            let refused = peer.call(tool, json!({})).await?;
+            assert!(refused.text.contains("own.no-servers"), "{}", refused.text);
+        }
+        let unknown = peer.call("finder-call_tool", json!({})).await?;
+        assert!(unknown.value.get("error").is_some(), "{}", unknown.text);
+        // It is recorded as what it is.
+        let wanted = json!({"server": "hub", "item": "find_tools"});
+        let own = structured(&peer, "audit-query", wanted).await?;
+        assert!(!own["records"].as_array().unwrap().is_empty(), "{own}");
+    }
+    let (_, list, _) = hub.run(&["mcp", "list"]).await?;
+    assert!(
+        list.contains("\"files\" is none of the hub's own"),
+        "{list}"
+    );
+    let (_, shown, _) = hub.run(&["mcp", "show", "nobody"]).await?;
+    assert!(
+        shown.contains("does not run its own server teams"),
+        "{shown}"
+    );
+    let (code, _, said) = hub.run(&["mcp", "disable", "finder"]).await?;
+    assert_eq!(code, 0, "{said}");
+    let peer = hub.http(PeerEra::Modern, everything(), friendly()).await?;
+    let off = peer
+        .call("finder-find_tools", json!({"query": "a"}))
+        .await?;
+    assert!(off.value.get("error").is_some(), "{}", off.text);
+    hub.stop().await?;
+    Ok(())
+}
