@@ -19,6 +19,7 @@ pub mod rpc;
 pub mod sdk;
 pub mod seal;
 pub mod session;
+pub mod sse;
 pub mod stdio;
 pub mod tasks;
 pub mod tools;
@@ -28,7 +29,8 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -97,6 +99,10 @@ pub struct Counters {
     pub calls: AtomicU64,
     /// Requests that were cancelled before they answered.
     pub cancelled: AtomicU64,
+    /// When the first handshake was answered.
+    pub shaken: OnceLock<Instant>,
+    /// When the first tool call came.
+    pub called: OnceLock<Instant>,
 }
 
 /// Locks a mutex whose holder cannot leave it half-written.
@@ -117,6 +123,17 @@ impl Era {
     #[must_use]
     pub fn modern(self) -> bool {
         self != Self::Legacy
+    }
+}
+
+// === impl Counters ===
+
+impl Counters {
+    /// How long after the first handshake the first call came, once both have.
+    #[must_use]
+    pub fn first_call(&self) -> Option<Duration> {
+        let called = self.called.get()?;
+        Some(called.saturating_duration_since(*self.shaken.get()?))
     }
 }
 

@@ -6,6 +6,7 @@ pub mod github;
 pub mod governance;
 pub mod http;
 pub mod hub;
+pub mod hundred;
 pub mod lines;
 pub mod node;
 pub mod office;

@@ -59,6 +59,14 @@ pub enum Fault {
     Silent,
     /// Ends at once with code 3 after a complaint.
     ExitEarly,
+    /// Ten thousand lines on standard error, then the end with code 3.
+    Drown,
+    /// Ends with a complaint as soon as the handshake is over.
+    DieReady,
+    /// Answers the handshake with a revision that nobody knows.
+    OtherProtocol,
+    /// Answers are no JSON (HTTP).
+    NotJson,
     /// Answers have the content type of a web page (HTTP).
     WrongType,
     /// Every POST is answered with status 500 (HTTP).
@@ -89,7 +97,7 @@ pub fn answer(fault: Fault, message: &Value) -> Option<String> {
     }
     let result = match message["method"].as_str()? {
         "initialize" => json!({
-            "protocolVersion": "2025-11-25",
+            "protocolVersion": if fault == Fault::OtherProtocol { "1999-01-01" } else { "2025-11-25" },
             "capabilities": {"tools": {"listChanged": true}},
             "serverInfo": {"name": "hostile", "version": "0.1.0"},
         }),

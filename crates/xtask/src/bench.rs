@@ -13,6 +13,7 @@ mod find;
 mod footprint;
 mod frames;
 pub(crate) mod hub;
+mod hundred;
 mod identity;
 mod inbox;
 mod latency;
@@ -54,7 +55,7 @@ pub(crate) struct Args {
     strict: bool,
     /// Only the sections whose name contains this: calls, decisions, footprint,
     /// sse, starts, listing, peers, redaction, identity, messages, inbox, latency, tui,
-    /// models, engine, preempt, desk, find, console.
+    /// models, engine, preempt, desk, find, console, hundred.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
     /// Use the programs of this folder instead of building them.
@@ -87,6 +88,7 @@ const ALONE: &[(&str, Measure)] = &[
     ("desk", desk::measure),
     ("find", find::measure),
     ("engine", queue::measure),
+    ("hundred", hundred::measure),
 ];
 
 /// A measurement that needs no hub.

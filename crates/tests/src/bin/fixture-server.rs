@@ -1,10 +1,14 @@
 //! The fixture as a program: over stdio, or over HTTP on an address of its own.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Parser, ValueEnum};
 use legation_tests::fixture::{self, Era, Files, Fixture};
+
+/// How often somebody who waits looks.
+const HELD: Duration = Duration::from_millis(20);
 
 /// A Model Context Protocol server for tests.
 #[derive(Debug, Parser)]
@@ -36,6 +40,9 @@ struct Args {
     /// A file in which tool calls are written down before anything is done about them.
     #[arg(long)]
     journal: Option<PathBuf>,
+    /// A file that it waits for the end of before it says anything.
+    #[arg(long)]
+    hold: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -47,6 +54,9 @@ enum Transport {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     let args = Args::parse();
+    while args.hold.as_ref().is_some_and(|hold| hold.exists()) {
+        tokio::time::sleep(HELD).await;
+    }
     let files = Files {
         script: args.script,
         journal: args.journal,

@@ -31,6 +31,12 @@ async fn main() -> anyhow::Result<ExitCode> {
         eprintln!("hostile: cannot find my configuration");
         return Ok(ExitCode::from(3));
     }
+    if args.fault == Fault::Drown {
+        for line in 0..10_000 {
+            eprintln!("noise {line}");
+        }
+        return Ok(ExitCode::from(3));
+    }
     if args.http {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
         if let Some(path) = args.port_file {

@@ -1,6 +1,8 @@
 //! Real servers that are reached as few others are: over the transport of 2024-11-05,
 //! over sessions that end, and in a sandbox.
 
+mod installed;
+
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Stdio;
@@ -31,6 +33,7 @@ struct Everything<'a> {
 
 /// Runs all of them.
 pub async fn run(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
+    installed::run(tools, report).await;
     let folder = tempfile::tempdir()?;
     let root = folder.path().join("root");
     let outside = folder.path().join("outside");

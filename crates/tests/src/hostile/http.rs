@@ -45,6 +45,10 @@ async fn connection(fault: Fault, mut stream: TcpStream) -> anyhow::Result<()> {
     if message["method"] == "tools/call" {
         act(fault, &mut stream, &reply).await
     } else {
+        let reply = match fault {
+            Fault::NotJson => "{\"jsonrpc\": 2.0, this is no JSON".to_owned(),
+            _ => reply,
+        };
         let kind = if fault == Fault::WrongType {
             "text/html"
         } else {

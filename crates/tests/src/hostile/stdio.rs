@@ -42,6 +42,9 @@ pub async fn serve(fault: Fault) -> anyhow::Result<()> {
             write(&mut output, reply).await?;
         }
         let Some(reply) = answer(fault, &message) else {
+            if fault == Fault::DieReady && message["method"] == "notifications/initialized" {
+                anyhow::bail!("I have ended although I was ready");
+            }
             continue;
         };
         if message["method"] == "tools/call" {
