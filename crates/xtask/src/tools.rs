@@ -238,8 +238,8 @@ pub(crate) fn node_bin(folder: &Path) -> PathBuf {
     folder.join("node/node_modules/node/bin")
 }
 
-/// cargo with nextest in reach, or nothing if it cannot be had.
-pub(crate) fn nextest() -> Result<Option<Command>> {
+/// The same cargo with nextest in reach, or nothing if it cannot be had.
+pub(crate) fn nextest(mut cargo: Command) -> Result<Option<Command>> {
     let works = |command: &mut Command| {
         let quiet = command
             .args(["nextest", "--version"])
@@ -248,7 +248,7 @@ pub(crate) fn nextest() -> Result<Option<Command>> {
         quiet.status().is_ok_and(|status| status.success())
     };
     if works(&mut sys::cargo()) {
-        return Ok(Some(sys::cargo()));
+        return Ok(Some(cargo));
     }
     let folder = sys::target_dir().join("tools");
     let path = prefixed(&folder.join("bin"));
@@ -263,7 +263,6 @@ pub(crate) fn nextest() -> Result<Option<Command>> {
             return Ok(None);
         }
     }
-    let mut cargo = sys::cargo();
     cargo.env("PATH", &path);
     Ok(Some(cargo))
 }

@@ -4,11 +4,12 @@ use std::fmt;
 use std::io::{BufRead, BufReader};
 use std::num::NonZero;
 use std::ops::AddAssign;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
+use serde_json::Value;
 
 use crate::soak;
 use crate::sys;
@@ -137,17 +138,7 @@ impl Stage {
         let end_to_end = |driver, needed: &[Tool]| end_to_end(build, driver, needed, filter);
         match self {
             Self::Fmt => one(sys::cargo().args(["fmt", "--all", "--", "--check"])),
-            Self::Clippy => {
-                let arguments = [
-                    "clippy",
-                    "--workspace",
-                    "--all-targets",
-                    "--",
-                    "-D",
-                    "warnings",
-                ];
-                one(sys::cargo().args(arguments))
-            }
+            Self::Clippy => lints(),
             Self::Tidy => one(sys::command(std::env::current_exe()?).arg("tidy")),
             Self::Unit => unit(build),
             Self::Crash => crash(build),
@@ -190,6 +181,38 @@ impl Stage {
     }
 }
 
+/// Builds everything that is tested, in which no lint may find anything.
+fn lints() -> Result<Tally> {
+    let mut cargo = linted()?;
+    cargo
+        .args(["build", "--workspace", "--all-targets"])
+        .args(["--message-format", "json"])
+        .stdout(Stdio::piped());
+    let mut child = cargo.spawn().context("cannot start cargo")?;
+    let said = child.stdout.take().context("cargo says nothing")?;
+    let mut found = 0;
+    for line in BufReader::new(said).lines() {
+        let message: Value = serde_json::from_str(&line?).unwrap_or_default();
+        if let Some(rendered) = message["message"]["rendered"].as_str() {
+            sys::say(rendered);
+            found += 1;
+        }
+    }
+    let status = child.wait()?;
+    Ok(Tally::of(status.success() && found == 0))
+}
+
+/// cargo with the lints in the compiler: what they read is what is run, so that nothing is
+/// compiled once for them and once more for the tests. What was found before is said again.
+fn linted() -> Result<Command> {
+    let mut cargo = sys::cargo();
+    let sysroot = sys::command("rustc").args(["--print", "sysroot"]).output()?;
+    let sysroot = String::from_utf8(sysroot.stdout)?;
+    let driver = Path::new(sysroot.trim()).join("bin/clippy-driver");
+    cargo.env("RUSTC_WORKSPACE_WRAPPER", driver);
+    Ok(cargo)
+}
+
 /// A command that is one check.
 fn one(command: &mut Command) -> Result<Tally> {
     let status = command.status().context("cannot start the check")?;
@@ -218,7 +241,7 @@ fn unit(build: Build) -> Result<Tally> {
     if !build.programs()? {
         return Ok(Tally::FAILED);
     }
-    let mut tally = match tools::nextest()? {
+    let mut tally = match tools::nextest(build.cargo()?)? {
         Some(mut nextest) => {
             let arguments = [
                 "nextest",
@@ -238,7 +261,8 @@ fn unit(build: Build) -> Result<Tally> {
             counted(nextest.args(arguments).args(build.tests()), &nextest_tally)?
         }
         None => counted(
-            sys::cargo()
+            build
+                .cargo()?
                 .args(["test", "--no-fail-fast"])
                 .env(messages.0, messages.1)
                 .args(build.tests()),
@@ -254,7 +278,7 @@ fn unit(build: Build) -> Result<Tally> {
 /// The examples in comments. Of most crates there are none, and to find that out `rustdoc` would
 /// read each of them whole.
 fn documented() -> Result<Tally> {
-    let mut cargo = sys::cargo();
+    let mut cargo = Build::Debug.cargo()?;
     cargo.args(["test", "--doc", "--quiet"]);
     for package in tidy::packages_with_examples()? {
         cargo.args(["--package", &package]);
@@ -372,6 +396,14 @@ impl Build {
         })
     }
 
+    /// What builds it: what is shipped has never seen a lint's driver.
+    fn cargo(self) -> Result<Command> {
+        match self {
+            Self::Debug => linted(),
+            Self::Release => Ok(sys::cargo()),
+        }
+    }
+
     /// Builds the hub and what the tests need beside it; whether that went well.
     fn programs(self) -> Result<bool> {
         let arguments: &[&str] = match self {
@@ -386,7 +418,7 @@ impl Build {
                 "legation-bench",
             ],
         };
-        let mut cargo = sys::cargo();
+        let mut cargo = self.cargo()?;
         let status = cargo.args(["build", "--bins"]).args(arguments).status()?;
         Ok(status.success())
     }
