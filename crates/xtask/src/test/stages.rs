@@ -206,7 +206,9 @@ fn lints() -> Result<Tally> {
 /// compiled once for them and once more for the tests. What was found before is said again.
 fn linted() -> Result<Command> {
     let mut cargo = sys::cargo();
-    let sysroot = sys::command("rustc").args(["--print", "sysroot"]).output()?;
+    let sysroot = sys::command("rustc")
+        .args(["--print", "sysroot"])
+        .output()?;
     let sysroot = String::from_utf8(sysroot.stdout)?;
     let driver = Path::new(sysroot.trim()).join("bin/clippy-driver");
     cargo.env("RUSTC_WORKSPACE_WRAPPER", driver);
