@@ -271,8 +271,11 @@ impl Exporting {
         let stop = self.stop.clone();
         loop {
             tokio::select! {
-                gathered = self.gather(&mut batch) => if !gathered { return },
+                biased;
+                // First: with spans left there is always something to gather, and each request
+                // would have its own time to the end.
                 _reason = stop.cancelled() => break,
+                gathered = self.gather(&mut batch) => if !gathered { return },
             }
             let spans = std::mem::take(&mut batch);
             let ended = {

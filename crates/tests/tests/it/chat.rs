@@ -295,6 +295,9 @@ async fn a_hub_that_is_killed_is_waited_for() -> anyhow::Result<()> {
     place.chat("").await?;
     place.terminal.enter("SAY before").await?;
     place.until("[legation] before").await?;
+    // What is on the screen is not yet kept: the end of the turn is.
+    let idle = |row: &str| row.trim_start().starts_with("? help");
+    place.terminal.until_row("the turn's end", idle).await?;
     place.hub.kill().await?;
     place.until("NO HUB").await?;
     let Place {
