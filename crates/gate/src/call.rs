@@ -88,6 +88,9 @@ pub enum TaskWish {
     Never,
     /// The client declared the tasks extension; the server decides.
     Accepts,
+    /// The client takes a task where there is no other way: where the server answers with one by
+    /// itself, or the tool runs as nothing else.
+    Needed,
     /// The client asked for a task (`params.task`, revision 2025-11-25).
     Requested {
         /// How long it wants the result kept.

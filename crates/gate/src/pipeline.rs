@@ -1,5 +1,6 @@
 //! The gate itself: the stages in their order.
 
+mod begun;
 mod models;
 mod permissions;
 mod pushes;

@@ -201,7 +201,9 @@ impl Conversation {
         }
         match (support, wish) {
             // A client that asks for no task hears what the server says to that.
-            (TaskSupport::Forbidden, _) | (_, TaskWish::Never) => None,
+            (TaskSupport::Forbidden, _)
+            | (_, TaskWish::Never)
+            | (TaskSupport::Optional, TaskWish::Needed) => None,
             (_, TaskWish::Requested { ttl: Some(ttl) }) => {
                 let ms = i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX);
                 Some(Object::new().with("ttl", Raw::int(ms)).to_raw())

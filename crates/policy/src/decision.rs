@@ -10,10 +10,10 @@ use legation_core::{EntityId, EntityLabels, SeatId};
 use crate::arguments::Arguments;
 use crate::denied::{About, Denied};
 use crate::grant::GrantIndex;
-use crate::permitted::Permitted;
+use crate::permitted::{Found, Permitted};
 use crate::registry::ReasonCode;
 use crate::rule_id::RuleId;
-use crate::target::Target;
+use crate::target::{Target, Verb};
 
 /// Everything about one call that is not its target. The clock, the grants and
 /// the labels are arguments, so that a recorded call can be decided again.
@@ -252,6 +252,39 @@ impl Decision {
             Self::Permitted(permitted) => Ok(permitted),
             Self::Ask(asked) => Err(Box::new(Denied::asked(*asked))),
             Self::Denied(denied) => Err(denied),
+        }
+    }
+
+    /// As [`Decision::permitted`], of a caller who reads or calls off a task that its own call
+    /// began: whatever had to be agreed to was agreed to with that call, and nobody is asked again.
+    ///
+    /// # Errors
+    /// The refusal; a question about anything but a task stays one.
+    pub fn begun(self, principal: &Principal) -> Result<Permitted, Box<Denied>> {
+        match self {
+            Self::Ask(asked)
+                if matches!(asked.target.verb, Verb::TaskUpdate | Verb::TaskCancel) =>
+            {
+                let found = Found {
+                    rule: asked.rule,
+                    reads_only: false,
+                    rung: asked.rung,
+                    entity: asked.entity,
+                    entities: asked.entities,
+                    apart: asked.apart,
+                    labels: asked.labels,
+                    grant: None,
+                };
+                let version = asked.policy_version;
+                Ok(Permitted::mint(
+                    asked.target,
+                    principal.clone(),
+                    found,
+                    version,
+                    None,
+                ))
+            }
+            other => other.permitted(),
         }
     }
 }

@@ -149,7 +149,7 @@ impl Delegate {
             Ok(task) => task,
             Err(error) => return refused(&error, error.hint()),
         };
-        if wish != TaskWish::Never {
+        if !matches!(wish, TaskWish::Never | TaskWish::Needed) {
             return Outcome::Task(tasks::created(&task));
         }
         let task = match waits {

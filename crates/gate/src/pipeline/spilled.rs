@@ -37,7 +37,10 @@ impl Gate {
         let limit = self.cleaning.load().limit(&target.server, &target.item);
         let limit = most.map_or(limit, |most| limit.min(most));
         if raw.as_text().len() <= limit
-            || !matches!(target.verb, Verb::CallTool | Verb::ReadResource)
+            || !matches!(
+                target.verb,
+                Verb::CallTool | Verb::ReadResource | Verb::TaskUpdate
+            )
         {
             return outcome;
         }
@@ -128,7 +131,7 @@ impl Gate {
             return false;
         };
         let item = match verb {
-            Verb::CallTool => Item::Tool(kept.item().into()),
+            Verb::CallTool | Verb::TaskUpdate => Item::Tool(kept.item().into()),
             _ => Item::Resource(kept.item().into()),
         };
         let endpoint = Endpoint::Server(server);

@@ -178,6 +178,44 @@ impl Gate {
         }
     }
 
+    /// A decision on the task of a call of the caller's own, for whom that was made. The call was
+    /// decided on what it carried, and agreed to where somebody had to; it must only still be
+    /// allowed at all.
+    pub(super) async fn see_through(
+        &self,
+        context: &OpContext,
+        mut target: Target,
+        delegation: &Delegation,
+    ) -> Result<Permitted, Refusal> {
+        let caller = &context.caller;
+        for _ in 0..ROUNDS {
+            match self.decide_once(context, target, (None, delegation), None) {
+                Ok(Step::Cleared(cleared)) => return Ok(cleared.permitted),
+                Ok(Step::Again(again)) => target = again,
+                Ok(Step::Ask(asked)) => {
+                    let permitted = Decision::Ask(asked).begun(&caller.principal)?;
+                    let conversations = &self.asking.conversations;
+                    let held = conversations.labels(caller).map_err(Refusal::NoLabels)?;
+                    let joined = conversations
+                        .join(caller, &held, permitted.labels())
+                        .map_err(Refusal::NoLabels)?;
+                    if joined.is_ok() {
+                        return Ok(permitted);
+                    }
+                    target = permitted.target().clone();
+                }
+                Err(refusal) => {
+                    return Err(self.refuse_delegated(context, delegation, refusal).await);
+                }
+            }
+        }
+        let unapproved = Unapproved::Voided {
+            rule: "boundary.conversation_moved".into(),
+            target: Box::new(target),
+        };
+        Err(Box::new(unapproved).into())
+    }
+
     pub(super) async fn agree(
         &self,
         context: &OpContext,

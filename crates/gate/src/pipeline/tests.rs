@@ -1,5 +1,6 @@
 mod accounts;
 mod asking;
+mod begun;
 mod desk;
 mod events;
 mod redaction;

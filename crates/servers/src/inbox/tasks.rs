@@ -126,7 +126,7 @@ impl WaitTasks {
         (timeout, wish): (Option<Duration>, TaskWish),
     ) -> Option<Object> {
         let ttl = match wish {
-            TaskWish::Never => return None,
+            TaskWish::Never | TaskWish::Needed => return None,
             TaskWish::Accepts => None,
             TaskWish::Requested { ttl } => ttl,
         };

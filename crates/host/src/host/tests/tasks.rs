@@ -283,6 +283,17 @@ async fn an_optional_task_is_one_only_when_wanted() {
     let ttl = Some(Duration::from_secs(9));
     let wish = TaskWish::Requested { ttl };
     begun(bench.call(&me, "s-bad", "{}", &peer, wish).await);
+    // Who takes one where there is no other way.
+    let peer = FakePeer::modern("me", "{}");
+    let outcome = bench
+        .call(&me, "s-bad", "{}", &peer, TaskWish::Needed)
+        .await;
+    assert_eq!(complete(outcome), r#"{"content":["sync"]}"#);
+    begun(
+        bench
+            .call(&me, "s-job", "{}", &peer, TaskWish::Needed)
+            .await,
+    );
     bench.host.shutdown().await;
 }
 
