@@ -139,6 +139,41 @@ pub struct ToolCallView {
     pub result_uri: Option<String>,
 }
 
+/// What runs beside a task's conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BackgroundKind {
+    /// A task of an MCP server, which it began instead of answering a call.
+    McpTask,
+}
+
+/// Something that runs beside a task's conversation and brings its result when it has one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BackgroundView {
+    /// What it is.
+    pub kind: BackgroundKind,
+    /// The id of the call that began it, by which the model knows it.
+    pub id: String,
+    /// The server.
+    pub server: String,
+    /// The tool as the model called it.
+    pub tool: String,
+    /// What the server calls it.
+    pub server_task_id: String,
+    /// `working`, `input_required`, `completed`, `failed` or `cancelled`.
+    pub status: String,
+    /// What the server, or the hub in its place, says of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status_message: Option<String>,
+    /// When it began, RFC 3339.
+    pub created: String,
+    /// When it last changed, RFC 3339.
+    pub updated: String,
+    /// How often its server wants to be asked, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub poll_interval_ms: Option<u64>,
+}
+
 /// Tokens as the provider counted them; `None` where it did not say.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenUsage {
@@ -198,6 +233,9 @@ pub struct TaskView {
     /// The calls it made.
     #[serde(default)]
     pub tool_calls: Vec<ToolCallView>,
+    /// What runs, or ran, beside it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub background: Vec<BackgroundView>,
     /// Tokens so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_usage: Option<TokenUsage>,
@@ -442,6 +480,7 @@ impl TaskView {
             response: None,
             partial_response: None,
             tool_calls: Vec::new(),
+            background: Vec::new(),
             token_usage: None,
             check: None,
             question: None,

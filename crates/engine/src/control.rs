@@ -21,8 +21,19 @@ struct Shared {
     changed: Notify,
     /// Trips when the run is called off or the hub stops: for calls of tools.
     cancel: Cancel,
-    /// Tells the queue that the run stands still.
-    yielded: Box<dyn Fn() + Send + Sync>,
+    /// Tells the queue what the run says.
+    says: Box<dyn Fn(Says) + Send + Sync>,
+}
+
+/// What a run says to the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Says {
+    /// It stands still, as it was told to.
+    Yielded,
+    /// It has nothing to do until something is there that runs elsewhere.
+    Rests,
+    /// That is there.
+    Ready,
 }
 
 #[derive(Debug, Default)]
@@ -35,14 +46,14 @@ struct State {
 // === impl Control ===
 
 impl Control {
-    /// A run's; `yielded` is called whenever it says that it stands still.
-    pub(crate) fn new(yielded: impl Fn() + Send + Sync + 'static) -> Self {
+    /// A run's; `says` is called with whatever it says to the queue.
+    pub(crate) fn new(says: impl Fn(Says) + Send + Sync + 'static) -> Self {
         Self {
             shared: Arc::new(Shared {
                 state: Mutex::default(),
                 changed: Notify::new(),
                 cancel: Cancel::new(),
-                yielded: Box::new(yielded),
+                says: Box::new(says),
             }),
         }
     }
@@ -79,7 +90,18 @@ impl Control {
     /// Says that the run stands still, as it was told to: its stream is dropped and it makes no
     /// request until [`Control::hold`] is `None` again. To be said once each time.
     pub(crate) fn yielded(&self) {
-        (self.shared.yielded)();
+        (self.shared.says)(Says::Yielded);
+    }
+
+    /// Gives up the floor until [`Control::is_ready`] is said: it is held from now on, and makes no
+    /// request until [`Control::hold`] is `None` again.
+    pub(crate) fn rests(&self) {
+        (self.shared.says)(Says::Rests);
+    }
+
+    /// Says that it would go on, as soon as it may.
+    pub(crate) fn is_ready(&self) {
+        (self.shared.says)(Says::Ready);
     }
 
     pub(crate) fn set_hold(&self, hold: Option<Hold>) {

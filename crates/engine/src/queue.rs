@@ -131,6 +131,8 @@ impl Queue {
         match event {
             Event::Submitted(ticket, id) => self.submitted(ticket, id, now, &mut effects),
             Event::Yielded(id) => self.yielded(&id, now),
+            Event::Rests(id) => self.rests(&id, &mut effects),
+            Event::Ready(id) => self.ready(&id, now),
             Event::Ended(id) => self.remove(&id),
             Event::Typing(session) => {
                 self.typing.insert(session, now + TYPING);
@@ -210,7 +212,7 @@ impl Queue {
                 ..
             } => Some(told + YIELD_MAX),
             Stage::Active { safe_until, .. } => safe_until,
-            Stage::New | Stage::Standing => None,
+            Stage::New | Stage::Standing | Stage::Resting => None,
         });
         typing.chain(aged).chain(runs).min()
     }
@@ -245,6 +247,35 @@ impl Queue {
             self.active.remove(id);
             task.stage = Stage::Standing;
             task.waits_since = now;
+            self.order.insert(task.key(), id.clone());
+            self.waits(&task, id);
+        }
+        self.tasks.insert(id.clone(), task);
+    }
+
+    fn rests(&mut self, id: &TaskId, effects: &mut Vec<Effect>) {
+        let Some(task) = self.tasks.get_mut(id) else {
+            return;
+        };
+        if matches!(task.stage, Stage::New | Stage::Resting) {
+            return;
+        }
+        self.order.remove(&task.key());
+        self.active.remove(id);
+        self.due.retain(|(_, other)| other != id);
+        task.stage = Stage::Resting;
+        task.is_aged = false;
+        effects.push(Effect::Rest(id.clone()));
+    }
+
+    fn ready(&mut self, id: &TaskId, now: Instant) {
+        let Some(mut task) = self.tasks.remove(id) else {
+            return;
+        };
+        if task.stage == Stage::Resting {
+            task.stage = Stage::Standing;
+            task.waits_since = now;
+            task.turns = 0;
             self.order.insert(task.key(), id.clone());
             self.waits(&task, id);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use legation_api::conversation::{Body, MessageView, Source};
-use legation_api::tasks::{CheckView, Failure, NewTask, TokenUsage, ToolCallView};
+use legation_api::tasks::{BackgroundView, CheckView, Failure, NewTask, TokenUsage, ToolCallView};
 use legation_core::{ClientId, EntityLabels, SessionId, TaskId, Wall};
 use legation_models::{ToolCall, Turn};
 use serde::{Deserialize, Serialize};
@@ -131,6 +131,21 @@ pub(crate) struct CallEnd {
     pub(crate) is_error: bool,
     /// The call as people see it.
     pub(crate) view: ToolCallView,
+    /// The task that its server began instead of answering.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) background: Option<Background>,
+}
+
+/// A server's task that runs beside a task of the engine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Background {
+    /// The hub's name for it.
+    pub(crate) handle: String,
+    /// As others see it.
+    pub(crate) view: BackgroundView,
+    /// What it brought, once it is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) result: Option<String>,
 }
 
 /// A call and what it came to.

@@ -225,7 +225,7 @@ pub(crate) fn badge(word: &str) -> Markup {
         | "quarantined" | "not sent" | "tool_error" | "timeout" => "bad",
         "pending" | "starting" | "new" | "changed" | "input_required" | "queued" | "preempted"
         | "unknown" | "announced" | "asks" | "asked" => "warn",
-        "in_progress" | "running" | "task" => "busy",
+        "in_progress" | "running" | "working" | "task" => "busy",
         _ => "",
     };
     html! { span class={ "badge " (class) } { (word.replace('_', " ")) } }

@@ -1,7 +1,7 @@
 //! Delegated tasks, and the conversation that people, agents and the model share.
 
 use legation_api::conversation::{Body, MessageView, SessionView, Source};
-use legation_api::tasks::{EngineStatusAnswer, TaskState, TaskView, ToolCallView};
+use legation_api::tasks::{BackgroundView, EngineStatusAnswer, TaskState, TaskView, ToolCallView};
 use maud::{Markup, html};
 
 use super::ask::Failure;
@@ -152,6 +152,10 @@ pub(crate) fn one(frame: &Frame, task: &TaskView) -> Markup {
                 h2 { "Calls" }
                 (calls(&task.tool_calls))
             }
+            @if !task.background.is_empty() {
+                h2 { "Beside it" }
+                (beside(&task.background))
+            }
             @if !task.changed_files.is_empty() {
                 h2 { "Files it changed" }
                 ul { @for file in &task.changed_files { li { code { (file) } } } }
@@ -178,6 +182,21 @@ fn calls(calls: &[ToolCallView]) -> Markup {
         }
     };
     table("Calls", &["Tool", "State", "About", "Exit code"], &rows)
+}
+
+/// What runs, or ran, beside a task.
+fn beside(all: &[BackgroundView]) -> Markup {
+    let rows = html! {
+        @for one in all {
+            tr {
+                td { code { (one.tool) } " at " (one.server) }
+                td { (badge(&one.status)) }
+                td.wide { (one.status_message.as_deref().unwrap_or("")) }
+                td { (moment(&one.updated)) }
+            }
+        }
+    };
+    table("Beside it", &["Tool", "State", "It says", "Changed"], &rows)
 }
 
 /// What a person can do with a task now.

@@ -282,6 +282,11 @@ fn hostile_work() -> Vec<(&'static str, Value)> {
         "status": "failed", "elapsed_seconds": 1, "created": HOSTILE, "changed": HOSTILE,
         "error": HOSTILE, "hint": HOSTILE, "response": HOSTILE, "entities": [HOSTILE],
         "tool_calls": [{"tool": HOSTILE, "status": HOSTILE, "path": HOSTILE}],
+        "background": [{
+            "kind": "mcp-task", "id": "c1", "server": HOSTILE, "tool": HOSTILE,
+            "server_task_id": HOSTILE, "status": HOSTILE, "status_message": HOSTILE,
+            "created": HOSTILE, "updated": HOSTILE,
+        }],
     });
     let session = json!({
         "id": "s", "title": HOSTILE, "workspace": HOSTILE, "created": HOSTILE, "active": HOSTILE,

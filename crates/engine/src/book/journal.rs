@@ -7,8 +7,8 @@
 mod read;
 
 use legation_api::conversation::{Body, Source};
-use legation_api::tasks::ToolCallView;
-use legation_core::{EntityLabels, SessionId, TaskId, Wall};
+use legation_api::tasks::{BackgroundKind, BackgroundView, ToolCallView};
+use legation_core::{EntityLabels, SessionId, TaskHandle, TaskId, Wall};
 use legation_store::{PartialRow, StepRow, StepState};
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ use super::Book;
 use super::open::Listed;
 use super::rows::labels_text;
 use crate::BookError;
-use crate::record::{CallEnd, Intent, NewEntry, Outcome, Partial, TurnRecord};
+use crate::record::{Background, CallEnd, Intent, NewEntry, Outcome, Partial, TurnRecord};
 
 /// How much of a call's arguments and result an entry shows, in bytes.
 const SHOWN_MAX: usize = 4 * 1024;
@@ -112,6 +112,7 @@ impl Book {
                 seq,
                 at,
                 view: intent.view.clone(),
+                background: None,
             };
             open.calls
                 .retain(|call| (call.step, call.place) != (intent.step, intent.place));
@@ -120,7 +121,8 @@ impl Book {
         Ok(())
     }
 
-    /// Stores what a call came to; its labels are those of its result too.
+    /// Stores what a call came to, or how what it began stands by now; its labels are those of its
+    /// result too.
     pub(crate) async fn result(
         &self,
         task: &TaskId,
@@ -136,6 +138,8 @@ impl Book {
             let call = calls.iter_mut().find(|call| (call.step, call.place) == key);
             let call = call.ok_or(BookError::Gone { what: "call" })?;
             call.view.clone_from(&end.view);
+            let background = end.background.as_ref();
+            call.background = background.map(|background| background.view.clone());
             (open.session.clone(), call.seq, call.at)
         };
         let kept = KeptCall {
@@ -144,8 +148,15 @@ impl Book {
             view: end.view.clone(),
             end: Some(end.clone()),
         };
-        let row = self.call_row(task, intent, StepState::Done, &kept)?;
-        let entry = self.call_entry(task, &session, intent, &end.view, end.text.clone());
+        let mut row = self.call_row(task, intent, StepState::Done, &kept)?;
+        let background = end.background.as_ref();
+        if background.is_some() {
+            // While it runs nobody works on the task, whose time is counted to its last step.
+            row.at_ms = at.0;
+        }
+        let brought = background.and_then(|background| background.result.clone());
+        let text = brought.unwrap_or_else(|| end.text.clone());
+        let entry = self.call_entry(task, &session, intent, &end.view, text);
         self.session_used(&entry, at).await?;
         let said = self.message_new(&entry, at)?.body;
         self.with_store(false, move |store| store.step_end(&row, &said))
@@ -188,6 +199,52 @@ impl Book {
             note(&mut open.outcome);
             open.doing = doing;
         }
+    }
+
+    /// The record of a task that a server began instead of answering a call: what the host stored of
+    /// it under its handle, before the handle was given out.
+    pub(crate) async fn began(
+        &self,
+        handle: &TaskHandle,
+        id: &str,
+        call: (&str, &str),
+    ) -> Result<Background, BookError> {
+        let of = handle.clone();
+        let row = self
+            .with_store(false, move |store| store.task_get(&of))
+            .await?;
+        let now = self.clock.wall().to_string();
+        let (server, tool) = match &row {
+            Some(row) => (row.server.as_str(), call.1),
+            None => call,
+        };
+        Ok(Background {
+            handle: handle.to_string(),
+            view: BackgroundView {
+                kind: BackgroundKind::McpTask,
+                id: id.to_owned(),
+                server: server.to_owned(),
+                tool: tool.to_owned(),
+                server_task_id: row
+                    .as_ref()
+                    .map(|row| row.upstream.clone())
+                    .unwrap_or_default(),
+                status: "working".to_owned(),
+                status_message: None,
+                created: now.clone(),
+                updated: now,
+                poll_interval_ms: None,
+            },
+            result: None,
+        })
+    }
+
+    /// A task waits for what runs beside it and is not worked on, or no longer does.
+    pub(crate) async fn rests(&self, task: &TaskId, rests: bool) -> Result<(), BookError> {
+        if let Some(open) = self.tasks_open().get_mut(task) {
+            open.rest(rests, self.clock.now(), self.clock.wall());
+        }
+        self.keep(task, None, false).await
     }
 
     /// Adds to the files that a task changed. Stored with the next change of its state.

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use legation_api::tasks::{Class, NewTask, TaskState, TaskView, TokenUsage, ToolCallView};
+use legation_api::tasks::{
+    BackgroundView, Class, NewTask, TaskState, TaskView, TokenUsage, ToolCallView,
+};
 use legation_core::{ClientId, EntityLabels, SeatId, SessionId, TaskId, Wall};
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +54,9 @@ pub(crate) struct Listed {
     pub(crate) seq: u64,
     pub(crate) at: Wall,
     pub(crate) view: ToolCallView,
+    /// What runs beside the task because of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) background: Option<BackgroundView>,
 }
 
 // === impl OpenTask ===
@@ -61,6 +66,25 @@ impl OpenTask {
     pub(crate) fn worked_at(&self, now: Instant) -> Duration {
         let running = self.since.map(|since| now.saturating_duration_since(since));
         self.worked + running.unwrap_or_default()
+    }
+
+    /// Whether something runs beside it that nobody has seen the end of.
+    pub(crate) fn has_background(&self) -> bool {
+        let mut all = self
+            .calls
+            .iter()
+            .filter_map(|call| call.background.as_ref());
+        all.any(|one| !["completed", "failed", "cancelled"].contains(&&*one.status))
+    }
+
+    /// Waits, without being worked on, for what runs beside it; or no longer does.
+    pub(crate) fn rest(&mut self, rests: bool, now: Instant, wall: Wall) {
+        if self.state != TaskState::InProgress || rests == self.since.is_none() {
+            return;
+        }
+        self.worked = self.worked_at(now);
+        self.since = (!rests).then_some(now);
+        self.changed = wall;
     }
 
     /// Enters another state at a time; what it was worked on until then is added up.
@@ -102,6 +126,11 @@ impl OpenTask {
             response,
             partial_response: Some(self.said.clone()).filter(|said| !said.is_empty()),
             tool_calls: self.calls.iter().map(|call| call.view.clone()).collect(),
+            background: self
+                .calls
+                .iter()
+                .filter_map(|call| call.background.clone())
+                .collect(),
             token_usage: Some(usage).filter(|usage| *usage != TokenUsage::default()),
             check,
             question: question

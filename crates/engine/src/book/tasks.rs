@@ -401,6 +401,7 @@ impl Verdict {
                 status: status.to_owned(),
                 ..intent.view.clone()
             },
+            background: None,
         }
     }
 }

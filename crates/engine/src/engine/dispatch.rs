@@ -11,7 +11,7 @@ use legation_core::error::chain;
 use super::{Core, Desk};
 use crate::BookError;
 use crate::book::OpenTask;
-use crate::control::Control;
+use crate::control::{Control, Says};
 use crate::queue::{Effect, Event, Hold, Ticket};
 
 /// How often tasks that are over for long are looked for.
@@ -118,9 +118,14 @@ impl Core {
                 }
                 let told = Arc::downgrade(self);
                 let of = id.clone();
-                let control = Control::new(move || {
+                let control = Control::new(move |says| {
                     if let Some(core) = told.upgrade() {
-                        core.dispatch(Event::Yielded(of.clone()));
+                        let of = of.clone();
+                        core.dispatch(match says {
+                            Says::Yielded => Event::Yielded(of),
+                            Says::Rests => Event::Rests(of),
+                            Says::Ready => Event::Ready(of),
+                        });
                     }
                 });
                 desk.runs.insert(id.clone(), control.clone());
@@ -134,6 +139,12 @@ impl Core {
                 }
                 if hold == Hold::Hard {
                     self.stand(&id, TaskState::Preempted);
+                }
+            }
+            // It stands as it did: what it waits for is part of its work.
+            Effect::Rest(id) => {
+                if let Some(control) = desk.runs.get(&id) {
+                    control.set_hold(Some(Hold::Hard));
                 }
             }
             Effect::Resume(id) => {

@@ -1,6 +1,7 @@
 //! The engine on a real store, with runs that do as a test says.
 
 mod asked;
+mod beside;
 mod bounds;
 mod kept;
 mod moved;
@@ -214,6 +215,7 @@ fn intent(step: u32, changes: bool) -> Intent {
 
 fn ended(intent: &Intent, text: &str) -> CallEnd {
     CallEnd {
+        background: None,
         text: text.to_owned(),
         is_error: false,
         view: ToolCallView {

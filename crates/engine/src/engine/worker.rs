@@ -74,11 +74,16 @@ impl Core {
 
     /// Ends a task that no run works on.
     pub(super) fn end_soon(self: &Arc<Self>, id: TaskId, reason: &str) {
-        let control = Control::new(|| {});
+        let control = Control::new(|_| {});
         control.set_cancelled(reason);
         let core = Arc::clone(self);
         self.tasks
             .spawn_on(&self.runtime, "end of a task", async move {
+                let open = core.book.task_open(&id);
+                if open.is_ok_and(|task| task.has_background()) {
+                    // A run that hears of it first calls off what runs beside it.
+                    drop(core.run(&id, &control).await);
+                }
                 core.end(&id, RunEnd::Cancelled, Some(&control)).await;
             });
     }

@@ -11,6 +11,10 @@ pub(crate) enum Event {
     Submitted(Ticket, TaskId),
     /// A run stands still, as it was told to.
     Yielded(TaskId),
+    /// A run has nothing to do until something is there that runs elsewhere.
+    Rests(TaskId),
+    /// That is there: it would go on.
+    Ready(TaskId),
     /// A run is over, or a task that has none was called off.
     Ended(TaskId),
     /// Somebody presses keys.
@@ -28,6 +32,8 @@ pub(crate) enum Effect {
     Start(TaskId),
     /// A run stands still.
     Hold(TaskId, Hold),
+    /// A run rests, as it said: it stands still at once.
+    Rest(TaskId),
     /// A run goes on.
     Resume(TaskId),
     /// A run is called off; it ends by itself.
@@ -53,6 +59,7 @@ impl Effect {
         match self {
             Self::Start(id)
             | Self::Hold(id, _)
+            | Self::Rest(id)
             | Self::Resume(id)
             | Self::Cancel(id)
             | Self::Drop(id) => id,

@@ -46,7 +46,7 @@ impl Queue {
         let Some(task) = self.tasks.get_mut(id) else {
             return;
         };
-        if task.is_aged || matches!(task.stage, Stage::Active { .. }) {
+        if task.is_aged || matches!(task.stage, Stage::Active { .. } | Stage::Resting) {
             return;
         }
         self.order.remove(&task.key());

@@ -70,6 +70,8 @@ pub(super) enum Stage {
     },
     /// It was begun and stands still.
     Standing,
+    /// It was begun, and wants nothing for now.
+    Resting,
 }
 
 // === impl Ticket ===

@@ -56,6 +56,7 @@ impl Bench {
                 Effect::Start(id) => format!("start {id}"),
                 Effect::Hold(id, Hold::Soft) => format!("soft {id}"),
                 Effect::Hold(id, Hold::Hard) => format!("hard {id}"),
+                Effect::Rest(id) => format!("rest {id}"),
                 Effect::Resume(id) => format!("resume {id}"),
                 Effect::Cancel(id) => format!("cancel {id}"),
                 Effect::Drop(id) => format!("drop {id}"),
@@ -84,6 +85,30 @@ impl Bench {
         self.clock.advance(time);
         self.handle(Event::Tick)
     }
+}
+
+#[test]
+fn who_rests_leaves_the_floor_to_others_and_asks_for_it_back() {
+    let mut bench = Bench::new(SETTINGS);
+    bench.submit("h1", "s", Class::Human);
+    assert!(bench.submit("h2", "s", Class::Human).is_empty());
+    let rests = |bench: &mut Bench, name: &str| bench.handle(Event::Rests(id(name)));
+    let ready = |bench: &mut Bench, name: &str| bench.handle(Event::Ready(id(name)));
+    assert_eq!(rests(&mut bench, "h1"), ["rest h1", "start h2"]);
+    assert!(rests(&mut bench, "h1").is_empty(), "it does already");
+    // However long it rests, it is not what waits.
+    assert!(bench.pass(Duration::from_secs(3_600)).is_empty());
+    assert!(ready(&mut bench, "h1").is_empty(), "another has the floor");
+    assert_eq!(bench.end("h2"), ["resume h1"]);
+    // What it waited for is there before anybody came.
+    assert_eq!(rests(&mut bench, "h1"), ["rest h1"]);
+    assert_eq!(ready(&mut bench, "h1"), ["resume h1"]);
+    // It can be called off, and be over.
+    assert_eq!(rests(&mut bench, "h1"), ["rest h1"]);
+    assert_eq!(bench.handle(Event::CancelAll(session("s"))), ["cancel h1"]);
+    assert!(bench.end("h1").is_empty());
+    assert!(ready(&mut bench, "h1").is_empty());
+    assert_eq!(bench.submit("h3", "s", Class::Human), ["start h3"]);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 mod answer;
 mod begin;
+mod beside;
 mod doing;
 mod turns;
 
@@ -22,7 +23,7 @@ use legation_core::{Cancel, CancelReason, EntityLabels, SessionId, TaskId};
 
 use super::RunParts;
 use super::entry::Called;
-use super::hands::{Done, Hands};
+use super::hands::{Done, Hands, Looked};
 use super::machine::{Checked, Effect, Ending, Force, Input, Machine};
 use super::prompt;
 use super::toolset::PlannedCall;
@@ -32,6 +33,7 @@ use crate::record::{Intent, RunEnd};
 use turns::Telling;
 
 use answer::Answer;
+use beside::Beside;
 
 /// How long what was said may be kept nowhere but in memory.
 const SAVE_AFTER: Duration = Duration::from_millis(250);
@@ -63,6 +65,8 @@ pub(super) struct Shell {
     intents: HashMap<String, Intent>,
     answer: Answer,
     running: FuturesUnordered<BoxFuture<'static, (PlannedCall, Done)>>,
+    /// What servers do beside the conversation.
+    beside: Beside,
     check: Option<BoxFuture<'static, (Checked, EntityLabels)>>,
     /// Calls off the calls that run.
     cancel: Cancel,
@@ -90,6 +94,8 @@ enum Next {
     Look,
     Heard(Input),
     Told(Box<(PlannedCall, Done)>),
+    /// What a server does beside the conversation stands otherwise.
+    Looked(Box<(String, Looked)>),
     /// What was said has to be kept.
     Save,
 }
@@ -118,6 +124,12 @@ impl Shell {
     }
 
     async fn work(&mut self) -> Result<RunEnd, BookError> {
+        // One that was called off before it began must ask no model.
+        if let Some(reason) = self.parts.control.cancelled()
+            && let Some(end) = self.feed(Input::Cancel(reason)).await?
+        {
+            return Ok(end);
+        }
         if let Some(end) = self.feed(Input::Start).await? {
             return Ok(end);
         }
@@ -125,6 +137,7 @@ impl Shell {
             if let Some(end) = self.look().await? {
                 return Ok(end);
             }
+            self.give_floor().await?;
             let end = match self.next().await {
                 Next::Look => None,
                 Next::Heard(input) => {
@@ -135,8 +148,15 @@ impl Shell {
                     let (call, done) = *told;
                     self.hold(&done.labels);
                     self.listen().await?;
+                    if let Some(began) = done.began {
+                        self.begins_beside(&call, began).await?;
+                    }
                     let (id, told) = (call.id, done.told);
                     self.feed(Input::Told { id, told }).await?
+                }
+                Next::Looked(looked) => {
+                    let (id, looked) = *looked;
+                    self.looked(id, looked).await?
                 }
                 Next::Save => {
                     let text = self.machine.partial().unwrap_or_default().to_owned();
@@ -161,6 +181,7 @@ impl Shell {
             Some(told) = self.running.next(), if !self.running.is_empty() => {
                 Next::Told(Box::new(told))
             }
+            looked = self.beside.next() => Next::Looked(Box::new(looked)),
             (checked, labels) = wait(&mut self.check) => {
                 self.check = None;
                 self.hold(&labels);
@@ -204,7 +225,10 @@ impl Shell {
         let hold = control.hold();
         if hold == self.held {
             self.listen().await?;
-            return Ok(None);
+            return match self.machine.is_woken() {
+                true => self.feed(Input::Tick).await,
+                false => Ok(None),
+            };
         }
         let before = std::mem::replace(&mut self.held, hold);
         match hold {
@@ -224,6 +248,7 @@ impl Shell {
                 Ok(end)
             }
             None => {
+                self.works_again().await?;
                 self.listen().await?;
                 self.feed(Input::Resume).await
             }

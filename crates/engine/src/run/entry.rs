@@ -35,6 +35,15 @@ pub(crate) enum Entry {
         /// What the model is told.
         told: Told,
     },
+    /// What ran beside the conversation is over, and the model was told what it brought.
+    Brought {
+        /// The call that began it.
+        id: String,
+        /// Its tool, as the model named it.
+        tool: String,
+        /// What the model is told.
+        told: Told,
+    },
     /// Somebody said something to the model between its steps.
     Said {
         /// The words.
@@ -93,6 +102,8 @@ pub(crate) enum CallStatus {
     Skipped,
     /// Nobody knows whether it took effect.
     Unknown,
+    /// Its server works on it beside the conversation.
+    Background,
 }
 
 /// What came of a call.
@@ -120,6 +131,7 @@ impl fmt::Debug for Entry {
         f.write_str(match self {
             Self::Turn { .. } => "Turn",
             Self::Result { .. } => "Result",
+            Self::Brought { .. } => "Brought",
             Self::Said { .. } => "Said",
             Self::Pruned { .. } => "Pruned",
             Self::Summary { .. } => "Summary",
@@ -161,6 +173,7 @@ impl CallStatus {
             Self::Denied => "denied",
             Self::Skipped => "skipped",
             Self::Unknown => "unknown",
+            Self::Background => "running",
         }
     }
 }
@@ -180,11 +193,23 @@ impl Told {
         }
     }
 
+    /// What a model reads of what a call brought that ran beside its conversation.
+    pub(crate) fn to_news(&self, id: &str, tool: &str) -> Message {
+        let how = match self.status {
+            CallStatus::Success => "is done. Its result",
+            _ => "came to nothing. What is known of it",
+        };
+        Message::User(format!(
+            "(From the hub, not from a person:) the background task {id} of {tool} {how}:\n{}",
+            self.text
+        ))
+    }
+
     pub(crate) fn to_message(&self, id: &str) -> Message {
         Message::Result(CallResult {
             call_id: id.to_owned(),
             text: self.text.clone(),
-            is_error: self.status != CallStatus::Success,
+            is_error: !matches!(self.status, CallStatus::Success | CallStatus::Background),
         })
     }
 }

@@ -4,6 +4,7 @@
 //! both. What waits for a person's approval waits here, not in the model: it would otherwise call
 //! again and again.
 
+mod beside;
 mod told;
 
 use std::fmt;
@@ -15,11 +16,13 @@ use futures_util::future::BoxFuture;
 use legation_core::error::chain;
 use legation_core::{
     ApprovalId, Caller, Cancel, ClientId, EntityLabels, ForTask, OpContext, Principal, SeatId,
-    TaskId, Via,
+    TaskHandle, TaskId, Via,
 };
 use legation_gate::stage::Unapproved;
 use legation_gate::stage::delegate::ON_BEHALF_OF;
-use legation_gate::{Ask, Endpoint, Entry, Gate, Item, ListKind, Peer, Refusal, Request, TaskWish};
+use legation_gate::{
+    Ask, Endpoint, Entry, Gate, Item, ListKind, Outcome, Peer, Refusal, Request, TaskWish,
+};
 use legation_wire::caps::ClientCapabilities;
 use legation_wire::codes;
 use legation_wire::json::{Object, Raw};
@@ -29,6 +32,7 @@ use legation_wire::revision::Revision;
 
 use super::entry::{CallStatus, Told};
 use super::toolset::{Offer, PlannedCall};
+pub(crate) use beside::{Looked, Stands};
 use told::{denied, spilled, told, too_long};
 
 /// The client that the engine is.
@@ -60,6 +64,16 @@ pub(crate) struct Hands {
 pub(crate) struct Done {
     pub(crate) told: Told,
     pub(crate) labels: EntityLabels,
+    /// The task that its server began instead of answering, and how it stands.
+    pub(crate) began: Option<(TaskHandle, Stands)>,
+}
+
+/// What a call came to.
+enum Called {
+    /// To this.
+    Told(Told),
+    /// To a task of its server's.
+    Began(Object),
 }
 
 /// The peer of a task's calls: there is nobody to be asked.
@@ -142,17 +156,28 @@ impl Hands {
             cancel.cancelled().await;
             tokio::time::sleep(ABORT_MAX).await;
         };
-        let told = tokio::select! {
+        let called = tokio::select! {
             biased;
-            told = self.called(call, cancel) => told,
-            () = aborted => Told::new(
+            called = self.called(call, cancel) => called,
+            () = aborted => Called::Told(Told::new(
                 CallStatus::Unknown,
                 "The call was called off while it ran; whether it took effect is not known.",
-            ),
+            )),
         };
-        let labels = self.carry(&EntityLabels::none());
-        match labels {
-            Ok(labels) => Done { told, labels },
+        match called {
+            Called::Told(told) => self.done(told),
+            Called::Began(task) => self.begun(call, &task).await,
+        }
+    }
+
+    /// What came of a call, if its task may hold that.
+    fn done(&self, told: Told) -> Done {
+        match self.carry(&EntityLabels::none()) {
+            Ok(labels) => Done {
+                told,
+                labels,
+                began: None,
+            },
             // Whose data it is cannot be said, so it goes to no model.
             Err(error) => Done {
                 told: Told::new(
@@ -160,29 +185,39 @@ impl Hands {
                     format!("The result is withheld: whose data it is is not known ({error})."),
                 ),
                 labels: EntityLabels::none(),
+                began: None,
             },
         }
     }
 
-    async fn called(&self, call: &PlannedCall, cancel: &Cancel) -> Told {
+    async fn called(&self, call: &PlannedCall, cancel: &Cancel) -> Called {
+        match self.answered(call, cancel).await {
+            Ok(Outcome::Task(task)) => Called::Began(task),
+            Ok(outcome) => Called::Told(told(call, outcome)),
+            Err(told) => Called::Told(told),
+        }
+    }
+
+    /// What the gate brings of a call, or what is told of one that brought nothing.
+    async fn answered(&self, call: &PlannedCall, cancel: &Cancel) -> Result<Outcome, Told> {
         let mut heard = self.gate.asking().approvals.events();
         loop {
             // What was called off before it began, or with the approval, is not begun.
             if let Some(reason) = cancel.reason() {
-                return Told::new(
+                return Err(Told::new(
                     CallStatus::Skipped,
                     format!("Not called: {}.", reason.as_str()),
-                );
+                ));
             }
             let context = self.context(cancel);
             let made = self.gate.call(&context, self.request(call));
             let refusal = match tokio::time::timeout(CALL_MAX, made).await {
-                Ok(Ok(outcome)) => return told(call, outcome),
+                Ok(Ok(outcome)) => return Ok(outcome),
                 Ok(Err(refusal)) => refusal,
-                Err(_) => return too_long(),
+                Err(_) => return Err(too_long()),
             };
             let Some(id) = pending(&refusal) else {
-                return denied(&refusal);
+                return Err(denied(&refusal));
             };
             self.tell(format!("waits for a person: {}", chain(&refusal)));
             loop {
@@ -193,18 +228,18 @@ impl Hands {
                     Some(State::Granted | State::Denied) => break,
                     // It would be asked anew, again and again.
                     None => {
-                        return Told::new(
+                        return Err(Told::new(
                             CallStatus::Denied,
                             "Not called: it needs a person's approval, and nobody gave it in time.",
-                        );
+                        ));
                     }
                 }
                 tokio::select! {
                     reason = cancel.cancelled() => {
-                        return Told::new(
+                        return Err(Told::new(
                             CallStatus::Skipped,
                             format!("Not called: it waited for a person, and {}.", reason.as_str()),
-                        );
+                        ));
                     }
                     event = heard.recv() => drop(event),
                     () = tokio::time::sleep(LOOK) => {}
@@ -238,12 +273,16 @@ impl Hands {
             item,
             params: params.with(META, meta.to_raw()),
             retry: None,
-            task: TaskWish::Never,
-            peer: Arc::new(TaskPeer {
-                capabilities: ClientCapabilities::default(),
-                hands: self.clone(),
-            }),
+            task: TaskWish::Needed,
+            peer: self.peer(),
         }
+    }
+
+    fn peer(&self) -> Arc<dyn Peer> {
+        Arc::new(TaskPeer {
+            capabilities: ClientCapabilities::default(),
+            hands: self.clone(),
+        })
     }
 }
 

@@ -3,11 +3,12 @@
 //! The book has a row for each turn and one for each call. Whatever else happens between takes a
 //! row of a turn that says nothing, so that there is one order for all of it.
 
+use legation_api::tasks::ToolCallView;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::entry::{CallStatus, Called, Entry, Told};
-use crate::record::{self, CallEnd, CallRecord, Said, TurnRecord};
+use crate::record::{self, Background, CallEnd, CallRecord, Said, TurnRecord};
 
 /// What a row holds beside what was said.
 #[derive(Debug, Serialize, Deserialize)]
@@ -94,38 +95,57 @@ pub(crate) fn entries(turns: &[TurnRecord], calls: &[CallRecord]) -> Vec<Entry> 
 
 fn result(call: &CallRecord) -> Option<Entry> {
     let end = call.end.as_ref()?;
-    let view = &end.view;
+    let id = call.intent.call_id.clone();
+    // What it brought since is told by an entry of its own.
+    let told = match end.background {
+        Some(_) => Told::new(CallStatus::Background, end.text.clone()),
+        None => told(&end.view, end.is_error, end.text.clone()),
+    };
+    Some(Entry::Result { id, told })
+}
+
+fn told(view: &ToolCallView, is_error: bool, text: String) -> Told {
     let status = match view.status.as_str() {
         "success" => CallStatus::Success,
         "denied" => CallStatus::Denied,
         "skipped" => CallStatus::Skipped,
         "unknown" => CallStatus::Unknown,
-        _ if end.is_error => CallStatus::Error,
+        _ if is_error => CallStatus::Error,
         _ => CallStatus::Success,
     };
-    Some(Entry::Result {
-        id: call.intent.call_id.clone(),
-        told: Told {
-            status,
-            text: end.text.clone(),
-            result_uri: view.result_uri.clone(),
-            exit_code: view.exit_code,
-            lines: view.lines,
-        },
-    })
+    Told {
+        status,
+        text,
+        result_uri: view.result_uri.clone(),
+        exit_code: view.exit_code,
+        lines: view.lines,
+    }
+}
+
+/// What a call brought that runs beside the conversation; `None` while it runs.
+pub(crate) fn brought(end: &CallEnd) -> Option<Told> {
+    let text = end.background.as_ref()?.result.clone()?;
+    Some(told(&end.view, end.view.status != "success", text))
 }
 
 /// What a call came to, as the book keeps it.
-pub(crate) fn end(view: &legation_api::tasks::ToolCallView, told: &Told) -> CallEnd {
-    let mut view = view.clone();
-    told.status.as_str().clone_into(&mut view.status);
-    view.exit_code = told.exit_code;
-    view.lines = told.lines;
-    view.result_uri.clone_from(&told.result_uri);
+pub(crate) fn end(view: &ToolCallView, told: &Told, background: Option<Background>) -> CallEnd {
     CallEnd {
         text: told.text.clone(),
-        is_error: told.status != CallStatus::Success,
-        view,
+        is_error: !matches!(told.status, CallStatus::Success | CallStatus::Background),
+        view: ended(view, told),
+        background,
+    }
+}
+
+/// A call as people see it once it came to something.
+pub(crate) fn ended(view: &ToolCallView, told: &Told) -> ToolCallView {
+    ToolCallView {
+        status: told.status.as_str().to_owned(),
+        exit_code: told.exit_code,
+        lines: told.lines,
+        result_uri: told.result_uri.clone(),
+        ..view.clone()
     }
 }
 
@@ -139,7 +159,6 @@ fn called(call: &Called) -> record::Called {
 
 #[cfg(test)]
 mod tests {
-    use legation_api::tasks::ToolCallView;
     use legation_core::EntityLabels;
 
     use super::*;
@@ -204,7 +223,7 @@ mod tests {
                 view: view.clone(),
                 labels: EntityLabels::none(),
             },
-            end: Some(end(&view, &told)),
+            end: Some(end(&view, &told, None)),
         };
         assert_eq!(entries(&rows, &[record]), all);
     }

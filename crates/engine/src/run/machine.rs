@@ -4,6 +4,7 @@
 //! to be done goes out as an [`Effect`]. A task of a person and one of an agent are the same
 //! machine. The shell around it ([`super::drive`]) asks models, calls tools and keeps the book.
 
+mod beside;
 mod calling;
 mod compacting;
 mod ending;
@@ -15,6 +16,7 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use legation_api::tasks::{Check, CheckView, TokenUsage};
@@ -76,6 +78,13 @@ pub(crate) enum Input {
         /// Which.
         id: String,
         /// What came of it.
+        told: Told,
+    },
+    /// What a call began that ran beside the conversation is over.
+    Brought {
+        /// Which call.
+        id: String,
+        /// What it brought.
         told: Told,
     },
     /// The check was tried.
@@ -169,6 +178,8 @@ pub(crate) enum Effect {
     Call(Vec<PlannedCall>),
     /// Call off the calls that run; their results still come.
     AbortCalls,
+    /// Call off what these calls began beside the conversation; nothing more comes of it.
+    Abandon(Vec<String>),
     /// Keep this, before anything that follows.
     Keep(Entry),
     /// Keep what was said so far of an answer; nothing when it is over.
@@ -239,6 +250,10 @@ pub(crate) struct Machine {
     later: Vec<String>,
     /// Whether some of it is from somebody who wants to change what is done.
     is_steered: bool,
+    /// The calls whose work goes on beside the conversation, and the tools as the model named them.
+    beside: BTreeMap<String, String>,
+    /// What came of some of them, that the model was not told yet.
+    brought: Vec<(String, Told)>,
     guard: Guard,
     step: u32,
     failures: u32,
@@ -264,6 +279,8 @@ enum Phase {
     Calling(Box<Calling>),
     /// A summary is made.
     Compacting(Box<Compacting>),
+    /// The model has nothing more to do until something that runs beside the conversation is over.
+    Awaiting,
     /// The check runs on this answer.
     Checking { answer: String },
     /// Calls are called off, and then it ends so.
@@ -303,6 +320,8 @@ impl Machine {
             is_shown_held: false,
             later: Vec::new(),
             is_steered: false,
+            beside: BTreeMap::new(),
+            brought: Vec::new(),
             guard: Guard::new(),
             step: 0,
             failures: 0,
@@ -327,6 +346,7 @@ impl Machine {
             Input::Ended => self.ended(now, &mut out),
             Input::Failed(failure) => self.failed(now, failure, &mut out),
             Input::Told { id, told } => self.told(now, &id, told, &mut out),
+            Input::Brought { id, told } => self.take_brought(now, id, told, &mut out),
             Input::Checked(checked) => self.checked(now, checked, &mut out),
             Input::Preempt(force) => self.preempt(now, force, &mut out),
             Input::Resume => self.resume(now, &mut out),

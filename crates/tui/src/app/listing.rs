@@ -155,6 +155,15 @@ pub(crate) fn task(task: &TaskView) -> Vec<String> {
     add("asks", task.question.as_ref());
     add("error", task.error.as_ref());
     add("next", task.hint.as_ref());
+    lines.extend(task.background.iter().map(|one| {
+        let says = one.status_message.iter();
+        let says: String = says.map(|says| format!(", {}", one_line(says))).collect();
+        let (tool, server) = (one_line(&one.tool), one_line(&one.server));
+        format!(
+            "beside: {tool} at {server}: {}{says}",
+            one_line(&one.status)
+        )
+    }));
     if !task.changed_files.is_empty() {
         lines.push(format!("changed: {}", task.changed_files.join(", ")));
     }

@@ -1,6 +1,6 @@
 //! `legation task show`.
 
-use legation_api::tasks::{Show, TaskView, ToolCallView};
+use legation_api::tasks::{BackgroundView, Show, TaskView, ToolCallView};
 
 use super::words;
 use crate::commands::running_hub;
@@ -67,9 +67,21 @@ pub(crate) fn describe(task: &TaskView) -> String {
     for call in &task.tool_calls {
         line("call", &called(call));
     }
+    for one in &task.background {
+        line("beside", &beside(one));
+    }
     let said = task.response.as_ref().or(task.partial_response.as_ref());
     if let Some(said) = said {
         text.push_str(&format!("\n{}\n", said.trim_end()));
+    }
+    text
+}
+
+/// What runs beside a task in one line.
+fn beside(one: &BackgroundView) -> String {
+    let mut text = format!("{} at {}: {}", one.tool, one.server, one.status);
+    if let Some(message) = &one.status_message {
+        text.push_str(&format!(", {message}"));
     }
     text
 }

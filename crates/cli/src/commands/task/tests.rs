@@ -1,6 +1,6 @@
 use legation_api::tasks::{
-    CheckView, Class, Failure, ListAnswer, TaskState, TaskView, TokenUsage, ToolCallView,
-    UndoAnswer,
+    BackgroundKind, BackgroundView, CheckView, Class, Failure, ListAnswer, TaskState, TaskView,
+    TokenUsage, ToolCallView, UndoAnswer,
 };
 
 use super::{describe, ended, list, undo};
@@ -103,6 +103,18 @@ fn a_task_is_shown_with_what_it_did_and_cannot_repaint_the_terminal() {
     let view = TaskView {
         response: Some("Done.\nAll pass.".to_owned()),
         tool_calls: vec![call],
+        background: vec![BackgroundView {
+            kind: BackgroundKind::McpTask,
+            id: "c2".to_owned(),
+            server: "build".to_owned(),
+            tool: "deploy".to_owned(),
+            server_task_id: "t-1".to_owned(),
+            status: "working".to_owned(),
+            status_message: Some("half\u{1b}[2J way".to_owned()),
+            created: "2026-11-21T10:00:10Z".to_owned(),
+            updated: "2026-11-21T10:00:11Z".to_owned(),
+            poll_interval_ms: None,
+        }],
         token_usage: Some(TokenUsage {
             input: Some(1250),
             output: None,
@@ -130,6 +142,7 @@ fn a_task_is_shown_with_what_it_did_and_cannot_repaint_the_terminal() {
           check     passed, tried 2 times
           changed   src/dates.rs
           call      bash cargo test: success, exit code 0, 1 line
+          beside    deploy at build: working, half\u{1b}[2J way
 
         Done.
         All pass.

@@ -127,6 +127,10 @@ impl Book {
                 seq: step.seq,
                 at,
                 view: call.intent.view.clone(),
+                background: call
+                    .end
+                    .as_ref()
+                    .and_then(|end| Some(end.background.as_ref()?.view.clone())),
             });
             if step.state == StepState::Intent && step.changes && unfinished.is_none() {
                 unfinished = Some(call.intent);

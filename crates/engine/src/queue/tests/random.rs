@@ -20,6 +20,10 @@ enum Act {
     End(u8),
     /// One of the runs that were told to stop says that it has.
     Yield(u8),
+    /// One of the runs that have the floor waits for something elsewhere.
+    Rest(u8),
+    /// What one of those waited for is there.
+    Ready(u8),
     Cancel(u8),
     CancelAll(u8),
     Move(u8, u8),
@@ -34,6 +38,8 @@ struct World {
     runs: HashMap<TaskId, Option<Hold>>,
     /// Runs that said that they stand still.
     standing: BTreeSet<TaskId>,
+    /// Runs that wait for something elsewhere.
+    resting: BTreeSet<TaskId>,
     began: Vec<TaskId>,
     over: BTreeSet<TaskId>,
     numbers: u64,
@@ -50,6 +56,8 @@ fn acts() -> impl Strategy<Value = Act> {
         2 => (0..4u8).prop_map(Act::Type),
         5 => any::<u8>().prop_map(Act::End),
         5 => any::<u8>().prop_map(Act::Yield),
+        2 => any::<u8>().prop_map(Act::Rest),
+        2 => any::<u8>().prop_map(Act::Ready),
         1 => any::<u8>().prop_map(Act::Cancel),
         1 => (0..4u8).prop_map(Act::CancelAll),
         1 => (any::<u8>(), any::<u8>()).prop_map(|(one, other)| Act::Move(one, other)),
@@ -82,7 +90,14 @@ impl World {
                     assert!(run.is_none_or(|held| held < hold), "{id} is held so");
                     *run = Some(hold);
                 }
+                Effect::Rest(id) => {
+                    let run = self.runs.get_mut(&id).expect("only runs rest");
+                    *run = Some(Hold::Hard);
+                    self.standing.remove(&id);
+                    assert!(self.resting.insert(id.clone()), "{id} rests already");
+                }
                 Effect::Resume(id) => {
+                    assert!(!self.resting.contains(&id), "{id} wants nothing");
                     let run = self.runs.get_mut(&id).expect("only runs go on");
                     assert!(run.is_some(), "{id} was not held");
                     *run = None;
@@ -101,6 +116,7 @@ impl World {
         assert!(self.open.remove(id).is_some(), "{id} is over already");
         self.runs.remove(id);
         self.standing.remove(id);
+        self.resting.remove(id);
         self.over.insert(id.clone());
     }
 
@@ -165,13 +181,15 @@ fn step(queue: &mut Queue, world: &mut World, clock: &ManualClock, act: &Act) {
             let told = world.runs.iter().filter(|(_, hold)| hold.is_some());
             let mut told: Vec<TaskId> = told.map(|(id, _)| id.clone()).collect();
             told.sort_unstable();
-            told.retain(|id| !world.standing.contains(id));
+            told.retain(|id| !world.standing.contains(id) && !world.resting.contains(id));
             if let Some(id) = nth(told, *number) {
                 world.standing.insert(id.clone());
                 let effects = queue.handle(Event::Yielded(id), now);
                 world.apply(effects);
             }
         }
+        Act::Rest(number) => rest(queue, world, now, *number),
+        Act::Ready(number) => ready(queue, world, now, *number),
         Act::Cancel(number) => {
             let waits = world.open.keys().filter(|id| !world.runs.contains_key(*id));
             if let Some(id) = nth(waits.cloned().collect::<Vec<_>>(), *number) {
@@ -205,12 +223,31 @@ fn step(queue: &mut Queue, world: &mut World, clock: &ManualClock, act: &Act) {
     }
 }
 
+fn rest(queue: &mut Queue, world: &mut World, now: Instant, number: u8) {
+    let working: Vec<TaskId> = world.working().into_iter().cloned().collect();
+    if let Some(id) = nth(working, number) {
+        let effects = queue.handle(Event::Rests(id), now);
+        world.apply(effects);
+    }
+}
+
+fn ready(queue: &mut Queue, world: &mut World, now: Instant, number: u8) {
+    if let Some(id) = nth(world.resting.clone(), number) {
+        // From here on it stands still until it may go on.
+        world.resting.remove(&id);
+        world.standing.insert(id.clone());
+        let effects = queue.handle(Event::Ready(id), now);
+        world.apply(effects);
+    }
+}
+
 /// Lets everything end: what works ends, what was told to stop does.
 fn drain(queue: &mut Queue, world: &mut World, clock: &ManualClock) {
     for _ in 0..10_000 {
         if world.open.is_empty() {
             return;
         }
+        step(queue, world, clock, &Act::Ready(0));
         step(queue, world, clock, &Act::Yield(0));
         step(queue, world, clock, &Act::End(0));
         step(queue, world, clock, &Act::Pass(500));

@@ -11,6 +11,7 @@ use legation_core::error::chain;
 use legation_core::{Cancel, EntityLabels, TaskId};
 use legation_models::{ChatRequest, ModelAsk, Resumption};
 
+use super::beside::{Beside, told_of};
 use super::turns::{Of, Reach, Telling};
 use super::{Answer, Saved, Shell};
 use crate::HintSettings;
@@ -83,6 +84,7 @@ impl Shell {
             intents: HashMap::new(),
             answer: Answer::None,
             running: FuturesUnordered::new(),
+            beside: Beside::default(),
             check: None,
             cancel: Cancel::new(),
             wake: None,
@@ -138,6 +140,7 @@ impl Shell {
             self.intents
                 .insert(call.intent.call_id.clone(), call.intent.clone());
         }
+        let brought = told_of(&entries);
         let partial = loaded
             .partial
             .as_ref()
@@ -150,6 +153,7 @@ impl Shell {
         self.machine.has_used(used);
         self.machine.has_worked(loaded.worked);
         let now = self.parts.clock.now();
+        self.take_up_beside(&loaded.calls, &brought);
         for text in said_before(loaded, self.until) {
             // Hearing leads to nothing before the start.
             drop(self.machine.handle(now, Input::Steer(text)));

@@ -40,6 +40,7 @@ impl Shell {
                 self.cancel.cancel(CancelReason::ClientCancelled);
                 self.cancel = Cancel::new();
             }
+            Effect::Abandon(ids) => self.abandon(ids).await?,
             Effect::Keep(entry) => self.keep(entry).await?,
             // It is kept when its time has come, and not while a person's message is put on disk.
             Effect::Partial(Some(_)) if self.gives_way() => {
@@ -172,7 +173,10 @@ impl Shell {
                 };
                 Some(self.entry(Source::System, Body::Note { text }))
             }
-            Entry::Said { .. } | Entry::Pruned { .. } | Entry::Result { .. } => None,
+            Entry::Said { .. }
+            | Entry::Brought { .. }
+            | Entry::Pruned { .. }
+            | Entry::Result { .. } => None,
         };
         self.note_usage(None);
         let book = &self.parts.book;
@@ -190,8 +194,10 @@ impl Shell {
             }
         };
         intent.labels = self.labels.clone();
-        let end = journal::end(&intent.view, told);
-        self.parts.book.result(&self.task, &intent, &end).await
+        let background = self.beside.begun.remove(id);
+        let end = journal::end(&intent.view, told, background);
+        self.parts.book.result(&self.task, &intent, &end).await?;
+        self.follows(intent, end).await
     }
 
     async fn show(&mut self, shown: Shown) -> Result<(), BookError> {
@@ -338,7 +344,7 @@ async fn checked(hands: &Hands, cancel: &Cancel, command: &str) -> (Checked, Ent
         arguments: json!({ "command": command }),
         reads: false,
     };
-    let Done { told, labels } = hands.call(&call, cancel).await;
+    let Done { told, labels, .. } = hands.call(&call, cancel).await;
     let checked = match (told.status, told.exit_code) {
         (CallStatus::Denied | CallStatus::Skipped, _) => {
             return refused(

@@ -30,14 +30,19 @@ pub(super) fn told(call: &PlannedCall, outcome: Outcome) -> Told {
             CallStatus::Error,
             "The tool asks a person something, and a delegated task cannot pass that on.",
         ),
-        Outcome::Task(_) => Told::new(
-            CallStatus::Unknown,
-            "The tool began a task of its own instead of answering; what came of it is not known.",
-        ),
+        Outcome::Task(_) => unread(),
     }
 }
 
-fn complete(raw: &Raw) -> Told {
+/// What is told of a task that nobody can follow.
+pub(super) fn unread() -> Told {
+    Told::new(
+        CallStatus::Unknown,
+        "The tool began a task of its own instead of answering; what came of it is not known.",
+    )
+}
+
+pub(super) fn complete(raw: &Raw) -> Told {
     let is_error = raw.get("isError").and_then(|flag| flag.to_bool());
     let status = match is_error {
         Some(true) => CallStatus::Error,

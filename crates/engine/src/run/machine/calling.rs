@@ -180,6 +180,9 @@ impl Machine {
         let Some(call) = calling.settle(id, &told) else {
             return;
         };
+        if told.status == CallStatus::Background {
+            self.begins_beside(id, &call.name);
+        }
         out.push(Effect::Keep(Entry::Result {
             id: id.to_owned(),
             told: told.clone(),

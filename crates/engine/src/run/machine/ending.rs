@@ -50,8 +50,13 @@ impl Machine {
     /// The model gave its answer.
     pub(super) fn answered(&mut self, now: Instant, answer: String, out: &mut Vec<Effect>) {
         // What somebody still wants is done first.
-        if self.is_steered {
+        if self.has_news() {
             return self.go(now, out);
+        }
+        if !self.beside.is_empty() {
+            self.guard.rests(now);
+            self.phase = Phase::Awaiting;
+            return;
         }
         match &self.setup.check {
             None => {
@@ -183,9 +188,16 @@ impl Machine {
                 return;
             }
             Phase::Checking { .. } => out.push(Effect::AbortCalls),
-            Phase::Between | Phase::Over => {}
+            Phase::Between | Phase::Awaiting | Phase::Over => {}
         }
         self.guard.rests(now);
+        // Whoever goes on with the task waits for it again.
+        if ending != Ending::Paused {
+            let left = self.left_beside();
+            if !left.is_empty() {
+                out.push(Effect::Abandon(left));
+            }
+        }
         out.push(Effect::End(ending));
     }
 }

@@ -6,7 +6,7 @@ use legation_models::Message;
 use super::calling::Calling;
 use super::saying::Saying;
 use super::{Machine, Phase, Setup};
-use crate::run::entry::{Called, Entry, Told, turn_message};
+use crate::run::entry::{CallStatus, Called, Entry, Told, turn_message};
 
 /// A turn whose calls are not all told.
 struct Open {
@@ -45,10 +45,11 @@ impl Machine {
                         machine.phase = Phase::Checking { answer: text };
                     }
                 }
-                Entry::Result { id, told } => {
-                    if let Some(open) = &mut open {
-                        open.told.push((id, told));
-                    }
+                Entry::Result { id, told } => machine.result(open.as_mut(), id, told),
+                Entry::Brought { id, tool, told } => {
+                    machine.close(open.take());
+                    machine.phase = Phase::Between;
+                    machine.news(&id, &tool, &told);
                 }
                 Entry::Said { text } => {
                     machine.close(open.take());
@@ -96,6 +97,16 @@ impl Machine {
             };
         }
         machine
+    }
+
+    fn result(&mut self, open: Option<&mut Open>, id: String, told: Told) {
+        let Some(open) = open else { return };
+        if told.status == CallStatus::Background
+            && let Some(call) = open.calls.iter().find(|call| call.id == id)
+        {
+            self.begins_beside(&id, &call.name);
+        }
+        open.told.push((id, told));
     }
 
     /// The results of a turn, in the order of its calls.

@@ -55,6 +55,7 @@ impl Machine {
         }
         match &self.phase {
             Phase::Between => self.go(now, out),
+            Phase::Awaiting => self.wake(now, out),
             Phase::Broken { waits: false, .. } => self.go_on(now, out),
             Phase::Calling(_) => {
                 self.guard.works(now);

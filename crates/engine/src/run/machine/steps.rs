@@ -47,6 +47,7 @@ impl Machine {
             return self.spent(now, spent, out);
         }
         self.hear(out);
+        self.tell_brought(out);
         if self.must_compact() {
             return self.compact(now, out);
         }
@@ -254,6 +255,7 @@ impl Machine {
             *waits = false;
             self.go_on(now, out);
         }
+        self.wake(now, out);
     }
 
     /// The rest of a turn that was broken off.

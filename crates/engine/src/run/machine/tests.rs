@@ -1,6 +1,7 @@
 //! The machine in a world without IO: a model that says what is scripted, tools that count what
 //! they do, and somebody who disturbs at any point.
 
+mod beside;
 mod disturbed;
 mod failing;
 mod in_words;
@@ -53,6 +54,8 @@ struct World {
     checks: usize,
     streaming: bool,
     running: Vec<String>,
+    /// What was begun beside the conversation and called off.
+    abandoned: Vec<String>,
 }
 
 fn tools() -> Toolset {
@@ -127,6 +130,7 @@ impl World {
             checks: 0,
             streaming: false,
             running: Vec::new(),
+            abandoned: Vec::new(),
         };
         world.asked = 0;
         world
@@ -177,6 +181,7 @@ impl World {
                 }
             }
             Effect::AbortCalls => {}
+            Effect::Abandon(ids) => self.abandoned.extend(ids),
             Effect::Keep(entry) => {
                 let text = serde_json::to_string(&entry).expect("an entry");
                 let read: Entry = serde_json::from_str(&text).expect("the same entry");

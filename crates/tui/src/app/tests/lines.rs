@@ -1,7 +1,7 @@
 //! Without a screen: what keys do elsewhere, lines do.
 
 use legation_api::mcp::{Tool, ToolsAnswer};
-use legation_api::tasks::{Class, TaskState};
+use legation_api::tasks::{BackgroundKind, BackgroundView, Class, TaskState, TaskView};
 
 use super::*;
 
@@ -123,4 +123,30 @@ fn tools_are_found_by_what_they_say_of_themselves() {
         many.ends_with("and 5 more: say more of what it should do"),
         "{many}"
     );
+}
+
+#[test]
+fn a_task_shows_what_runs_beside_it_and_cannot_repaint_the_terminal() {
+    let task = TaskView {
+        background: vec![BackgroundView {
+            kind: BackgroundKind::McpTask,
+            id: "call_1".to_owned(),
+            server: "build".to_owned(),
+            tool: "build-deploy".to_owned(),
+            server_task_id: "t-1".to_owned(),
+            status: "working".to_owned(),
+            status_message: Some("half\u{1b}[2J\nway".to_owned()),
+            created: "2026-01-28T10:00:00Z".to_owned(),
+            updated: "2026-01-28T10:00:01Z".to_owned(),
+            poll_interval_ms: None,
+        }],
+        ..task("task_a", Class::Agent, TaskState::InProgress)
+    };
+    let lines = crate::app::listing::task(&task);
+    let last = lines.last().expect("a line");
+    assert!(
+        last.starts_with("beside: build-deploy at build: working, half"),
+        "{last}"
+    );
+    assert!(!last.contains(['\u{1b}', '\n']), "{last:?}");
 }

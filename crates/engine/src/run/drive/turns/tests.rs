@@ -51,7 +51,7 @@ fn turns_begin_and_end_in_pairs_and_can_be_stopped() {
         stops: 3,
     });
     let who: Arc<[Arc<dyn Turns>]> = Arc::new([Arc::clone(&listener) as Arc<dyn Turns>]);
-    let control = Control::new(|| {});
+    let control = Control::new(|_| {});
     let of = Of {
         task: TaskId::new("t"),
         session: SessionId::new("s"),
