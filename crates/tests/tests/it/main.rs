@@ -7,6 +7,7 @@ mod api;
 mod approvals;
 mod audit;
 mod bad_input;
+mod beside;
 mod borders;
 mod bridge;
 mod business;
