@@ -1,4 +1,4 @@
-//! Whom TLS trusts, and one request over one connection.
+//! Whom TLS trusts, which proxy leads where, and one request over one connection.
 //!
 //! What the hub asks of the world beside models and servers is small: a document of metadata, a token,
 //! a batch of spans, one delivery to a webhook. Each of these has a connection of its own, which is
@@ -10,6 +10,7 @@
 
 mod dial;
 mod exchange;
+pub mod proxy;
 pub mod tls;
 pub mod trust;
 

@@ -4,7 +4,7 @@
 //! of them could name a host that only this machine reaches. So a name is looked up
 //! for each request, what it leads to is checked, and the connection goes to that
 //! address; nothing is long, slow or redirected for ever. Where a proxy stands in
-//! between ([`crate::proxy`]), the address is its to choose, so that a name is told to
+//! between ([`legation_net::proxy`]), the address is its to choose, so that a name is told to
 //! it only with TLS, which says who answers, or where the owner named the host; and a
 //! name that leads inside from here is refused as ever. The hub's client for MCP
 //! was not taken: it trusts the address its owner wrote down.

@@ -19,7 +19,6 @@ pub mod fetch;
 mod jwt;
 mod metadata;
 mod oauth;
-pub mod proxy;
 mod resource;
 mod settings;
 mod sign_in;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use legation_core::{EntityId, Secret};
+use legation_net::proxy::Proxies;
 
 use crate::fetch::Reach;
 use crate::jwt::SigningKey;
-use crate::proxy::Proxies;
 use crate::url::WebUrl;
 
 /// One server's sign-in; references have been followed.

@@ -19,7 +19,7 @@ mod text;
 mod way;
 mod wire;
 
-pub use legation_oauth::proxy::Proxies;
+pub use legation_net::proxy::Proxies;
 
 pub use bundle::{BadBundle, Bundle};
 pub use error::RegistryError;

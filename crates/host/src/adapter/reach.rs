@@ -6,7 +6,7 @@ use http::Uri;
 use legation_config::{Environment, ResolvedProxy, ResolvedReach};
 use legation_core::Secret;
 use legation_core::error::chain;
-use legation_oauth::proxy::{Proxies, Proxy};
+use legation_net::proxy::{Proxies, Proxy};
 
 use crate::port::DialError;
 use crate::transport::{Reach, client_config};

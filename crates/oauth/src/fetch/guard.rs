@@ -3,9 +3,9 @@
 use std::net::{IpAddr, SocketAddr};
 
 use legation_core::net::is_global;
+use legation_net::proxy::Proxies;
 
 use super::FetchError;
-use crate::proxy::Proxies;
 use crate::url::WebUrl;
 
 /// What may be reached beside the Internet: hosts that the owner named, and this

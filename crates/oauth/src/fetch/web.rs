@@ -10,12 +10,12 @@ use http::{Method, Request, header};
 use http_body_util::Full;
 use legation_core::error::chain;
 use legation_core::net::Lookup;
+use legation_net::proxy::{Proxies, Proxy};
 use legation_net::{BodyEnd, Tls};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 use super::{Ask, Body, Fetch, FetchError, Reach, Reply};
-use crate::proxy::{Proxies, Proxy};
 use crate::url::WebUrl;
 
 /// Time for everything, redirects included.

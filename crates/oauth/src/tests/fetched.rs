@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use legation_core::net::{Found, Lookup};
+use legation_net::proxy::Proxies;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use crate::fetch::{Ask, Fetch as _, FetchError, Reach, Web};
-use crate::proxy::Proxies;
 use crate::url::WebUrl;
 
 /// Names lead to one address after the other.

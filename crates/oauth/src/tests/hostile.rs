@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use legation_core::net::{Found, Lookup};
 use legation_core::{ServerName, SystemClock};
+use legation_net::proxy::Proxies;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::fetch::{FetchError, Web};
-use crate::proxy::Proxies;
 use crate::url::WebUrl;
 use crate::{BadUrl, Grant, MetadataError, OAuth, OAuthError, OAuthParts, Settings};
 

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use legation_core::Secret;
 use legation_core::net::{Found, Lookup};
+use legation_net::proxy::{Proxies, Proxy};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use crate::fetch::{Ask, Body, Fetch as _, FetchError, Reach, Reply, Web};
-use crate::proxy::{Proxies, Proxy};
 use crate::url::WebUrl;
 
 /// The proxy's name, which leads to this machine.

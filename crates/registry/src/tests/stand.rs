@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 use legation_core::net::{Found, Lookup};
-use legation_oauth::proxy::Proxies;
+use legation_net::proxy::Proxies;
 
 use crate::registry::Registry;
 

@@ -30,7 +30,7 @@ const WALLS: &[(&str, &[&str])] = &[
     ("redact", &["core"]),
     ("filter", &["core", "wire"]),
     // Whom TLS trusts is one answer for the whole process, so everybody who connects may ask it.
-    ("net", &[]),
+    ("net", &["core"]),
     ("find", &[]),
     ("store", &["core", "net"]),
     ("ledger", &["core", "store", "keystore"]),
@@ -59,10 +59,11 @@ const WALLS: &[(&str, &[&str])] = &[
         ],
     ),
     // Documents from where somebody else's words lead are fetched as `oauth` fetches them.
-    ("registry", &["oauth", "core"]),
+    ("registry", &["oauth", "net", "core"]),
     ("inbox", &["core", "keystore", "filter"]),
     ("wake", &["core"]),
-    ("sandbox", &["core"]),
+    // A sandbox has a way out to the hosts that are named, through the owner's proxies: `net`.
+    ("sandbox", &["net", "core"]),
     (
         "servers",
         &[

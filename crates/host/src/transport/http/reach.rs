@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use legation_oauth::proxy::Proxy;
+use legation_net::proxy::Proxy;
 use rustls::ClientConfig;
 
 /// What stands between the hub and a URL's host; by default nothing.
