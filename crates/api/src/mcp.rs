@@ -98,8 +98,11 @@ pub struct Server {
 /// What a server that is a program reaches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Walls {
-    /// `none` or `all`.
+    /// `none`, `named` or `all`.
     pub network: String,
+    /// What it reaches where that is `named`: hosts and ports.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
     /// Files and folders that it may read besides the system's, references unexpanded.
     pub read: Vec<String>,
     /// Files and folders that it may change, references unexpanded.

@@ -11,6 +11,7 @@ pub fn walls(entry: &SandboxEntry) -> Walls {
     };
     Walls {
         network: entry.network.as_str().to_owned(),
+        hosts: entry.network.hosts(),
         read: paths(&entry.read),
         write: paths(&entry.write),
         memory_bytes: entry.memory,
@@ -23,6 +24,7 @@ pub fn walls(entry: &SandboxEntry) -> Walls {
 pub(crate) fn line(walls: &Walls) -> String {
     let mut parts = vec![match walls.network.as_str() {
         "none" => "no network".to_owned(),
+        "named" => format!("reaches {}", walls.hosts.join(", ")),
         other => format!("network {other}"),
     }];
     if !walls.read.is_empty() {

@@ -27,10 +27,10 @@ pub use environment::Environment;
 pub use file::ReadError;
 pub use json::JsonError;
 pub use servers::{
-    EnvMode, EraChoice, GrantType, Instance, Loaded, OAuthEntry, OidcEntry, Problem, ProblemKind,
-    Reach, ResolveError, Resolved, ResolvedHelper, ResolvedHttp, ResolvedOAuth, ResolvedProxy,
-    ResolvedReach, ResolvedSandbox, ResolvedStdio, SandboxChoice, SandboxEntry, SandboxNetwork,
-    SandboxPolicy, ServerSpec, Severity, Source, Transport,
+    EnvMode, EraChoice, GrantType, Instance, Loaded, NamedBy, OAuthEntry, OidcEntry, Problem,
+    ProblemKind, Reach, ResolveError, Resolved, ResolvedHelper, ResolvedHttp, ResolvedOAuth,
+    ResolvedProxy, ResolvedReach, ResolvedSandbox, ResolvedStdio, SandboxChoice, SandboxEntry,
+    SandboxNetwork, SandboxPolicy, ServerSpec, Severity, Source, Transport,
 };
 pub use settings::{
     AccountSettings, BashMode, BrokerChoice, DelegateSettings, DeskSettings, ExternalSettings,

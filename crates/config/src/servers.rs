@@ -35,7 +35,9 @@ pub use plugin::plugins;
 pub use problem::{Problem, ProblemKind, Severity};
 pub use reach::{ProxyChoice, Reach, ResolvedProxy, ResolvedReach};
 pub use resolve::{ResolveError, Resolved, ResolvedHttp, ResolvedStdio};
-pub use sandbox::{ResolvedSandbox, SandboxChoice, SandboxEntry, SandboxNetwork, SandboxPolicy};
+pub use sandbox::{
+    NamedBy, ResolvedSandbox, SandboxChoice, SandboxEntry, SandboxNetwork, SandboxPolicy,
+};
 pub use source::Source;
 pub use vscode::Input;
 

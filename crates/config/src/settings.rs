@@ -27,6 +27,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use legation_core::Home;
+use legation_core::net::Destinations;
 
 use crate::environment::Environment;
 use crate::file;
@@ -66,6 +67,8 @@ pub struct Settings {
     pub env_value_mode: EnvMode,
     /// `server_sandbox`.
     pub server_sandbox: SandboxPolicy,
+    /// `server_sandbox_network`: what those reach that run in a sandbox because of it.
+    pub server_sandbox_network: Destinations,
     /// `load_parallelism`: how many servers start at once, at least one.
     pub load_parallelism: usize,
     /// `slow_start_ms`: when a connecting server is warned about.
@@ -320,6 +323,7 @@ impl Settings {
                 "all" => SandboxPolicy::All,
                 _ => SandboxPolicy::Asked,
             },
+            server_sandbox_network: destinations(&values["server_sandbox_network"]),
             load_parallelism: count(&values, "load_parallelism"),
             slow_start: millis(&values, "slow_start_ms"),
             call_timeout: millis(&values, "call_timeout_ms"),
@@ -397,6 +401,14 @@ impl Settings {
                 None => known.map(keys::Key::variable),
             },
         })
+    }
+}
+
+fn destinations(placed: &Placed) -> Destinations {
+    match &placed.value {
+        // The layer checked each.
+        Value::Texts(hosts) => hosts.iter().flat_map(|host| host.parse()).collect(),
+        _ => Destinations::default(),
     }
 }
 

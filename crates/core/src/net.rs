@@ -1,4 +1,4 @@
-//! Addresses of hosts that somebody else named.
+//! Hosts that somebody else named, and hosts that an owner names.
 //!
 //! Whoever connects to an address that came in a message looks the name up, asks
 //! [`is_global`] of what it leads to, and connects to that very address: between a
@@ -6,6 +6,7 @@
 
 mod address;
 mod lookup;
+mod named;
 
 use std::fmt;
 use std::io;
@@ -14,6 +15,7 @@ use std::pin::Pin;
 
 pub use address::is_global;
 pub use lookup::SystemLookup;
+pub use named::{BadDestination, DEFAULT_PORT, Destination, Destinations, HostName};
 
 /// Where a host's name leads, once that is known.
 pub type Found = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;

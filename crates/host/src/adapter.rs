@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use legation_config::{EnvMode, Environment, Resolved, ResolvedHttp, SandboxPolicy};
 use legation_core::error::chain;
+use legation_core::net::Destinations;
 use legation_core::process::{ChildSpec, GuardPath};
 use legation_core::{Home, Secret};
 use legation_gate::ListKind;
@@ -64,6 +65,8 @@ pub(crate) struct Transports {
     pub(crate) max_message: usize,
     /// Which programs run behind walls that they did not ask for.
     pub(crate) sandbox: SandboxPolicy,
+    /// What those reach.
+    pub(crate) sandbox_hosts: Destinations,
     /// Puts them up.
     pub(crate) walls: Walls,
 }
@@ -113,7 +116,8 @@ impl Transports {
             Ok(spec) => spec,
             Err(error) => return Box::pin(std::future::ready(Err(error))),
         };
-        let wanted = plan.spec.resolve_sandbox(self.sandbox, &self.environment);
+        let (policy, hosts) = (self.sandbox, &self.sandbox_hosts);
+        let wanted = plan.spec.resolve_sandbox(policy, hosts, &self.environment);
         let walls = self.walls.clone();
         Box::pin(async move {
             let mut spec = spec;

@@ -86,6 +86,7 @@ impl Host {
         let transports = Transports {
             walls: Walls::new(parts.guard.clone(), root, parts.environment.clone()),
             sandbox: parts.settings.server_sandbox,
+            sandbox_hosts: parts.settings.server_sandbox_network.clone(),
             environment: parts.environment,
             env_mode: parts.settings.env_value_mode,
             guard: parts.guard,

@@ -103,7 +103,10 @@ impl Server {
         let server = Self {
             folder: spec.source.folder().map(Arc::from),
             digest: digest(&spec),
-            sandbox: spec.sandbox(common.settings.server_sandbox),
+            sandbox: spec.sandbox(
+                common.settings.server_sandbox,
+                &common.settings.server_sandbox_network,
+            ),
             fingerprint: fingerprint(&spec.transport),
             spec: Arc::new(spec),
             origin,

@@ -5,9 +5,17 @@
 //! is the first process of that namespace. It builds the file system, puts up
 //! the remaining walls, starts the command, takes its orphans, and ends when
 //! the command does; the kernel then ends whatever is left.
+//!
+//! Where hosts are named that the command reaches, the outer process has a second
+//! thread, which stays in the network of the machine. The inner process listens in
+//! the command's network and hands the sockets out to it (`control`), because a
+//! socket stays in the network that it was made in: so no program between the two is
+//! needed, and the way out ends with the outer process however that ends.
 
 #[cfg(target_os = "linux")]
 mod capabilities;
+#[cfg(target_os = "linux")]
+mod control;
 #[cfg(target_os = "linux")]
 mod files;
 #[cfg(target_os = "linux")]
@@ -19,6 +27,8 @@ mod outer;
 #[cfg(target_os = "linux")]
 mod processes;
 #[cfg(target_os = "linux")]
+mod proxy;
+#[cfg(target_os = "linux")]
 mod rules;
 #[cfg(target_os = "linux")]
 mod syscalls;
@@ -26,6 +36,9 @@ mod syscalls;
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
+
+/// How a line begins that says on standard error whom a command could not reach.
+pub const REFUSES: &str = "legation: the sandbox refuses ";
 
 /// The argument of the inner process.
 #[cfg(target_os = "linux")]
@@ -70,6 +83,15 @@ fn run(which: Option<OsString>) -> Result<u8, String> {
 #[cfg(not(target_os = "linux"))]
 fn run(_which: Option<OsString>) -> Result<u8, String> {
     Err("commands can be confined on Linux only".to_owned())
+}
+
+#[cfg(target_os = "linux")]
+#[expect(
+    deprecated,
+    reason = "what takes its place is unsafe for the sake of a flag that is not used here"
+)]
+fn unshare(flags: rustix::thread::UnshareFlags) -> rustix::io::Result<()> {
+    rustix::thread::unshare(flags)
 }
 
 /// The exit code of a process that ended, as shells have it.

@@ -12,6 +12,10 @@
 //! without unsafe code. The alternative, a helper such as bubblewrap, would be
 //! one more thing to install and would have to be found out of harm's way.
 //!
+//! Where hosts are named that a command may reach, a thread outside of its network
+//! answers on its loopback interface: an HTTP proxy that leads to those hosts and to no
+//! others ([`Named`]).
+//!
 //! What the walls do not do: they keep no command from using up processor and
 //! memory for as long as it is allowed to run, and what a command leaves in its
 //! folder is there for whoever opens it later.
@@ -20,9 +24,9 @@ mod confined;
 mod sandbox;
 mod spec;
 
-pub use confined::confined_main;
+pub use confined::{REFUSES, confined_main};
 pub use sandbox::{Availability, Job, Prepared, Sandbox, StartError};
-pub use spec::{Confinement, HOME, Network, Task};
+pub use spec::{Confinement, HOME, Named, Network, Task};
 
 /// The word with which the program is started again to confine itself.
 pub const CONFINED: &str = "__confined";

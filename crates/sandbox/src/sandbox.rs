@@ -137,7 +137,7 @@ impl Sandbox {
     /// # Errors
     /// [`StartError::Describe`], for paths that are no text.
     pub fn prepare(&self, confinement: Confinement, task: Task) -> Result<Prepared, StartError> {
-        let description = Spec { confinement, task }.to_bytes();
+        let description = Spec { confinement, task }.into_bytes();
         Ok(Prepared {
             program: self.guard.program.clone().into_os_string(),
             args: vec![CONFINED.into()],

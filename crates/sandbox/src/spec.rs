@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use legation_core::net::Destinations;
 use serde::{Deserialize, Serialize};
 
 /// The command's home folder: in memory, empty at its start.
@@ -53,13 +54,27 @@ pub struct Confinement {
 }
 
 /// What a command reaches beyond itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Network {
     /// A loopback interface of its own and nothing else.
     None,
+    /// A loopback interface of its own, and on it a proxy that leads to these hosts.
+    Named(Named),
     /// What this machine reaches, its loopback addresses among it.
     Host,
+}
+
+/// The hosts that a command reaches, and how.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Named {
+    /// Which they are.
+    pub hosts: Destinations,
+    /// What names them, for who reads a refusal: a sentence's subject.
+    pub rule: String,
+    /// Variables that name the proxies on the way there, as an environment has them. They may hold
+    /// passwords.
+    pub proxies: Vec<(String, String)>,
 }
 
 /// What is run.
@@ -82,6 +97,17 @@ pub struct Task {
 pub(crate) struct Spec {
     pub(crate) confinement: Confinement,
     pub(crate) task: Task,
+}
+
+// === impl Named ===
+
+impl std::fmt::Debug for Named {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Named")
+            .field("hosts", &self.hosts)
+            .field("rule", &self.rule)
+            .finish_non_exhaustive()
+    }
 }
 
 // === impl Confinement ===
@@ -116,12 +142,25 @@ impl std::fmt::Debug for Task {
 
 impl Spec {
     /// Twice, each with its length before it: two processes read it, one after
-    /// the other, and what follows is the command's own.
+    /// the other, and what follows is the command's own. The second stands next to
+    /// the command and is told of no proxy's password.
     /// A path that is no text cannot be written.
-    pub(crate) fn to_bytes(&self) -> io::Result<Vec<u8>> {
+    pub(crate) fn into_bytes(mut self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.append(&mut bytes)?;
+        if let Network::Named(named) = &mut self.confinement.network {
+            named.proxies.clear();
+        }
+        self.append(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn append(&self, bytes: &mut Vec<u8>) -> io::Result<()> {
         let text = serde_json::to_vec(self).map_err(io::Error::other)?;
-        let length = u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes();
-        Ok([&length[..], &text, &length[..], &text].concat())
+        let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
+        bytes.extend(length.to_le_bytes());
+        bytes.extend(text);
+        Ok(())
     }
 
     /// Reads one of the two, and not a byte more.

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use legation_core::net::Destinations;
+
 use super::resolve::{ResolveError, Resolver};
 use super::{ServerSpec, Source, Transport};
 use crate::environment::{Environment, Template, expand};
@@ -36,14 +38,30 @@ pub struct SandboxEntry {
     pub required: bool,
 }
 
-/// What a server reaches beyond the machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// What a server reaches beyond itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SandboxNetwork {
     /// A loopback interface of its own and nothing else.
     #[default]
     None,
+    /// These hosts.
+    Named {
+        /// Which they are; at least one.
+        hosts: Destinations,
+        /// Who names them.
+        by: NamedBy,
+    },
     /// What this machine reaches, its loopback addresses among it.
     All,
+}
+
+/// Who names the hosts that a server reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedBy {
+    /// Its entry.
+    Entry,
+    /// The owner's settings.
+    Settings,
 }
 
 /// Which local servers run behind walls although their entries do not say so.
@@ -93,12 +111,44 @@ impl Default for SandboxEntry {
 // === impl SandboxNetwork ===
 
 impl SandboxNetwork {
-    /// The word of the field.
+    /// The word of the field; `named` for a list.
     #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::None => "none",
+            Self::Named { .. } => "named",
             Self::All => "all",
+        }
+    }
+
+    /// These hosts, or none where there are none.
+    #[must_use]
+    pub fn named(hosts: Destinations, by: NamedBy) -> Self {
+        match hosts.is_empty() {
+            true => Self::None,
+            false => Self::Named { hosts, by },
+        }
+    }
+
+    /// The hosts that are named.
+    #[must_use]
+    pub fn hosts(&self) -> Vec<String> {
+        match self {
+            Self::Named { hosts, .. } => hosts.iter().map(ToString::to_string).collect(),
+            Self::None | Self::All => Vec::new(),
+        }
+    }
+}
+
+// === impl NamedBy ===
+
+impl NamedBy {
+    /// Where they are named, for who wants to change it.
+    #[must_use]
+    pub fn rule(self) -> &'static str {
+        match self {
+            Self::Entry => "`sandbox.network` of its entry in mcp.json",
+            Self::Settings => "`server_sandbox_network` in legation.toml",
         }
     }
 }
@@ -129,10 +179,15 @@ impl SandboxPolicy {
 // === impl ServerSpec ===
 
 impl ServerSpec {
-    /// The walls it runs behind, by its entry and by the owner's setting. What
-    /// a folder's own entry says widens nothing that the setting asks for.
+    /// The walls it runs behind, by its entry and by the owner's settings: which servers run so
+    /// without being asked, and which hosts those reach. What a folder's own entry says widens
+    /// nothing that the settings ask for.
     #[must_use]
-    pub fn sandbox(&self, policy: SandboxPolicy) -> Option<SandboxEntry> {
+    pub fn sandbox(&self, policy: SandboxPolicy, hosts: &Destinations) -> Option<SandboxEntry> {
+        let of_settings = || SandboxEntry {
+            network: SandboxNetwork::named(hosts.clone(), NamedBy::Settings),
+            ..SandboxEntry::default()
+        };
         if !matches!(self.transport, Transport::Stdio { .. }) {
             return None;
         }
@@ -142,12 +197,12 @@ impl ServerSpec {
             SandboxChoice::On(entry) if covered && of_folder => Some(SandboxEntry {
                 memory: entry.memory,
                 processes: entry.processes,
-                ..SandboxEntry::default()
+                ..of_settings()
             }),
             SandboxChoice::On(entry) => Some(entry.clone()),
-            SandboxChoice::Off if covered && of_folder => Some(SandboxEntry::default()),
+            SandboxChoice::Off if covered && of_folder => Some(of_settings()),
             SandboxChoice::Off => None,
-            SandboxChoice::Unsaid => covered.then(SandboxEntry::default),
+            SandboxChoice::Unsaid => covered.then(of_settings),
         }
     }
 
@@ -167,9 +222,10 @@ impl ServerSpec {
     pub fn resolve_sandbox(
         &self,
         policy: SandboxPolicy,
+        hosts: &Destinations,
         environment: &Environment,
     ) -> Result<Option<ResolvedSandbox>, ResolveError> {
-        let Some(entry) = self.sandbox(policy) else {
+        let Some(entry) = self.sandbox(policy, hosts) else {
             return Ok(None);
         };
         let resolver = Resolver::new(self, environment, super::EnvMode::Direct);

@@ -33,6 +33,8 @@ pub(super) enum Kind {
     Command,
     /// Hosts, with or without ports.
     Hosts,
+    /// Hosts that may be reached, hosts below a name, and networks, with or without ports.
+    Destinations,
     /// Names of tools, with `*` and `?`.
     Patterns,
     /// A text in one line.
@@ -71,7 +73,7 @@ const fn number(name: &'static str, min: i64, max: i64) -> Key {
 pub(super) const LOG_LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 
 /// All keys but those of accounts and views, whose names are the owner's.
-pub(super) const KEYS: [Key; 87] = [
+pub(super) const KEYS: [Key; 88] = [
     Key {
         name: "listen",
         kind: Kind::Address,
@@ -88,6 +90,10 @@ pub(super) const KEYS: [Key; 87] = [
     Key {
         name: "server_sandbox",
         kind: Kind::Word(&["asked", "workspace", "all"]),
+    },
+    Key {
+        name: "server_sandbox_network",
+        kind: Kind::Destinations,
     },
     number("load_parallelism", 1, 64),
     number("slow_start_ms", 1, DAY_MS),

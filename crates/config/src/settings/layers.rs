@@ -102,6 +102,7 @@ pub(super) fn add_text(
         },
         Kind::Command
         | Kind::Hosts
+        | Kind::Destinations
         | Kind::Patterns
         | Kind::Words(_)
         | Kind::Folders

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use legation_config::{Environment, ResolvedSandbox, SandboxNetwork};
 use legation_core::error::chain;
 use legation_core::process::{GuardPath, find_program};
-use legation_sandbox::{Availability, Confinement, HOME, Network, Sandbox, Task};
+use legation_sandbox::{Availability, Confinement, HOME, Named, Network, REFUSES, Sandbox, Task};
 use tokio::sync::OnceCell;
 
 use crate::log::ServerLog;
@@ -17,6 +17,18 @@ use crate::transport::StdioSpec;
 const PROCESSES: u32 = 512;
 /// How much a server's `/tmp` may hold, which is in memory.
 const SCRATCH_BYTES: u64 = 256 << 20;
+
+/// Variables that say which proxies lead out of this machine.
+const PROXIES: [&str; 8] = [
+    "https_proxy",
+    "HTTPS_PROXY",
+    "http_proxy",
+    "HTTP_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+    "no_proxy",
+    "NO_PROXY",
+];
 
 /// Puts walls around servers.
 #[derive(Debug, Clone)]
@@ -47,7 +59,7 @@ impl Walls {
         &self,
         stdio: &mut StdioSpec,
         wanted: &ResolvedSandbox,
-        log: &ServerLog,
+        log: &Arc<ServerLog>,
     ) -> Result<(), DialError> {
         if let Err(why) = self.check().await {
             if wanted.required {
@@ -62,7 +74,14 @@ impl Walls {
             return Ok(());
         }
         let misconfigured = DialError::Misconfigured;
-        self.confine(stdio, wanted).map_err(misconfigured)
+        self.confine(stdio, wanted).map_err(misconfigured)?;
+        let log = Arc::clone(log);
+        stdio.stderr = Arc::new(move |line: &str| match line.starts_with(REFUSES) {
+            // What it wants to reach is for its owner to see while it works, too.
+            true => log.warn(line),
+            false => log.stderr(line),
+        });
+        Ok(())
     }
 
     async fn check(&self) -> Result<(), String> {
@@ -85,10 +104,7 @@ impl Walls {
             hidden: self.home.canonicalize().into_iter().collect(),
             read: self.places("read", &wanted.read)?,
             write: self.places("write", &wanted.write)?,
-            network: match wanted.network {
-                SandboxNetwork::None => Network::None,
-                SandboxNetwork::All => Network::Host,
-            },
+            network: self.network(&wanted.network),
             processes: wanted.processes.unwrap_or(PROCESSES),
             scratch_bytes: SCRATCH_BYTES,
             memory_bytes: wanted.memory,
@@ -134,7 +150,30 @@ impl Walls {
         child.cwd = Some("/".into());
         stdio.preamble = prepared.description;
         self.leave_out_places(stdio);
+        if let SandboxNetwork::Named { .. } = wanted.network {
+            // Its proxy is the sandbox's, and the hub's has a password perhaps.
+            let env = &mut stdio.child.env;
+            env.retain(|(name, _)| !PROXIES.iter().any(|proxy| name == proxy));
+        }
         Ok(())
+    }
+
+    fn network(&self, wanted: &SandboxNetwork) -> Network {
+        match wanted {
+            SandboxNetwork::None => Network::None,
+            SandboxNetwork::All => Network::Host,
+            SandboxNetwork::Named { hosts, by } => Network::Named(Named {
+                hosts: hosts.clone(),
+                rule: by.rule().to_owned(),
+                proxies: PROXIES
+                    .iter()
+                    .filter_map(|name| {
+                        let value = self.environment.get(name)?;
+                        Some(((*name).to_owned(), value.to_owned()))
+                    })
+                    .collect(),
+            }),
+        }
     }
 
     fn places(&self, field: &str, paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {

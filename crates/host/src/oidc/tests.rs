@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use legation_config::{EnvMode, SandboxPolicy};
 use legation_core::Home;
+use legation_core::net::Destinations;
 use legation_core::process::GuardPath;
 
 use super::*;
@@ -112,6 +113,7 @@ async fn dial(environment: &Environment, entry: &str) -> DialError {
         version: "0",
         max_message: 1 << 20,
         sandbox: SandboxPolicy::Asked,
+        sandbox_hosts: Destinations::default(),
         walls: Walls::new(guard(), folder.path().to_path_buf(), environment.clone()),
     };
     let config = format!(r#"{{"srv": {entry}}}"#);

@@ -6,10 +6,11 @@ use rustix::thread::{
     set_no_new_privs,
 };
 
-/// What building needs: mounts, an interface, and giving up the rest.
-const NEEDED: [CapabilitySet; 3] = [
+/// What building needs: mounts, an interface, low ports on it, and giving up the rest.
+const NEEDED: [CapabilitySet; 4] = [
     CapabilitySet::SYS_ADMIN,
     CapabilitySet::NET_ADMIN,
+    CapabilitySet::NET_BIND_SERVICE,
     CapabilitySet::SETPCAP,
 ];
 

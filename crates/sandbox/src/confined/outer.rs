@@ -1,13 +1,15 @@
 //! The outer process: namespaces.
 
 use std::fs;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::process::Stdio;
 
 use rustix::process::{getgid, getuid};
 use rustix::thread::UnshareFlags;
 
-use super::{INNER, NoWall, capabilities, code};
+use super::{INNER, NoWall, capabilities, code, control, proxy, unshare};
 use crate::CONFINED;
 use crate::spec::{Network, Spec};
 
@@ -18,15 +20,11 @@ pub(super) fn run() -> Result<u8, NoWall> {
     let spec = Spec::read(unbuffered_stdin()).map_err(NoWall::new("reading the description"))?;
     let _not_where_there_is_none = fs::write("/proc/self/oom_score_adj", EXPENDABLE);
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
-    let mut flags = UnshareFlags::NEWUSER
+    let flags = UnshareFlags::NEWUSER
         | UnshareFlags::NEWNS
-        | UnshareFlags::NEWPID
         | UnshareFlags::NEWIPC
         | UnshareFlags::NEWUTS
         | UnshareFlags::NEWCGROUP;
-    if spec.confinement.network == Network::None {
-        flags |= UnshareFlags::NEWNET;
-    }
     unshare(flags).map_err(NoWall::new("making namespaces"))?;
     // It stays who it is, so that files belong to whom they belonged.
     let write = |file: &str, text: String| {
@@ -37,7 +35,17 @@ pub(super) fn run() -> Result<u8, NoWall> {
     write("uid_map", format!("{user} {user} 1"))?;
     write("gid_map", format!("{group} {group} 1"))?;
     capabilities::keep_over_exec().map_err(NoWall::new("keeping capabilities"))?;
-    start()
+    let pair = UnixStream::pair().map_err(NoWall::new("making a socket"))?;
+    let (own, theirs) = (OwnedFd::from(pair.0), OwnedFd::from(pair.1));
+    control::send(&own, &[rustix::stdio::stdin()])
+        .map_err(NoWall::new("handing over the input"))?;
+    match spec.confinement.network {
+        // Once it has a new process namespace, it can have no further thread.
+        Network::Named(named) => proxy::start(own, named)?,
+        Network::None | Network::Host => {}
+    }
+    unshare(UnshareFlags::NEWPID).map_err(NoWall::new("making a process namespace"))?;
+    start(theirs)
 }
 
 /// Reads without a buffer: what follows the description is not this process's.
@@ -52,24 +60,18 @@ pub(super) fn unbuffered_stdin() -> impl std::io::Read {
 }
 
 #[expect(
-    deprecated,
-    reason = "what takes its place is unsafe for the sake of a flag that is not used here"
-)]
-fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
-    rustix::thread::unshare(flags)
-}
-
-#[expect(
     clippy::disallowed_methods,
     reason = "this process stands below a guard already, and ends with it"
 )]
-fn start() -> Result<u8, NoWall> {
+fn start(control: OwnedFd) -> Result<u8, NoWall> {
     let mut command = std::process::Command::new("/proc/self/exe");
     command
         .arg0("legation")
         .args([CONFINED, INNER])
-        .stdin(Stdio::inherit());
+        .stdin(Stdio::from(control));
     let child = command.spawn().map_err(NoWall::new("starting itself"))?;
+    // It holds the other end of the socket.
+    drop(command);
     let pid = i32::try_from(child.id())
         .ok()
         .and_then(rustix::process::Pid::from_raw);

@@ -2,7 +2,9 @@
 
 use clap::Args;
 use legation_api::mcp::Walls;
+use legation_config::SandboxPolicy;
 use legation_config::servers::{Loaded, ServerSpec, Transport};
+use legation_core::net::Destinations;
 use serde::Serialize;
 
 use crate::{CliError, Context, Exit};
@@ -97,7 +99,7 @@ fn entry(spec: &ServerSpec) -> Entry {
         entity: spec.entity.as_ref().map(ToString::to_string),
         reached,
         sandbox: spec
-            .sandbox(legation_config::SandboxPolicy::Asked)
+            .sandbox(SandboxPolicy::Asked, &Destinations::default())
             .map(|entry| crate::walls(&entry)),
         timeout_ms: spec.timeout.map(|timeout| timeout.as_millis()),
         disabled: spec.disabled,

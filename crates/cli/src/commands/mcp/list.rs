@@ -2,7 +2,9 @@
 
 use clap::Args;
 use legation_api::mcp::{List, ListAnswer, Problem, Server};
+use legation_config::SandboxPolicy;
 use legation_config::servers::{Loaded, ServerSpec, Source};
+use legation_core::net::Destinations;
 
 use crate::commands::{hub, workspace};
 use crate::table::{Table, printable};
@@ -90,7 +92,7 @@ fn entry(loaded: &Loaded, spec: &ServerSpec) -> Server {
         templates: 0,
         prompts: 0,
         sandbox: spec
-            .sandbox(legation_config::SandboxPolicy::Asked)
+            .sandbox(SandboxPolicy::Asked, &Destinations::default())
             .map(|entry| crate::walls(&entry)),
         warnings: Vec::new(),
     }

@@ -30,7 +30,8 @@ pub(super) fn server() -> Server {
         templates: 5,
         prompts: 6,
         sandbox: Some(Walls {
-            network: "none".into(),
+            network: "named".into(),
+            hosts: vec!["api.example.com:443".into()],
             read: vec!["/srv/data".into()],
             write: vec!["/srv/out".into()],
             memory_bytes: Some(512 << 20),

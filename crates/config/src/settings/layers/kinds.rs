@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use legation_core::net::Destination;
+
 use super::super::keys::Kind;
 use super::super::{TraceHeader, is_github_name, oauth};
 use super::Value;
@@ -55,6 +57,9 @@ impl Kind {
             (Self::Headers, Value::Texts(texts)) => {
                 texts.iter().all(|text| TraceHeader::parse(text).is_some())
             }
+            (Self::Destinations, Value::Texts(texts)) => {
+                texts.iter().all(|text| text.parse::<Destination>().is_ok())
+            }
             (Self::Names, Value::Texts(texts)) => texts.iter().all(|text| is_variable(text)),
             (Self::Words(words), Value::Texts(texts)) => {
                 texts.iter().all(|text| words.contains(&text.as_str()))
@@ -104,6 +109,9 @@ impl Kind {
             }
             Self::Command => "a list: a program and its arguments".to_owned(),
             Self::Hosts => "a list of hosts, each with its port or without".to_owned(),
+            Self::Destinations => "a list of hosts and ports, like \"api.example.com:443\", \
+                \"*.example.org:443\" or \"127.0.0.1:5432\""
+                .to_owned(),
             Self::Patterns => "a list of names, with * and ?".to_owned(),
             Self::Line => "a text in one line".to_owned(),
             Self::Name => "one word".to_owned(),

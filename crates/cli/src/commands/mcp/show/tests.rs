@@ -23,7 +23,7 @@ fn one_server_in_full() {
         headers by  ./token.sh
         revision    2025-11-25
         process     7
-        sandbox     no network; reads /srv/data; changes /srv/out; 512 MiB for each process; at most 64 processes and threads
+        sandbox     reaches api.example.com:443; reads /srv/data; changes /srv/out; 512 MiB for each process; at most 64 processes and threads
         says it is  {"name":"s"}
         warning     slow
 
