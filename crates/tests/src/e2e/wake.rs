@@ -29,7 +29,7 @@ use crate::harness::tenant::Tenant;
 /// How long an agent may take to start and to finish its first turn.
 const START: Duration = Duration::from_secs(120);
 /// How long a message may take from its sender to the model.
-const WAKE: Duration = Duration::from_secs(10);
+const WAKE: Duration = Duration::from_secs(60);
 /// How long nothing more may come of a message.
 const QUIET: Duration = Duration::from_secs(3);
 /// How often the model is asked what it was asked.

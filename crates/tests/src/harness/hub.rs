@@ -21,7 +21,7 @@ use super::process::{MARK, command, environment, new_mark, none_left, program};
 use crate::fixture::lock;
 
 /// How long a hub may take to listen, on a busy machine.
-const START: Duration = Duration::from_secs(30);
+const START: Duration = Duration::from_secs(120);
 
 /// What a hub is started with.
 #[derive(Debug, Default, Clone)]

@@ -82,12 +82,16 @@ pub async fn none_left(mark: &str, patience: Duration) -> anyhow::Result<()> {
     }
 }
 
+/// Nobody waits less before giving up: a busy machine stands still for half a minute, and what
+/// never happens is told from what is late by nothing else.
+const LEAST_PATIENCE: Duration = Duration::from_secs(120);
+
 /// Waits until something is so; the error says what was waited for.
 pub async fn until<F>(what: &str, patience: Duration, mut so: F) -> anyhow::Result<()>
 where
     F: AsyncFnMut() -> bool,
 {
-    let begun = now();
+    let (begun, patience) = (now(), patience.max(LEAST_PATIENCE));
     while !so().await {
         if begun.elapsed() > patience {
             bail!("waited {patience:?} in vain for {what}");

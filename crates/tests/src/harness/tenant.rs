@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::process::{command, environment, program};
 
 /// It makes two keys at its first start.
-const START: Duration = Duration::from_secs(60);
+const START: Duration = Duration::from_secs(120);
 
 /// A running tenant in a folder of its own; both end with this.
 #[derive(Debug)]

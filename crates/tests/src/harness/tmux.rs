@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::process::{command, until};
 
 /// How long something may take to be seen.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A window with a shell; its server ends when it is dropped.
 #[derive(Debug)]

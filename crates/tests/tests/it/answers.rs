@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::approvals::{piped, waits as waits_under};
 use crate::business::{Business, code};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 async fn hub() -> anyhow::Result<AskedHub> {
     AskedHub::start(HubOptions {

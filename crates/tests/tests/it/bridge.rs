@@ -95,7 +95,7 @@ async fn carries_its_client_across_a_restart() -> anyhow::Result<()> {
         let pending = peer.start("tools/call", endless).await?;
         echoes(&peer, "before").await?;
         let hub = hub.restart().await?;
-        let lost = tokio::time::timeout(Duration::from_secs(20), pending.answer).await??;
+        let lost = tokio::time::timeout(Duration::from_secs(120), pending.answer).await??;
         assert!(
             lost.code().is_some(),
             "{era:?}: the lost call answered {}",

@@ -15,7 +15,7 @@ use legation_tests::harness::worker::Worker;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A hub with a scripted model, an agent in a folder, and a terminal there.
 struct Place {

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 /// Kills, unless `LEGATION_ENGINE_KILLS` says how many.
 const ROUNDS: u64 = 20;
 const TASKS: u64 = 3;

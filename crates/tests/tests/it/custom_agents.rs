@@ -10,7 +10,7 @@ use legation_tests::harness::servers::stdio_entry;
 use legation_tests::harness::worker::Worker;
 use serde_json::{Value, json};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The tools of a server, by their names in the catalogue.
 async fn tools_of(peer: &Peer, server: &str) -> anyhow::Result<Vec<String>> {

@@ -11,7 +11,7 @@ use legation_tests::harness::worker::Worker;
 use serde_json::{Value, json};
 
 const ERAS: [PeerEra; 2] = [PeerEra::Legacy, PeerEra::Modern];
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 async fn hub(settings: &str) -> anyhow::Result<Hub> {

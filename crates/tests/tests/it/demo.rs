@@ -124,7 +124,7 @@ impl Demo {
             Pid::from_raw(i32::try_from(pid)?).context("no process id")?,
             Signal::INT,
         )?;
-        let status = tokio::time::timeout(Duration::from_secs(20), self.child.wait()).await??;
+        let status = tokio::time::timeout(Duration::from_secs(120), self.child.wait()).await??;
         until("everything to end", Duration::from_secs(10), async || {
             before
                 .iter()

@@ -8,7 +8,7 @@ use legation_tests::harness::peer::{Answer, Peer, PeerEra, everything, friendly}
 use legation_tests::harness::process::until;
 use serde_json::{Value, json};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 async fn hub(settings: &str) -> anyhow::Result<Hub> {

@@ -15,7 +15,7 @@ use legation_tests::harness::served::{Served, json_answer};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(120);
 
 const TOKEN: &str = "ghp_k3ptInTheKeystore0123456789";
 

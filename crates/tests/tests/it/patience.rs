@@ -28,7 +28,7 @@ async fn hub() -> anyhow::Result<(Hub, Peer)> {
 
 async fn answers(peer: &Peer) -> anyhow::Result<()> {
     let call = peer.call("fixture-echo", json!({"a": 1}));
-    let answer = tokio::time::timeout(Duration::from_secs(10), call).await??;
+    let answer = tokio::time::timeout(Duration::from_secs(120), call).await??;
     anyhow::ensure!(answer.first_text() == r#"{"a":1}"#, "{}", answer.text);
     Ok(())
 }

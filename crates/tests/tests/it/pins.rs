@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::business::{Business, code};
 
 const TOOL: &str = "harbor-mail-free";
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 async fn listed(peer: &Peer, tool: &str) -> anyhow::Result<Option<Value>> {
     let tools = peer.list("tools/list", "tools").await?;

@@ -11,7 +11,7 @@ use crate::inbox::{Lines, ask, channel, next, send};
 
 pub(crate) const REQUEST: &str = "notifications/claude/channel/permission_request";
 const ANSWER: &str = "notifications/claude/channel/permission";
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The questions that are listed for the owner.
 pub(crate) async fn listed(hub: &Hub) -> Vec<Value> {

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crate::business::{Business, code};
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What `permissions replay` says, as a program reads it.
 async fn replay(hub: &Hub, more: &[&str]) -> anyhow::Result<Value> {

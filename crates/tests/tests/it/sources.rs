@@ -11,7 +11,7 @@ use legation_tests::harness::servers::stdio_entry;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(120);
 
 /// A command that must end well, given in a folder and told something, and what it printed as JSON.
 async fn said(hub: &Hub, folder: &Path, arguments: &[&str], told: &str) -> anyhow::Result<Value> {

@@ -39,7 +39,7 @@ impl Events {
                 }
                 continue;
             }
-            let frame = tokio::time::timeout(Duration::from_secs(10), self.body.frame()).await?;
+            let frame = tokio::time::timeout(Duration::from_secs(120), self.body.frame()).await?;
             let data = frame
                 .context("the stream ended")??
                 .into_data()

@@ -14,7 +14,7 @@ use legation_tests::harness::process::{
 use rustix::process::{Pid, Signal, kill_process};
 
 /// How long something may take to be seen.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// An installation whose hub does not run.
 struct Home {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::process::Child;
 use tokio::time::timeout;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 async fn hub(options: HubOptions) -> anyhow::Result<(Hub, Worker)> {
     let worker = Worker::start().await?;

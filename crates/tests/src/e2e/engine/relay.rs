@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::harness::process::now;
 
 /// How long the engine may take to answer a question of the test's own.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Listens until the test ends.
 pub(super) struct Relay {

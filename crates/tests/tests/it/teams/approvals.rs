@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::stand::Stand;
 
-const PATIENCE: Duration = Duration::from_secs(90);
+const PATIENCE: Duration = Duration::from_secs(120);
 /// Between two looks that cost a process or a call.
 const APART: Duration = Duration::from_millis(300);
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::stand::Stand;
 use super::watching::{has, records};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn options(stand: &Stand, lines: &str) -> legation_tests::harness::hub::HubOptions {
     let mut options = stand.options();

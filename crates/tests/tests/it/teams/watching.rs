@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::stand::{ERAS, Stand, client, done};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The records in the inbox's files, in order.
 pub(super) fn records(home: &Path) -> Vec<Value> {

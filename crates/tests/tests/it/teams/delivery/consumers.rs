@@ -223,7 +223,7 @@ async fn ask(url: &str, got: &Got, last: &mut Option<String>) -> anyhow::Result<
             Some(last) => json!({ "since_id": last }),
         };
         let answer =
-            tokio::time::timeout(Duration::from_secs(20), peer.call("inbox-pull", arguments));
+            tokio::time::timeout(Duration::from_secs(120), peer.call("inbox-pull", arguments));
         let answer = answer.await??;
         let messages = answer.result()?["structuredContent"]["messages"].clone();
         match messages.as_array().and_then(|all| all.last()) {
