@@ -87,6 +87,9 @@ pub struct Server {
     pub templates: usize,
     /// Prompts offered.
     pub prompts: usize,
+    /// Skills offered.
+    #[serde(default)]
+    pub skills: usize,
     /// The walls that it runs behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Walls>,

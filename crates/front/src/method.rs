@@ -14,6 +14,8 @@ pub(crate) enum Method {
     CallTool,
     ReadResource,
     GetPrompt,
+    GetSkill,
+    ReadDirectory,
     Complete,
     Subscribe,
     Unsubscribe,
@@ -55,6 +57,9 @@ impl Method {
             "resources/list" => Self::List(ListKind::Resources),
             "resources/templates/list" => Self::List(ListKind::Templates),
             "prompts/list" => Self::List(ListKind::Prompts),
+            "skills/list" => Self::List(ListKind::Skills),
+            "skills/get" => Self::GetSkill,
+            "resources/directory/read" => Self::ReadDirectory,
             "tools/call" => Self::CallTool,
             "resources/read" => Self::ReadResource,
             "prompts/get" => Self::GetPrompt,
@@ -87,7 +92,11 @@ impl Method {
                 revision.is_modern()
             }
             Self::TaskResult | Self::TaskList => revision == Revision::V2025_11_25,
-            Self::TaskGet | Self::TaskCancel => revision >= Revision::V2025_11_25,
+            Self::TaskGet
+            | Self::TaskCancel
+            | Self::List(ListKind::Skills)
+            | Self::GetSkill
+            | Self::ReadDirectory => revision >= Revision::V2025_11_25,
             Self::List(_)
             | Self::CallTool
             | Self::ReadResource
@@ -138,6 +147,16 @@ mod tests {
             Some(Method::Events(Act::List))
         );
         assert_eq!(Method::find("events/list", Revision::LATEST_LEGACY), None);
+        for (name, method) in [
+            ("skills/list", Method::List(ListKind::Skills)),
+            ("skills/get", Method::GetSkill),
+            ("resources/directory/read", Method::ReadDirectory),
+        ] {
+            for revision in [Revision::V2025_11_25, modern] {
+                assert_eq!(Method::find(name, revision), Some(method));
+            }
+            assert_eq!(Method::find(name, Revision::V2025_06_18), None);
+        }
         assert_eq!(
             Method::find("tasks/list", Revision::V2025_11_25),
             Some(Method::TaskList)

@@ -30,6 +30,10 @@ pub enum Item {
     Resource(Box<str>),
     /// `prompts/get`: a prompt.
     Prompt(Box<str>),
+    /// `skills/get`: a skill, by the URI of its `SKILL.md`.
+    Skill(Box<str>),
+    /// `resources/directory/read`: a directory, by URI.
+    Directory(Box<str>),
     /// `completion/complete` for an argument of a prompt.
     PromptArgument(Box<str>),
     /// `completion/complete` for a variable of a resource template.
@@ -206,19 +210,48 @@ impl Item {
             Self::Tool(name)
             | Self::Resource(name)
             | Self::Prompt(name)
+            | Self::Skill(name)
+            | Self::Directory(name)
             | Self::PromptArgument(name)
             | Self::ResourceArgument(name) => name,
         }
     }
 
-    /// The act that rules speak of.
+    /// The act that rules speak of. What a skill's entry and a directory say is said of
+    /// resources, so who may not read those is not told of them either.
     #[must_use]
     pub fn verb(&self) -> Verb {
         match self {
             Self::Tool(_) => Verb::CallTool,
-            Self::Resource(_) => Verb::ReadResource,
+            Self::Resource(_) | Self::Skill(_) | Self::Directory(_) => Verb::ReadResource,
             Self::Prompt(_) => Verb::GetPrompt,
             Self::PromptArgument(_) | Self::ResourceArgument(_) => Verb::Complete,
+        }
+    }
+
+    /// The method that asks for it.
+    #[must_use]
+    pub fn method(&self) -> &'static str {
+        match self {
+            Self::Skill(_) => "skills/get",
+            Self::Directory(_) => "resources/directory/read",
+            Self::Tool(_)
+            | Self::Resource(_)
+            | Self::Prompt(_)
+            | Self::PromptArgument(_)
+            | Self::ResourceArgument(_) => self.verb().as_str(),
+        }
+    }
+
+    /// What it is, in a word.
+    #[must_use]
+    pub fn what(&self) -> &'static str {
+        match self {
+            Self::Tool(_) => "tool",
+            Self::Resource(_) | Self::ResourceArgument(_) => "resource",
+            Self::Prompt(_) | Self::PromptArgument(_) => "prompt",
+            Self::Skill(_) => "skill",
+            Self::Directory(_) => "directory",
         }
     }
 }

@@ -6,7 +6,7 @@ use legation_policy::{NativeTool, Origin, Verb};
 use legation_wire::caps::ServerCapabilities;
 use legation_wire::json::Raw;
 
-/// The four lists of the protocol.
+/// The lists of the protocol and of the skills extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ListKind {
     /// `tools/list`.
@@ -17,6 +17,8 @@ pub enum ListKind {
     Templates,
     /// `prompts/list`.
     Prompts,
+    /// `skills/list` (SEP-2640).
+    Skills,
 }
 
 /// One list, in the order clients see it.
@@ -28,7 +30,7 @@ pub struct Listing {
     pub entries: Vec<Entry>,
 }
 
-/// One tool, resource, template or prompt.
+/// One tool, resource, template, prompt or skill.
 #[derive(Debug, Clone)]
 pub struct Entry {
     /// Whose it is.
@@ -63,8 +65,14 @@ pub struct Description {
 // === impl ListKind ===
 
 impl ListKind {
-    /// All four.
-    pub const ALL: [Self; 4] = [Self::Tools, Self::Resources, Self::Templates, Self::Prompts];
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Tools,
+        Self::Resources,
+        Self::Templates,
+        Self::Prompts,
+        Self::Skills,
+    ];
 
     /// The method that reads it.
     #[must_use]
@@ -74,6 +82,7 @@ impl ListKind {
             Self::Resources => "resources/list",
             Self::Templates => "resources/templates/list",
             Self::Prompts => "prompts/list",
+            Self::Skills => "skills/list",
         }
     }
 
@@ -85,6 +94,7 @@ impl ListKind {
             Self::Resources => "resources",
             Self::Templates => "resourceTemplates",
             Self::Prompts => "prompts",
+            Self::Skills => "skills",
         }
     }
 
@@ -93,7 +103,7 @@ impl ListKind {
     pub fn verb(self) -> Verb {
         match self {
             Self::Tools => Verb::CallTool,
-            Self::Resources | Self::Templates => Verb::ReadResource,
+            Self::Resources | Self::Templates | Self::Skills => Verb::ReadResource,
             Self::Prompts => Verb::GetPrompt,
         }
     }

@@ -28,6 +28,7 @@ use legation_wire::message::ErrorObject;
 
 use crate::approval::Approvals;
 use crate::pipeline::seen::Seen;
+use crate::pipeline::spilled::Room;
 use crate::proposal::Proposal;
 use crate::redaction::Redaction;
 use crate::spill::Spills;
@@ -277,7 +278,7 @@ impl Gate {
             );
         }
         let at_server = seen.to_server(permitted.target(), Some(&mut params));
-        let most = peer.result_max();
+        let room = Room::of(&item, peer.result_max());
         let peer = seen.shown(self.watcher.get(), (&permitted, ticket.call()), peer);
         let peer = stage::sample::guard(self, context, &permitted, delegation.wishes(), peer);
         let call = Call {
@@ -292,7 +293,7 @@ impl Gate {
         let outcome = self.servers.call(told, permitted, call).await;
         seen.back(at_server);
         let _span = seen.stage("legation.result");
-        self.hand_on(context, &receipt, (ticket, seen), (outcome, most))
+        self.hand_on(context, &receipt, (ticket, seen), (outcome, room))
     }
 
     /// Where a call's name leads to, if it does not come too soon.
@@ -383,7 +384,12 @@ impl Gate {
             .task(context.clone(), permitted, handle, verb, peer)
             .await;
         seen.back(at_server);
-        let result = self.hand_on(context, &receipt, (ticket, &mut seen), (outcome, None));
+        let result = self.hand_on(
+            context,
+            &receipt,
+            (ticket, &mut seen),
+            (outcome, Room::Bounded(None)),
+        );
         seen.over(&result);
         result
     }

@@ -18,7 +18,7 @@ pub enum Unresolved {
     /// No server offers it.
     #[error("there is no {what} named {name:?}; nothing was called")]
     Unknown {
-        /// `tool`, `resource`, `prompt` or `task`.
+        /// `tool`, `resource`, `prompt`, `skill`, `directory` or `task`.
         what: &'static str,
         /// The name given.
         name: Box<str>,

@@ -153,7 +153,9 @@ impl Conversation {
         let mut params = call.params.clone();
         match &call.item {
             Item::Tool(_) | Item::Prompt(_) => rename(&mut params, "name", name),
-            Item::Resource(_) => rename(&mut params, "uri", name),
+            Item::Resource(_) | Item::Skill(_) | Item::Directory(_) => {
+                rename(&mut params, "uri", name);
+            }
             Item::PromptArgument(_) => {
                 if let Some(mut reference) = params.get("ref").and_then(Raw::to_object) {
                     rename(&mut reference, "name", name);
@@ -166,7 +168,7 @@ impl Conversation {
             progress: self.peer.wants_progress(),
             log_level: self.peer.log_level(),
             retry: call.retry.clone(),
-            ..Order::own(call.item.verb().as_str(), params)
+            ..Order::own(call.item.method(), params)
         };
         if self.live.about.revision.is_modern() {
             order.face = Some(self.face(call.task));
@@ -427,6 +429,8 @@ pub(crate) fn definition(
     match item {
         Item::Tool(_) => of(ListKind::Tools),
         Item::Prompt(_) | Item::PromptArgument(_) => of(ListKind::Prompts),
+        Item::Skill(_) => of(ListKind::Skills),
+        Item::Directory(_) => None,
         Item::Resource(_) | Item::ResourceArgument(_) => of(ListKind::Resources)
             .or_else(|| of(ListKind::Templates))
             .or_else(|| {

@@ -88,7 +88,7 @@ impl Catalogue {
 }
 
 fn merge(endpoint: &Endpoint, kind: ListKind, parts: &[Part], view: Option<&View>) -> Vec<Entry> {
-    let mut entries = Vec::new();
+    let mut entries: Vec<Entry> = Vec::new();
     for part in parts {
         let shelf = part.published.shelf(kind);
         let source = match endpoint {
@@ -103,5 +103,25 @@ fn merge(endpoint: &Endpoint, kind: ListKind, parts: &[Part], view: Option<&View
             _ => entries.extend_from_slice(source),
         }
     }
+    if kind == ListKind::Skills {
+        leave_out_doubled(&mut entries);
+    }
     entries
+}
+
+/// Two servers may have a skill at one address, which is all that a client knows one by: neither must
+/// pass for the other, so neither is listed. Who asks for it is told who has it.
+fn leave_out_doubled(entries: &mut Vec<Entry>) {
+    let mut owners: HashMap<Box<str>, usize> = HashMap::new();
+    for entry in &*entries {
+        *owners.entry(entry.item.clone()).or_default() += 1;
+    }
+    entries.retain(|entry| {
+        let only = owners.get(&entry.item) == Some(&1);
+        if !only {
+            let (server, skill) = (&entry.server, &entry.item);
+            tracing::warn!(%server, skill = %skill.escape_debug(), "another server has a skill at the same address, so it is only listed at /mcp/s/{server}");
+        }
+        only
+    });
 }

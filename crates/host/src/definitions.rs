@@ -1,4 +1,4 @@
-//! What a server offers: its four lists and what it says of itself, as sent.
+//! What a server offers: its lists and what it says of itself, as sent.
 //!
 //! The definitions of the last connection are kept in the store, so that lists
 //! answer at once after a restart. They are kept raw: a typed copy would lose
@@ -9,6 +9,7 @@ use std::sync::Arc;
 use legation_core::QuickMap;
 use legation_gate::ListKind;
 use legation_gate::policy::DefinitionHash;
+use legation_wire::caps::ServerCapabilities;
 use legation_wire::headers::{BadDeclaration, ParamHeaders};
 use legation_wire::json::{Object, Raw};
 use legation_wire::revision::Revision;
@@ -17,10 +18,12 @@ use sha2::{Digest as _, Sha256};
 use crate::port::About;
 
 mod fetch;
+mod skills;
 
-pub(crate) use fetch::{Bounds, FetchError, capability, fetch, fetch_all};
+pub(crate) use fetch::{Bounds, FetchError, fetch, fetch_all};
+pub(crate) use skills::{check as check_skill, same as same_skill};
 
-/// One tool, resource, template or prompt.
+/// One tool, resource, template, prompt or skill.
 #[derive(Debug, Clone)]
 pub(crate) struct Item {
     /// The server's own name, URI or URI template for it.
@@ -58,7 +61,7 @@ pub(crate) struct List {
 /// Everything known of what a server offers.
 #[derive(Debug, Clone)]
 pub(crate) struct Definitions {
-    lists: [List; 4],
+    lists: [List; 5],
     /// What it says of itself.
     pub(crate) about: About,
 }
@@ -112,7 +115,7 @@ impl Item {
 pub(crate) fn key(kind: ListKind) -> &'static str {
     match kind {
         ListKind::Tools | ListKind::Prompts => "name",
-        ListKind::Resources => "uri",
+        ListKind::Resources | ListKind::Skills => "uri",
         ListKind::Templates => "uriTemplate",
     }
 }
@@ -179,9 +182,40 @@ impl Definitions {
             .collect()
     }
 
-    /// Whether the server declares a capability of this name.
-    pub(crate) fn declares(&self, capability: &str) -> bool {
+    /// Whether the server declares that it has a list.
+    pub(crate) fn declares(&self, kind: ListKind) -> bool {
+        let capability = match kind {
+            ListKind::Tools => "tools",
+            ListKind::Resources | ListKind::Templates => "resources",
+            ListKind::Prompts => "prompts",
+            ListKind::Skills => return self.capabilities().skills,
+        };
         self.about.capabilities.contains(capability)
+    }
+
+    /// What the server declares.
+    pub(crate) fn capabilities(&self) -> ServerCapabilities {
+        let About {
+            capabilities,
+            revision,
+            ..
+        } = &self.about;
+        ServerCapabilities::from_raw(&capabilities.to_raw(), *revision)
+    }
+
+    /// Whether a URI is a listed skill's or, whoever lists it, of a file or folder of one.
+    pub(crate) fn has_skill_at(&self, uri: &str) -> bool {
+        let mut skills = self.list(ListKind::Skills).items().iter();
+        skills.any(|item| skills::contains(&item.name, uri))
+    }
+
+    /// Whether listed skills are somewhere below a URI.
+    pub(crate) fn has_skills_below(&self, uri: &str) -> bool {
+        let mut skills = self.list(ListKind::Skills).items().iter();
+        skills.any(|item| {
+            let rest = item.name.strip_prefix(uri);
+            rest.is_some_and(|rest| rest.starts_with('/'))
+        })
     }
 
     /// What [`Definitions::from_raw`] reads.
@@ -217,7 +251,13 @@ impl Definitions {
         });
         for kind in ListKind::ALL {
             let mut list = List::default();
-            for raw in object.get(kind.member())?.to_array()? {
+            let kept = match (kind, object.get(kind.member())) {
+                (_, Some(kept)) => kept.to_array()?,
+                // Definitions of before there were skills.
+                (ListKind::Skills, None) => Vec::new(),
+                (_, None) => return None,
+            };
+            for raw in kept {
                 list.push(Item::read(kind, raw)?);
             }
             definitions.set(kind, list);
@@ -232,6 +272,7 @@ fn slot(kind: ListKind) -> usize {
         ListKind::Resources => 1,
         ListKind::Templates => 2,
         ListKind::Prompts => 3,
+        ListKind::Skills => 4,
     }
 }
 

@@ -91,6 +91,8 @@ struct Usage {
     last_used: Instant,
     retry_now: bool,
     roots_changed: bool,
+    /// A skill was got that is not what was listed.
+    skills_changed: bool,
     /// No call may enter any more.
     closing: bool,
     /// Questions of calls that ended before their clients had answered. No more
@@ -158,6 +160,7 @@ impl Instance {
                 last_used: clock.now(),
                 retry_now: false,
                 roots_changed: false,
+                skills_changed: false,
                 closing: false,
                 stranded: Vec::new(),
                 given_up: HashMap::new(),
@@ -410,6 +413,17 @@ impl Instance {
     pub(crate) fn roots_changed(&self) {
         self.usage().roots_changed = true;
         self.nudge.notify_one();
+    }
+
+    /// Notes that a skill is not what its entry in the list says.
+    pub(crate) fn skills_changed(&self) {
+        self.usage().skills_changed = true;
+        self.nudge.notify_one();
+    }
+
+    /// Whether that was noted since this was last asked.
+    pub(crate) fn take_skills_changed(&self) -> bool {
+        std::mem::take(&mut self.usage().skills_changed)
     }
 
     /// Whether the roots changed since this was last asked.

@@ -100,7 +100,7 @@ impl Offer {
         match kind {
             ListKind::Tools => &self.tools,
             ListKind::Prompts => &self.prompts,
-            ListKind::Resources | ListKind::Templates => &[],
+            ListKind::Resources | ListKind::Templates | ListKind::Skills => &[],
         }
     }
 }

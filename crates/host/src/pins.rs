@@ -38,11 +38,14 @@ pub use review::{PinError, PinReview};
 pub(crate) const INSTRUCTIONS: &str = "instructions";
 /// The kind of tools.
 const TOOL: &str = "tool";
+/// The kind of skills: what models are told of them, and the digests of their files.
+const SKILL: &str = "skill";
 /// Kinds of lists that are pinned, by the names that stand in the store.
-const PINNED: [(ListKind, &str); 3] = [
+const PINNED: [(ListKind, &str); 4] = [
     (ListKind::Tools, TOOL),
     (ListKind::Prompts, "prompt"),
     (ListKind::Templates, "template"),
+    (ListKind::Skills, SKILL),
 ];
 /// What a stored definition may be: it was written by the hub itself.
 const STORED: Limits = Limits {

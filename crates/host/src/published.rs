@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use legation_config::{ServerSpec, Source};
+use legation_core::ServerName;
 use legation_gate::{Entry, ListKind};
 use legation_wire::json::{Object, Raw};
+use legation_wire::meta;
 
 use crate::definitions::{Definitions, Item};
 use crate::names::{Names, Space};
@@ -19,7 +21,7 @@ pub(crate) struct Published {
     pub(crate) definitions: Definitions,
     /// Which of them nobody has agreed to.
     pub(crate) pinned: Pinned,
-    shelves: [Shelf; 4],
+    shelves: [Shelf; 5],
 }
 
 /// One list, ready to be merged into a catalogue.
@@ -33,6 +35,8 @@ pub(crate) struct Shelf {
     pub(crate) own: Arc<[Entry]>,
 }
 
+/// In a skill's `_meta`, in lists of several servers: whose it is.
+const ORIGIN: &str = "io.legation/server";
 /// A tool that many models know by this name.
 const WEB_SEARCH: &str = "web_search";
 
@@ -120,6 +124,10 @@ impl Shelf {
             .map(|item| entry(item, item.raw.clone()))
             .collect();
         let flat = match space(kind) {
+            None if kind == ListKind::Skills => items
+                .iter()
+                .map(|item| entry(item, with_origin(&item.raw, &spec.name)))
+                .collect(),
             None => Arc::clone(&own),
             Some(space) => {
                 let mut flat = Vec::with_capacity(items.len());
@@ -148,7 +156,7 @@ pub(crate) fn space(kind: ListKind) -> Option<Space> {
     match kind {
         ListKind::Tools => Some(Space::Tools),
         ListKind::Prompts => Some(Space::Prompts),
-        ListKind::Resources | ListKind::Templates => None,
+        ListKind::Resources | ListKind::Templates | ListKind::Skills => None,
     }
 }
 
@@ -156,6 +164,14 @@ pub(crate) fn space(kind: ListKind) -> Option<Space> {
 fn second_name(spec: &ServerSpec, space: Space, item: &Item) -> Option<&'static str> {
     let is_github = matches!(spec.source, Source::Builtin);
     (is_github && space == Space::Tools && *item.name == *WEB_SEARCH).then_some(WEB_SEARCH)
+}
+
+/// A skill's entry among those of other servers. Its name and address are not changed, for its files
+/// are compared with them; so it says beside them whose it is (SEP-2640, security considerations).
+fn with_origin(raw: &Raw, server: &ServerName) -> Raw {
+    let mut object: Object = raw.to_object().unwrap_or_default();
+    meta::set(&mut object, ORIGIN, Raw::str(server.as_str()));
+    object.to_raw()
 }
 
 fn renamed(raw: &Raw, own: &str, flat: &str) -> Raw {

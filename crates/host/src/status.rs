@@ -52,6 +52,8 @@ pub struct ServerStatus {
     pub templates: usize,
     /// How many prompts.
     pub prompts: usize,
+    /// How many skills.
+    pub skills: usize,
     /// The child process of the instance the state is of.
     pub pid: Option<u32>,
     /// How many instances are connected.
@@ -161,6 +163,7 @@ impl ServerStatus {
             resources: count(ListKind::Resources),
             templates: count(ListKind::Templates),
             prompts: count(ListKind::Prompts),
+            skills: count(ListKind::Skills),
             pid: live.and_then(|live| live.pid),
             instances: running
                 .iter()

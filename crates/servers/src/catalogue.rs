@@ -125,6 +125,7 @@ impl Shelf {
             ListKind::Templates => &self.templates,
             ListKind::Prompts if flat => &self.flat_prompts,
             ListKind::Prompts => &self.prompts,
+            ListKind::Skills => &[],
         }
     }
 

@@ -76,7 +76,7 @@ impl Natives {
         for (at, shelf) in shelves.iter().enumerate() {
             for (kind, step) in ListKind::ALL.into_iter().zip(0..) {
                 let listing = Listing {
-                    version: NATIVE + (at as u64) * 4 + step,
+                    version: NATIVE + (at * ListKind::ALL.len()) as u64 + step,
                     entries: shelf.list(kind, false).to_vec(),
                 };
                 own.insert((at, kind), Arc::new(listing));
@@ -152,7 +152,10 @@ impl Natives {
                 Item::Tool(name) => shelf.tool(name),
                 Item::Resource(uri) => shelf.resource(uri),
                 Item::Prompt(name) => shelf.prompt(name),
-                Item::PromptArgument(_) | Item::ResourceArgument(_) => None,
+                Item::Skill(_)
+                | Item::Directory(_)
+                | Item::PromptArgument(_)
+                | Item::ResourceArgument(_) => None,
             };
             return Some(found.ok_or_else(|| unknown(item)));
         }
@@ -160,7 +163,10 @@ impl Natives {
             Item::Tool(name) => shelf.flat_tool(name),
             Item::Resource(uri) => shelf.resource(uri),
             Item::Prompt(name) => shelf.flat_prompt(name),
-            Item::PromptArgument(_) | Item::ResourceArgument(_) => None,
+            Item::Skill(_)
+            | Item::Directory(_)
+            | Item::PromptArgument(_)
+            | Item::ResourceArgument(_) => None,
         };
         let (at, target) = self
             .shelves
@@ -197,7 +203,11 @@ impl Natives {
                 let outcome = prompt.map_or_else(gone, crate::Prompt::result);
                 return Box::pin(std::future::ready(outcome));
             }
-            Item::Tool(_) | Item::PromptArgument(_) | Item::ResourceArgument(_) => {}
+            Item::Tool(_)
+            | Item::Skill(_)
+            | Item::Directory(_)
+            | Item::PromptArgument(_)
+            | Item::ResourceArgument(_) => {}
         }
         let mut tools = shelf.native.tools().iter().zip(&shelf.fits);
         let Some((tool, fit)) = tools.find(|(tool, _)| *tool.name == *target.item) else {
@@ -453,13 +463,8 @@ fn arguments(params: &Object) -> Option<Object> {
 }
 
 fn unknown(item: &Item) -> Unresolved {
-    let what = match item {
-        Item::Tool(_) => "tool",
-        Item::Resource(_) | Item::ResourceArgument(_) => "resource",
-        Item::Prompt(_) | Item::PromptArgument(_) => "prompt",
-    };
     Unresolved::Unknown {
-        what,
+        what: item.what(),
         name: item.name().into(),
     }
 }

@@ -109,7 +109,7 @@ pub(crate) fn one(frame: &Frame, view: &One) -> Markup {
                 @if let Some(revision) = &server.revision { (fact("Protocol", &html! { (revision) })) }
                 (fact("Offers", &html! {
                     (counted(server.tools, "tool")) ", " (counted(server.resources, "resource")) ", "
-                    (counted(server.prompts, "prompt"))
+                    (counted(server.prompts, "prompt")) ", " (counted(server.skills, "skill"))
                 }))
                 (fact("Restarts", &html! { (server.restarts) }))
             }

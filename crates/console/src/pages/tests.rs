@@ -220,7 +220,7 @@ fn hostile() -> Vec<(&'static str, Value)> {
     let server = json!({
         "name": HOSTILE, "label": HOSTILE, "status": "failed", "reason": HOSTILE, "hint": HOSTILE,
         "source": "user", "transport": "stdio", "target": HOSTILE, "instance": "shared",
-        "instances": 1, "restarts": 0, "tools": 1, "resources": 0, "templates": 0, "prompts": 0,
+        "instances": 1, "restarts": 0, "tools": 1, "resources": 0, "templates": 0, "prompts": 0, "skills": 0,
         "warnings": [HOSTILE],
     });
     let record = json!({

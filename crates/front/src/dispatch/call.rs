@@ -404,6 +404,8 @@ fn item(method: Method, params: &Object) -> Result<Item, ErrorObject> {
         Method::CallTool => text("name").map(Item::Tool),
         Method::GetPrompt => text("name").map(Item::Prompt),
         Method::ReadResource => text("uri").map(Item::Resource),
+        Method::GetSkill => text("uri").map(Item::Skill),
+        Method::ReadDirectory => text("uri").map(Item::Directory),
         _ => completed(params),
     }
 }

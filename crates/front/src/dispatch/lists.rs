@@ -1,4 +1,4 @@
-//! The four lists.
+//! The lists.
 
 use legation_gate::ListKind;
 use legation_wire::json::{Object, Raw};

@@ -8,12 +8,13 @@ mod events;
 mod finish;
 mod lists;
 mod page;
+mod skills;
 mod tasks;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use legation_core::OpContext;
-use legation_gate::{Endpoint, Outcome, Refusal};
+use legation_gate::{Endpoint, ListKind, Outcome, Refusal};
 use legation_wire::codes;
 use legation_wire::json::{Object, Raw};
 use legation_wire::message::{ErrorObject, Message, Request};
@@ -99,8 +100,17 @@ pub(crate) async fn answer(inquiry: &Inquiry, taken: Option<Taken>) -> Body {
         Method::Ping => Ok(Raw::empty_object()),
         Method::Discover => describe::discover(inquiry),
         Method::SetLevel => set_level(inquiry),
-        Method::List(kind) => lists::list(inquiry, kind),
+        Method::List(kind) => {
+            if kind == ListKind::Skills {
+                skills::check_offered(inquiry)?;
+            }
+            lists::list(inquiry, kind)
+        }
         Method::CallTool | Method::ReadResource | Method::GetPrompt | Method::Complete => {
+            call::call(inquiry, taken).await
+        }
+        Method::GetSkill | Method::ReadDirectory => {
+            skills::check_offered(inquiry)?;
             call::call(inquiry, taken).await
         }
         Method::Subscribe => Box::pin(subscribe(inquiry)).await,

@@ -307,6 +307,8 @@ impl ServerSet for Fake {
             Item::Tool(name) => TOOLS.contains(&&**name) || &**name == "mirrored",
             Item::Resource(uri) | Item::ResourceArgument(uri) => uri.starts_with("test://"),
             Item::Prompt(name) | Item::PromptArgument(name) => &**name == "hello",
+            // It has no skills.
+            Item::Skill(_) | Item::Directory(_) => false,
         };
         let unknown = || Unresolved::Unknown {
             what: "item",
@@ -338,7 +340,7 @@ impl ServerSet for Fake {
                     .to_raw();
                 std::future::ready(Outcome::Complete(result)).boxed()
             }
-            Item::Prompt(_) => {
+            Item::Prompt(_) | Item::Skill(_) | Item::Directory(_) => {
                 std::future::ready(Outcome::Complete(raw(r#"{"messages":[]}"#))).boxed()
             }
             Item::PromptArgument(_) | Item::ResourceArgument(_) => {
@@ -413,7 +415,7 @@ impl ServerSet for Fake {
                 entries
             }
             ListKind::Resources => vec![entry("test://a", r#"{"uri":"test://a","name":"a"}"#)],
-            ListKind::Templates => Vec::new(),
+            ListKind::Templates | ListKind::Skills => Vec::new(),
             ListKind::Prompts => vec![entry("hello", r#"{"name":"hello"}"#)],
         };
         let version = *self.tools.lock().expect("sound") as u64 * 8 + kind as u64;

@@ -47,7 +47,7 @@ impl Listen {
     pub(super) fn wants_list(&self, kind: ListKind) -> bool {
         match kind {
             ListKind::Tools => self.tools,
-            ListKind::Resources | ListKind::Templates => self.resources,
+            ListKind::Resources | ListKind::Templates | ListKind::Skills => self.resources,
             ListKind::Prompts => self.prompts,
         }
     }

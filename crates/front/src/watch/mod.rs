@@ -183,15 +183,9 @@ fn gather(changes: &mut Vec<Change>, change: Change) {
 
 fn tell_changes(shared: &Shared, changes: &[Change]) {
     for (number, watcher) in shared.watchers.all() {
-        // Templates are told of as resources, so they are one with them here.
-        let kinds = [
-            (ListKind::Tools, ListKind::Tools),
-            (ListKind::Resources, ListKind::Templates),
-            (ListKind::Prompts, ListKind::Prompts),
-        ];
-        for (kind, also) in kinds {
+        for kind in [ListKind::Tools, ListKind::Resources, ListKind::Prompts] {
             let concerned = changes.iter().any(|change| {
-                (change.kind == kind || change.kind == also)
+                told_as(change.kind) == kind
                     && number <= change.witness
                     && watcher.sees(shared, &change.server, &change.audience)
             });
@@ -199,6 +193,15 @@ fn tell_changes(shared: &Shared, changes: &[Change]) {
                 watcher.list_changed(kind);
             }
         }
+    }
+}
+
+/// The list whose notification stands for a change of this one: templates and skills have none
+/// of their own.
+fn told_as(kind: ListKind) -> ListKind {
+    match kind {
+        ListKind::Resources | ListKind::Templates | ListKind::Skills => ListKind::Resources,
+        ListKind::Tools | ListKind::Prompts => kind,
     }
 }
 
@@ -280,7 +283,9 @@ impl Watcher {
     fn list_changed(&self, kind: ListKind) {
         let method = match kind {
             ListKind::Tools => "notifications/tools/list_changed",
-            ListKind::Resources | ListKind::Templates => "notifications/resources/list_changed",
+            ListKind::Resources | ListKind::Templates | ListKind::Skills => {
+                "notifications/resources/list_changed"
+            }
             ListKind::Prompts => "notifications/prompts/list_changed",
         };
         match &self.interest {

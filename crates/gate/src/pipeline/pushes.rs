@@ -113,7 +113,7 @@ impl Gate {
         labels.is_empty() || rules.clearance(client, &labels) == Clearance::Cleared
     }
 
-    /// A list of resources without those whose names would have to be redacted
+    /// A list of resources or skills without those whose names would have to be redacted
     /// for the client: an address with a token in it leads nowhere.
     pub(super) fn without_names(
         &self,
@@ -121,7 +121,7 @@ impl Gate {
         kind: ListKind,
         listing: Arc<Listing>,
     ) -> Arc<Listing> {
-        if kind != ListKind::Resources || !self.redacts() {
+        if !matches!(kind, ListKind::Resources | ListKind::Skills) || !self.redacts() {
             return listing;
         }
         let rules = self.rules.load();
@@ -181,7 +181,7 @@ impl Gate {
     }
 }
 
-/// What a resource's entry says in words: its names, and its address without
+/// What a resource's or skill's entry says in words: its names, and its address without
 /// what makes it one.
 fn words(entry: &crate::Entry) -> Raw {
     let path = entry
@@ -190,7 +190,7 @@ fn words(entry: &crate::Entry) -> Raw {
         .map_or(&*entry.item, |(_, path)| path);
     let path = path.replace(['/', '?', '&', '=', '#', '.', '-', '_', '+'], " ");
     let mut texts = vec![Raw::str(&path)];
-    for member in ["name", "title", "description"] {
+    for member in ["name", "title", "description", "frontmatter"] {
         texts.extend(entry.raw.get(member));
     }
     Raw::array(&texts)

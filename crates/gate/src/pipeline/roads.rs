@@ -101,12 +101,29 @@ impl Gate {
         Road::to(redaction, known, caller, target, arguments)
     }
 
-    /// Whether a target is a resource that its server lists.
+    /// Whether a target is a resource that its server lists, by itself or as a skill or a
+    /// file of one.
     fn is_listed(&self, caller: &Caller, endpoint: &Endpoint, target: &Target) -> bool {
-        let listing = self.servers.listing(caller, endpoint, ListKind::Resources);
-        listing.is_ok_and(|listing| {
-            let mut entries = listing.entries.iter();
-            entries.any(|entry| entry.server == target.server && entry.item == target.item)
-        })
+        let any = |kind: ListKind, is_it: &dyn Fn(&crate::Entry) -> bool| {
+            let listing = self.servers.listing(caller, endpoint, kind);
+            listing.is_ok_and(|listing| {
+                let mut entries = listing.entries.iter();
+                entries.any(|entry| entry.server == target.server && is_it(entry))
+            })
+        };
+        let named = |entry: &crate::Entry| entry.item == target.item;
+        let file = |entry: &crate::Entry| {
+            let files = entry
+                .raw
+                .get("resources")
+                .and_then(|files| files.to_array());
+            let mut files = files.into_iter().flatten();
+            let is_it = |file: Raw| {
+                let uri = file.get("uri");
+                uri.as_ref().and_then(Raw::to_str).as_deref() == Some(&*target.item)
+            };
+            named(entry) || files.any(is_it)
+        };
+        any(ListKind::Resources, &named) || any(ListKind::Skills, &file)
     }
 }

@@ -9,8 +9,31 @@ use crate::journal::ALLOWED;
 use crate::spill::{self, Kept, Spills};
 use crate::{Resolve, Unresolved};
 
+/// How much of a result goes out at once.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Room {
+    /// As much as its server may send, and no more than who called wants, if that is less.
+    Bounded(Option<usize>),
+    /// All of it: its shape is not one that can be read on.
+    Whole,
+}
+
 /// The rule under which a caller reads on in what it was given.
 const RULE: &str = "spill.own";
+
+impl Room {
+    /// The room for the answer to a request for this, of a client that wants at most so much.
+    pub(super) fn of(item: &Item, most: Option<usize>) -> Self {
+        match item {
+            Item::Skill(_) | Item::Directory(_) => Self::Whole,
+            Item::Tool(_)
+            | Item::Resource(_)
+            | Item::Prompt(_)
+            | Item::PromptArgument(_)
+            | Item::ResourceArgument(_) => Self::Bounded(most),
+        }
+    }
+}
 
 impl Gate {
     /// With a place for results too large for one message; without it they are
@@ -28,9 +51,11 @@ impl Gate {
         context: &OpContext,
         receipt: &Receipt,
         outcome: Outcome,
-        most: Option<usize>,
+        room: Room,
     ) -> Outcome {
-        let (Some(spills), Outcome::Complete(raw)) = (&self.spills, &outcome) else {
+        let (Some(spills), Outcome::Complete(raw), Room::Bounded(most)) =
+            (&self.spills, &outcome, room)
+        else {
             return outcome;
         };
         let target = receipt.target();

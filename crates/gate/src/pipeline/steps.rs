@@ -242,7 +242,7 @@ impl Gate {
         context: &OpContext,
         receipt: &Receipt,
         (ticket, seen): (Ticket, &mut Seen),
-        (outcome, most): (Outcome, Option<usize>),
+        (outcome, room): (Outcome, Room),
     ) -> Result<Outcome, Refusal> {
         let handed = stage::result::handed_on(
             &self.rules.load(),
@@ -256,7 +256,7 @@ impl Gate {
             Err(refusal) => stage::record::withheld(&self.ledger, ticket, refusal),
         }
         // The record is of the whole, which the client can read.
-        handed.map(|outcome| self.put_aside(context, receipt, outcome, most))
+        handed.map(|outcome| self.put_aside(context, receipt, outcome, room))
     }
 
     /// Records the intent, and tells the approvals what it used up.

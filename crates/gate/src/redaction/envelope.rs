@@ -7,8 +7,8 @@
 
 use legation_wire::json::{Object, Raw};
 
-/// Members that the specification names (2025-11-25 and 2026-07-28, schema).
-const MEMBERS: [&str; 27] = [
+/// Members that the specification names (2025-11-25 and 2026-07-28, schema; skills extension).
+const MEMBERS: [&str; 31] = [
     "_meta",
     "annotations",
     "audience",
@@ -18,6 +18,8 @@ const MEMBERS: [&str; 27] = [
     "contents",
     "data",
     "description",
+    "digest",
+    "frontmatter",
     "hasMore",
     "isError",
     "messages",
@@ -26,9 +28,11 @@ const MEMBERS: [&str; 27] = [
     "nextCursor",
     "priority",
     "resource",
+    "resources",
     "resultType",
     "role",
     "size",
+    "skill",
     "structuredContent",
     "text",
     "title",

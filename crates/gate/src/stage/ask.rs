@@ -217,7 +217,11 @@ fn state(approvals: &Approvals, id: &ApprovalId) -> Option<State> {
 /// Completions are asked for while a person types.
 fn is_held(item: &Item) -> bool {
     match item {
-        Item::Tool(_) | Item::Resource(_) | Item::Prompt(_) => true,
+        Item::Tool(_)
+        | Item::Resource(_)
+        | Item::Prompt(_)
+        | Item::Skill(_)
+        | Item::Directory(_) => true,
         Item::PromptArgument(_) | Item::ResourceArgument(_) => false,
     }
 }

@@ -35,9 +35,11 @@ pub(crate) struct Road<'a> {
 /// bound to and the ledger commits to.
 pub(crate) fn carried(request: &Request) -> Option<Raw> {
     match request.item {
-        Item::Tool(_) | Item::Resource(_) | Item::Prompt(_) => {
-            request.params.get("arguments").cloned()
-        }
+        Item::Tool(_)
+        | Item::Resource(_)
+        | Item::Prompt(_)
+        | Item::Skill(_)
+        | Item::Directory(_) => request.params.get("arguments").cloned(),
         Item::PromptArgument(_) | Item::ResourceArgument(_) => {
             let mut carried = Object::new();
             for member in ["argument", "context"] {
@@ -120,12 +122,14 @@ impl<'a> Road<'a> {
         item: &Item,
         listed: impl FnOnce() -> bool,
     ) -> Result<(), Refusal> {
-        match item {
-            Item::Resource(_) if !self.leaving.is_empty() && !listed() => {
-                Err(self.stopped(RedactionError::Address))
-            }
-            _ => Ok(()),
+        let is_address = matches!(
+            item,
+            Item::Resource(_) | Item::Skill(_) | Item::Directory(_)
+        );
+        if is_address && !self.leaving.is_empty() && !listed() {
+            return Err(self.stopped(RedactionError::Address));
         }
+        Ok(())
     }
 
     /// Answers to a server's questions, by key.

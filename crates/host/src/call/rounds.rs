@@ -11,7 +11,7 @@ use legation_wire::translate::{self, InputRequest, ResultKind};
 
 use super::Conversation;
 use crate::ask;
-use crate::definitions::TaskSupport;
+use crate::definitions::{TaskSupport, check_skill, same_skill};
 use crate::tasks;
 
 /// How often a server may ask for input in one call.
@@ -59,7 +59,7 @@ impl Conversation {
                 Err(failure) => return Outcome::Failed(failure),
             };
             match self.settle(&permitted, &call, answer, as_task).await {
-                Round::Over(outcome) => return outcome,
+                Round::Over(outcome) => return self.as_asked(&permitted, &call, outcome),
                 Round::Again(retry) => call.retry = Some(retry),
             }
         }
@@ -88,6 +88,34 @@ impl Conversation {
         let data =
             r#"{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}"#;
         Some(error.with_data(Raw::from_static(data)))
+    }
+
+    /// The outcome, unless it is to be a skill's entry and is none, or not the one that was
+    /// listed and decided on: that one is then read again and set aside like any definition.
+    fn as_asked(&self, permitted: &Permitted, call: &Call, outcome: Outcome) -> Outcome {
+        let (Item::Skill(_), Outcome::Complete(answer)) = (&call.item, &outcome) else {
+            return outcome;
+        };
+        let uri = &permitted.target().item;
+        let entry = answer.get("skill").unwrap_or_else(Raw::empty_object);
+        if let Err(bad) = check_skill(uri, &entry.to_object().unwrap_or_default()) {
+            return self.broke(format!(
+                "its answer is no entry of the skill {uri:?}: {bad}"
+            ));
+        }
+        let published = self.live.published.load();
+        let listed = published.definitions.list(legation_gate::ListKind::Skills);
+        if listed
+            .get(uri)
+            .is_none_or(|listed| same_skill(&listed.raw, &entry))
+        {
+            return outcome;
+        }
+        self.instance.skills_changed();
+        Outcome::Failed(CallFailure::DefinitionChanged {
+            server: self.server.spec.name.clone(),
+            item: uri.clone(),
+        })
     }
 
     async fn settle(

@@ -7,7 +7,7 @@ use legation_gate::ListKind;
 use legation_wire::codes;
 use legation_wire::json::{Object, Raw};
 
-use super::{Definitions, Item, List};
+use super::{Definitions, Item, List, check_skill};
 use crate::port::{self, About, AskError, Port};
 
 /// Most pages of one list.
@@ -84,7 +84,7 @@ pub(crate) async fn fetch_all(
     let mut definitions = Definitions::new(about);
     let mut warnings = Vec::new();
     for kind in ListKind::ALL {
-        if !definitions.declares(capability(kind)) {
+        if !definitions.declares(kind) {
             continue;
         }
         let list = fetch(port, kind, allow, bounds, &mut warnings).await?;
@@ -131,6 +131,11 @@ pub(crate) async fn fetch(
             {
                 break;
             }
+            // What skills there are is no reason to do without the tools.
+            Err(AskError::Refused(error)) if kind == ListKind::Skills => {
+                warnings.push(format!("{method} was refused: {}", error.message));
+                break;
+            }
             Err(source) => return Err(FetchError::NoAnswer { method, source }),
         };
         let member = kind.member();
@@ -149,15 +154,6 @@ pub(crate) async fn fetch(
     }
     warnings.extend(reading.warnings(method));
     Ok(reading.list)
-}
-
-/// The capability that stands for a list.
-pub(crate) fn capability(kind: ListKind) -> &'static str {
-    match kind {
-        ListKind::Tools => "tools",
-        ListKind::Resources | ListKind::Templates => "resources",
-        ListKind::Prompts => "prompts",
-    }
 }
 
 #[derive(Default)]
@@ -201,6 +197,15 @@ impl Reading {
                 let name = &item.name;
                 self.refused
                     .push(format!("tool {name:?} was left out: {error}"));
+                continue;
+            }
+            if kind == ListKind::Skills
+                && let Err(error) =
+                    check_skill(&item.name, &item.raw.to_object().unwrap_or_default())
+            {
+                let uri = &item.name;
+                self.refused
+                    .push(format!("skill {uri:?} was left out: {error}"));
                 continue;
             }
             let name = item.name.clone();

@@ -248,5 +248,52 @@ fn definitions_survive_the_store() {
     let tool = again.list(ListKind::Tools).get("t").expect("there");
     assert!(tool.read_only_hint && tool.task_support == super::TaskSupport::Required);
     assert!(Definitions::from_raw(&raw(r#"{"revision":"1999-01-01"}"#)).is_none());
-    assert!(Arc::new(again).declares("tools"));
+    assert!(Arc::new(again).declares(ListKind::Tools));
+}
+
+#[tokio::test]
+async fn skills_are_read_page_by_page_and_bad_ones_left_out() {
+    let pages = [
+        r#"{"skills":[{"uri":"skill://a/SKILL.md","frontmatter":{"name":"a","description":"d"},"resources":"dynamic"},{"uri":"skill://b/SKILL.md"}],"nextCursor":"2"}"#,
+        r#"{"skills":[{"uri":"skill://c/SKILL.md","frontmatter":{"name":"c","description":"d"},"resources":[{"uri":"skill://c/SKILL.md"},{"uri":"skill://a/x.md"}]}]}"#,
+    ];
+    let server = paged(move |page, order| {
+        assert_eq!(order.method, "skills/list");
+        Ok(raw(pages[page]))
+    });
+    let (list, warnings) = read(&server, ListKind::Skills, BOUNDS).await;
+    assert_eq!(names(&list), ["skill://a/SKILL.md"]);
+    assert!(warnings[0].contains("skill://b/SKILL.md"), "{warnings:?}");
+    assert!(warnings[1].contains("outside"), "{warnings:?}");
+    // One that declares skills and refuses to say which keeps what else it has.
+    let refuses = paged(|_, _| Err(ErrorObject::new(codes::METHOD_NOT_FOUND, "what?")));
+    let (list, warnings) = read(&refuses, ListKind::Skills, BOUNDS).await;
+    assert_eq!((names(&list).len(), warnings.len()), (0, 1));
+}
+
+#[test]
+fn skills_are_remembered_and_older_memories_have_none() {
+    let about = About {
+        revision: Revision::V2026_07_28,
+        capabilities: Object::new(),
+        server_info: None,
+        instructions: None,
+    };
+    let mut definitions = Definitions::new(about);
+    let older = definitions.to_raw().to_object().expect("an object");
+    let mut list = List::default();
+    let skill = r#"{"uri":"skill://a/SKILL.md","x":1.0}"#;
+    assert!(list.push(Item::read(ListKind::Skills, raw(skill)).expect("a skill")));
+    definitions.set(ListKind::Skills, list);
+    let again = Definitions::from_raw(&definitions.to_raw()).expect("definitions");
+    let kept = again.list(ListKind::Skills).get("skill://a/SKILL.md");
+    assert_eq!(kept.map(|item| item.raw.as_text()), Some(skill));
+    let mut before = older;
+    before.remove("skills");
+    let before = Definitions::from_raw(&before.to_raw()).expect("definitions");
+    assert!(before.list(ListKind::Skills).items().is_empty());
+    // What every memory has is still asked for.
+    let mut broken = before.to_raw().to_object().expect("an object");
+    broken.remove("tools");
+    assert!(Definitions::from_raw(&broken.to_raw()).is_none());
 }

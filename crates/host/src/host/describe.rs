@@ -112,6 +112,8 @@ fn of_many<'a>(servers: impl Iterator<Item = &'a ServerCapabilities>) -> ServerC
     };
     for server in servers {
         many.tasks_ext |= server.tasks_ext || server.legacy_tool_tasks();
+        many.skills |= server.skills;
+        many.skill_directories |= server.skill_directories;
     }
     set_tasks(&mut many);
     many

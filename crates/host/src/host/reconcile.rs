@@ -282,7 +282,7 @@ impl Host {
 }
 
 /// The versions of a server's lists; what it does not show counts as empty.
-fn versions(roster: &Roster, name: &ServerName) -> [Vec<u64>; 4] {
+fn versions(roster: &Roster, name: &ServerName) -> [Vec<u64>; 5] {
     ListKind::ALL.map(|kind| {
         roster
             .named(name.as_str())

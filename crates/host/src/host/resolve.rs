@@ -104,8 +104,14 @@ impl Inner {
             (Item::Prompt(name) | Item::PromptArgument(name), _) => {
                 self.flat(caller, endpoint, Space::Prompts, name)?
             }
-            (Item::Resource(uri) | Item::ResourceArgument(uri), _) => self
-                .resource(caller, endpoint, uri)?
+            (
+                Item::Resource(uri)
+                | Item::ResourceArgument(uri)
+                | Item::Skill(uri)
+                | Item::Directory(uri),
+                _,
+            ) => self
+                .resource(caller, endpoint, item)?
                 .map(|shown| (shown, uri.clone())),
         };
         let (shown, name) = found.ok_or_else(|| unknown(item))?;
@@ -181,40 +187,58 @@ impl Inner {
         }
     }
 
-    /// The owner of a URI: who lists it; else whose template it fits; else the
-    /// only server that has resources at all.
+    /// The owner of a URI: who lists it; else whose skill it is part of; else whose template it
+    /// fits; else the only server that has such things at all.
     fn resource(
         &self,
         caller: &Caller,
         endpoint: &Endpoint,
-        uri: &str,
+        item: &Item,
     ) -> Result<Option<Shown>, Unresolved> {
+        let uri = item.name();
+        let kind = match item {
+            Item::Skill(_) | Item::Directory(_) => ListKind::Skills,
+            _ => ListKind::Resources,
+        };
         let servers = self.servers(caller, endpoint)?.into_iter();
         let mut shown: Vec<Shown> = servers
             .filter_map(|server| {
                 let published = server.shown(caller)?;
                 Some(Shown { server, published })
             })
-            .filter(|shown| shown.published.definitions.declares("resources"))
+            .filter(|shown| shown.published.definitions.declares(kind))
             .collect();
         let lists = |shown: &Shown| {
             let definitions = &shown.published.definitions;
-            definitions.list(ListKind::Resources).get(uri).is_some()
-                || definitions.list(ListKind::Templates).get(uri).is_some()
+            let has = |kind: ListKind| definitions.list(kind).get(uri).is_some();
+            match item {
+                Item::Skill(_) => has(ListKind::Skills),
+                _ => has(ListKind::Resources) || has(ListKind::Templates),
+            }
+        };
+        let holds = |shown: &Shown| {
+            let definitions = &shown.published.definitions;
+            definitions.has_skill_at(uri)
+                || matches!(item, Item::Directory(_)) && definitions.has_skills_below(uri)
         };
         let fits = |shown: &Shown| {
             let templates = shown.published.definitions.list(ListKind::Templates);
             let mut templates = templates.items().iter();
             templates.any(|item| template::matches(&item.name, uri))
         };
-        let ways: [&dyn Fn(&Shown) -> bool; 2] = [&lists, &fits];
+        // Whose it is comes first: no server is asked for another's directory.
+        let answers = |owner: &Shown| {
+            !matches!(item, Item::Directory(_))
+                || owner.published.definitions.capabilities().skill_directories
+        };
+        let ways: [&dyn Fn(&Shown) -> bool; 3] = [&lists, &holds, &fits];
         for offers in ways {
             let owners: Vec<usize> = (0..shown.len())
                 .filter(|index| offers(&shown[*index]))
                 .collect();
             match *owners {
                 [] => {}
-                [only] => return Ok(Some(shown.swap_remove(only))),
+                [only] => return Ok(Some(shown.swap_remove(only)).filter(answers)),
                 _ => {
                     let name = |index: &usize| shown[*index].server.spec.name.clone();
                     return Err(Unresolved::Ambiguous {
@@ -225,7 +249,7 @@ impl Inner {
             }
         }
         let only = if shown.len() == 1 { shown.pop() } else { None };
-        Ok(only)
+        Ok(only.filter(answers))
     }
 
     /// The caller's own instance of a server whose instances are not shared, if
@@ -344,8 +368,13 @@ impl Inner {
 
 /// Whether a name says which server it is of.
 fn named(endpoint: &Endpoint, item: &Item) -> bool {
-    let uri = matches!(item, Item::Resource(_) | Item::ResourceArgument(_));
-    matches!(endpoint, Endpoint::Server(_)) || !uri
+    let has_prefix = match item {
+        Item::Tool(_) | Item::Prompt(_) | Item::PromptArgument(_) => true,
+        Item::Resource(_) | Item::ResourceArgument(_) | Item::Skill(_) | Item::Directory(_) => {
+            false
+        }
+    };
+    matches!(endpoint, Endpoint::Server(_)) || has_prefix
 }
 
 fn may_offer(server: &Server, endpoint: &Endpoint, item: &Item) -> bool {
@@ -414,19 +443,15 @@ fn pin(shown: &Shown, item: &Item, name: &str) -> PinState {
         Item::Tool(_) => ListKind::Tools,
         Item::Prompt(_) | Item::PromptArgument(_) => ListKind::Prompts,
         Item::ResourceArgument(_) => ListKind::Templates,
-        Item::Resource(_) => return PinState::Approved,
+        Item::Skill(_) => ListKind::Skills,
+        Item::Resource(_) | Item::Directory(_) => return PinState::Approved,
     };
     shown.published.pinned.state(kind, name)
 }
 
 fn unknown(item: &Item) -> Unresolved {
-    let what = match item {
-        Item::Tool(_) => "tool",
-        Item::Resource(_) | Item::ResourceArgument(_) => "resource",
-        Item::Prompt(_) | Item::PromptArgument(_) => "prompt",
-    };
     Unresolved::Unknown {
-        what,
+        what: item.what(),
         name: item.name().into(),
     }
 }

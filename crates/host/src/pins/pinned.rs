@@ -4,7 +4,7 @@ use legation_core::QuickMap;
 use legation_gate::ListKind;
 use legation_gate::policy::PinState;
 
-use super::{INSTRUCTIONS, TOOL, Thing};
+use super::{INSTRUCTIONS, SKILL, TOOL, Thing};
 
 /// What a set of definitions has that is not simply approved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -12,6 +12,7 @@ pub(crate) struct Pinned {
     tools: QuickMap<Box<str>, PinState>,
     prompts: QuickMap<Box<str>, PinState>,
     templates: QuickMap<Box<str>, PinState>,
+    skills: QuickMap<Box<str>, PinState>,
     instructions: PinState,
 }
 
@@ -43,7 +44,7 @@ impl Pinned {
 
     /// How many definitions wait for somebody to look at them.
     pub(crate) fn waiting(&self) -> usize {
-        let lists = [&self.tools, &self.prompts, &self.templates];
+        let lists = [&self.tools, &self.prompts, &self.templates, &self.skills];
         let instructions = usize::from(self.instructions != PinState::Approved);
         lists.iter().map(|of| of.len()).sum::<usize>() + instructions
     }
@@ -53,6 +54,7 @@ impl Pinned {
             ListKind::Tools => Some(&self.tools),
             ListKind::Prompts => Some(&self.prompts),
             ListKind::Templates => Some(&self.templates),
+            ListKind::Skills => Some(&self.skills),
             ListKind::Resources => None,
         }
     }
@@ -68,6 +70,7 @@ impl Pinned {
         let of = match *kind {
             TOOL => &mut self.tools,
             "prompt" => &mut self.prompts,
+            SKILL => &mut self.skills,
             _ => &mut self.templates,
         };
         of.insert(name.clone(), state);

@@ -14,7 +14,7 @@ pub struct PinReview {
     /// Whose it is: the server's name, with `@` and the folder for a server of
     /// a folder.
     pub server: String,
-    /// `tool`, `prompt`, `template` or `instructions`.
+    /// `tool`, `prompt`, `template`, `skill` or `instructions`.
     pub kind: String,
     /// Its name; empty for instructions.
     pub item: String,

@@ -162,16 +162,17 @@ impl Session<'_> {
 
     fn mark(&mut self, kind: ListKind) {
         self.stale.insert(kind);
-        // One notification stands for both lists.
+        // One notification stands for all of these lists.
         if kind == ListKind::Resources {
             self.stale.insert(ListKind::Templates);
+            self.stale.insert(ListKind::Skills);
         }
     }
 
     fn read_again(&mut self) {
         for kind in std::mem::take(&mut self.stale) {
             let definitions = &self.live.published.load().definitions;
-            if !definitions.declares(definitions::capability(kind)) {
+            if !definitions.declares(kind) {
                 continue;
             }
             let live = Arc::clone(&self.live);
@@ -343,6 +344,9 @@ impl Session<'_> {
             if asked.connection == self.connection {
                 self.asked(asked);
             }
+        }
+        if self.instance.take_skills_changed() && self.stale.insert(ListKind::Skills) {
+            self.read_again();
         }
         let legacy = !self.live.about.revision.is_modern();
         if self.instance.take_roots_changed() && legacy {

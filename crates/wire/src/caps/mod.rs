@@ -18,6 +18,10 @@ use crate::json::{Kind, Object, Raw};
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 /// Identifier of the events extension (2026-07-28, SEP-3415).
 pub const EVENTS_EXTENSION: &str = "io.modelcontextprotocol/events";
+/// Identifier of the skills extension (SEP-2640).
+pub const SKILLS_EXTENSION: &str = "io.modelcontextprotocol/skills";
+/// Its setting that says that directories can be read.
+const DIRECTORY_READ: &str = "directoryRead";
 /// How the events extension was spelled in its draft; some clients read no other.
 const EVENTS: &str = "events";
 
@@ -80,6 +84,33 @@ fn put_events(object: &mut Object, declared: Option<Raw>) {
     if declared.is_some() || has_extension(object, EVENTS_EXTENSION) {
         put_extension(object, EVENTS_EXTENSION, declared);
     }
+}
+
+/// Declares the skills extension with or without directories, or not at all.
+fn put_skills(object: &mut Object, on: bool, directories: bool) {
+    let extensions = object.get("extensions");
+    let declared = extensions.and_then(|map| map.get(SKILLS_EXTENSION));
+    if !on {
+        if declared.is_some() {
+            put_extension(object, SKILLS_EXTENSION, None);
+        }
+        return;
+    }
+    let mut settings = Object::new();
+    if let Some(declared) = declared {
+        settings.set(SKILLS_EXTENSION, declared);
+    }
+    put(
+        &mut settings,
+        SKILLS_EXTENSION,
+        true,
+        &[(DIRECTORY_READ, directories)],
+    );
+    put_extension(
+        object,
+        SKILLS_EXTENSION,
+        settings.get(SKILLS_EXTENSION).cloned(),
+    );
 }
 
 fn put_extension(object: &mut Object, name: &str, declared: Option<Raw>) {

@@ -1,8 +1,8 @@
 //! What a server offers.
 
 use super::{
-    EVENTS, EVENTS_EXTENSION, TASKS_EXTENSION, flag, has_extension, put, put_events,
-    put_tasks_extension, put_tasks_legacy,
+    DIRECTORY_READ, EVENTS, EVENTS_EXTENSION, SKILLS_EXTENSION, TASKS_EXTENSION, flag,
+    has_extension, put, put_events, put_skills, put_tasks_extension, put_tasks_legacy,
 };
 use crate::json::{Object, Raw};
 use crate::revision::Revision;
@@ -35,6 +35,11 @@ pub struct ServerCapabilities {
     pub tasks_legacy: Option<Raw>,
     /// Answers with tasks (2026-07-28, tasks extension).
     pub tasks_ext: bool,
+    /// Serves skills (skills extension, which revisions before 2025-11-25 do not have). Their
+    /// files are resources, so a server without those has none.
+    pub skills: bool,
+    /// Lists what is in a directory of them (`directoryRead`).
+    pub skill_directories: bool,
     /// Non-standard capabilities, as declared.
     pub experimental: Option<Raw>,
 }
@@ -47,6 +52,10 @@ impl ServerCapabilities {
         let raw = raw.to_object().unwrap_or_default();
         let (tools, resources, prompts) =
             (raw.get("tools"), raw.get("resources"), raw.get("prompts"));
+        let skills = raw
+            .get("extensions")
+            .and_then(|map| map.get(SKILLS_EXTENSION));
+        let skills = skills.filter(|_| revision >= Revision::V2025_11_25 && resources.is_some());
         let undeclared =
             revision < Revision::V2025_03_26 && (resources.is_some() || prompts.is_some());
         Self {
@@ -64,6 +73,8 @@ impl ServerCapabilities {
                 .filter(|_| revision == Revision::V2025_11_25)
                 .cloned(),
             tasks_ext: revision.is_modern() && has_extension(&raw, TASKS_EXTENSION),
+            skills: skills.is_some(),
+            skill_directories: flag(skills.as_ref(), DIRECTORY_READ),
             experimental: raw.get("experimental").cloned(),
             raw,
         }
@@ -107,6 +118,8 @@ impl ServerCapabilities {
             .filter(|_| revision == Revision::V2025_11_25);
         put_tasks_legacy(&mut object, tasks);
         put_tasks_extension(&mut object, self.tasks_ext && revision.is_modern());
+        let skills = self.skills && revision >= Revision::V2025_11_25;
+        put_skills(&mut object, skills, self.skill_directories);
         object.to_raw()
     }
 

@@ -148,3 +148,32 @@ fn server_declarations_are_translated() {
         )
     );
 }
+
+#[test]
+fn skills_are_declared_where_there_are_resources() {
+    let skills = |text: &str, under: &str| {
+        let caps = ServerCapabilities::from_raw(&raw(text), revision(under));
+        (caps.skills, caps.skill_directories)
+    };
+    let declared = r#"{"resources":{},"extensions":{"io.modelcontextprotocol/skills":{"directoryRead":true,"x":1},"a/b":{}}}"#;
+    assert_eq!(skills(declared, "2026-07-28"), (true, true));
+    assert_eq!(skills(declared, "2025-11-25"), (true, true));
+    assert_eq!(skills(declared, "2025-06-18"), (false, false));
+    let without = declared.replace(r#""resources":{},"#, "");
+    assert_eq!(skills(&without, "2026-07-28"), (false, false));
+    let odd = r#"{"resources":{},"extensions":{"io.modelcontextprotocol/skills":true}}"#;
+    assert_eq!(skills(odd, "2026-07-28"), (true, false));
+    let mut caps = ServerCapabilities::from_raw(&raw(declared), revision("2026-07-28"));
+    assert_eq!(caps.to_raw(revision("2025-11-25")).as_text(), declared);
+    assert_eq!(
+        caps.to_raw(revision("2025-06-18")).as_text(),
+        r#"{"resources":{},"extensions":{"a/b":{}}}"#
+    );
+    caps.skill_directories = false;
+    assert_eq!(
+        caps.to_raw(revision("2026-07-28")).as_text(),
+        r#"{"resources":{},"extensions":{"io.modelcontextprotocol/skills":{"x":1},"a/b":{}}}"#
+    );
+    let none = ServerCapabilities::default().to_raw(revision("2026-07-28"));
+    assert_eq!(none.as_text(), "{}");
+}

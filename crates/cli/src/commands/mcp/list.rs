@@ -91,6 +91,7 @@ fn entry(loaded: &Loaded, spec: &ServerSpec) -> Server {
         resources: 0,
         templates: 0,
         prompts: 0,
+        skills: 0,
         sandbox: spec
             .sandbox(SandboxPolicy::Asked, &Destinations::default())
             .map(|entry| crate::walls(&entry)),

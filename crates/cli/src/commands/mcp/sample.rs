@@ -29,6 +29,7 @@ pub(super) fn server() -> Server {
         resources: 4,
         templates: 5,
         prompts: 6,
+        skills: 2,
         sandbox: Some(Walls {
             network: "named".into(),
             hosts: vec!["api.example.com:443".into()],

@@ -47,6 +47,7 @@ fn render(answer: &ShowAnswer) -> String {
                 counted(server.resources, "resource"),
                 counted(server.templates, "template"),
                 counted(server.prompts, "prompt"),
+                counted(server.skills, "skill"),
             ]
             .join(", "),
         ),

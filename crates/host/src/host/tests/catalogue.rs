@@ -166,6 +166,110 @@ async fn a_uri_of_two_servers_is_refused_with_both_names() {
     bench.host.shutdown().await;
 }
 
+const REFUNDS: &str = r#"{"uri":"skill://acme/refunds/SKILL.md","frontmatter":{"name":"refunds","description":"d"},"resources":"dynamic","x":1}"#;
+const NOTES: &str = r#"{"uri":"skill://notes/SKILL.md","frontmatter":{"name":"notes","description":"d"},"resources":"dynamic"}"#;
+
+/// Three servers: one has a skill of its own and one at an address of the second's, the third does not say
+/// that it has any.
+async fn skilled() -> Bench {
+    let bench = Bench::new();
+    let misnamed = NOTES.replace("skill://notes", "skill://notes/other");
+    let reports = NOTES.replace("notes", "reports");
+    let declared = |settings: &str| {
+        format!(
+            r#"{{"resources":{{}},"extensions":{{"io.modelcontextprotocol/skills":{settings}}}}}"#
+        )
+    };
+    let one = [REFUNDS, NOTES, misnamed.as_str()];
+    let directories = declared(r#"{"directoryRead":true}"#);
+    bench.serve("one", &offering(&directories, &[(ListKind::Skills, &one)]));
+    let two = [NOTES, reports.as_str()];
+    bench.serve(
+        "two",
+        &offering(&declared("{}"), &[(ListKind::Skills, &two)]),
+    );
+    // What it lists does not count without a word that it has any.
+    let silent = [(ListKind::Skills, &one[..])];
+    bench.serve("three", &offering(r#"{"resources":{}}"#, &silent));
+    let specs = ["one", "two", "three"].map(|name| spec(name, Instance::Shared));
+    bench.apply(specs.to_vec()).await;
+    bench.settle().await;
+    bench
+}
+
+#[tokio::test]
+async fn skills_are_listed_with_their_server_and_none_of_two_at_one_address() {
+    let bench = skilled().await;
+    let me = caller("me", None);
+    let all = bench.names(&me, &Endpoint::All, ListKind::Skills);
+    assert_eq!(
+        all,
+        ["skill://acme/refunds/SKILL.md", "skill://reports/SKILL.md"]
+    );
+    let listing = bench.host.listing(&me, &Endpoint::All, ListKind::Skills);
+    let listing = listing.expect("a list");
+    assert_eq!(
+        listing.entries[0].raw.as_text(),
+        REFUNDS.replace(r#""x":1"#, r#""x":1,"_meta":{"io.legation/server":"one"}"#)
+    );
+    let alone = |name: &str| Endpoint::Server(server_name(name));
+    let listing = bench.host.listing(&me, &alone("two"), ListKind::Skills);
+    assert_eq!(listing.expect("a list").entries[0].raw.as_text(), NOTES);
+    assert_eq!(bench.names(&me, &alone("three"), ListKind::Skills), [""; 0]);
+    let describe = |endpoint: &Endpoint| {
+        let described = bench.host.describe(&me, endpoint).expect("an endpoint");
+        let capabilities = described.capabilities;
+        (capabilities.skills, capabilities.skill_directories)
+    };
+    assert_eq!(describe(&Endpoint::All), (true, true));
+    assert_eq!(describe(&alone("two")), (true, false));
+    assert_eq!(describe(&alone("three")), (false, false));
+    bench.host.shutdown().await;
+}
+
+#[tokio::test]
+async fn skills_and_their_files_belong_to_their_server() {
+    let bench = skilled().await;
+    let me = caller("me", None);
+    let owner = async |item: Item| {
+        let target = bench.resolve(&me, &Endpoint::All, &item).await;
+        target.map(|target| target.server.to_string())
+    };
+    let is_of_one = [
+        Item::Skill("skill://acme/refunds/SKILL.md".into()),
+        Item::Resource("skill://acme/refunds/examples/a.md".into()),
+        Item::Directory("skill://acme/refunds/examples".into()),
+        Item::Directory("skill://acme".into()),
+    ];
+    for item in is_of_one {
+        assert_eq!(owner(item.clone()).await.as_deref(), Ok("one"), "{item:?}");
+    }
+    let nobodys = [
+        Item::Skill("skill://none/SKILL.md".into()),
+        Item::Resource("skill://acme/refunds/../a.md".into()),
+        // Its owner reads no directories, and nobody else is asked.
+        Item::Directory("skill://reports".into()),
+    ];
+    for item in nobodys {
+        let found = owner(item.clone()).await;
+        assert!(
+            matches!(found, Err(Unresolved::Unknown { .. })),
+            "{item:?}: {found:?}"
+        );
+    }
+    for item in [
+        Item::Skill("skill://notes/SKILL.md".into()),
+        Item::Resource("skill://notes/a.md".into()),
+    ] {
+        let found = owner(item.clone()).await;
+        assert!(
+            matches!(found, Err(Unresolved::Ambiguous { .. })),
+            "{item:?}: {found:?}"
+        );
+    }
+    bench.host.shutdown().await;
+}
+
 #[tokio::test]
 async fn views_show_their_part_and_nothing_else_resolves() {
     let mut settings = Settings::defaults();

@@ -162,6 +162,7 @@ fn server(hub: &Inner, status: &ServerStatus) -> Server {
         resources: status.resources,
         templates: status.templates,
         prompts: status.prompts,
+        skills: status.skills,
         sandbox: status.sandbox.as_ref().map(legation_cli::walls),
         warnings: status.warnings.clone(),
     }

@@ -16,7 +16,7 @@ fn one_server_in_full() {
         transport   stdio npx server
         instance    shared (1 running)
         source      user (/home/me/.legation/mcp.json)
-        offers      3 tools, 4 resources, 5 templates, 6 prompts
+        offers      3 tools, 4 resources, 5 templates, 6 prompts, 2 skills
         calls       1 under way
         restarts    2
         title       My files
