@@ -17,7 +17,7 @@ use crate::native::READS;
 use crate::{Native, Resource, Tool, failed, json_result, resource_result};
 
 pub use self::finder::ServerText;
-use self::finder::{Finder, Made};
+use self::finder::{Finder, Made, Sight};
 use self::found::{Found, Wish};
 
 /// What `hub` needs to know of the hub it lives in.
@@ -28,6 +28,9 @@ pub trait HubView: Send + Sync + fmt::Debug {
     /// The tools a caller may ever use, under flat names; `None` while the hub
     /// ends.
     fn tools(&self, context: &OpContext) -> Option<Arc<Listing>>;
+
+    /// The skills a caller may ever read; `None` while the hub ends.
+    fn skills(&self, context: &OpContext) -> Option<Arc<Listing>>;
 
     /// What the servers a caller sees say of themselves, with those of the hub's own.
     fn texts(&self, caller: &Caller) -> Vec<ServerText>;
@@ -98,7 +101,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "find_tools",
         title: "Find tools",
-        description: "Finds tools of all servers by what they do, best first: each with a summary and its arguments. Call what it finds with call_tool, or directly. With `server` alone it lists that server's tools.",
+        description: "Finds tools of all servers by what they do, best first: each with a summary and its arguments. Call what it finds with call_tool, or directly. Skills, which are a server's instructions for a task, are found beside them. With `server` alone it lists that server's tools.",
         input: r#"{"type":"object","properties":{"query":{"type":"string","minLength":1,"description":"What the tool should do, in a few words"},"server":{"type":"string","minLength":1,"description":"Only tools of this server"},"detail":{"enum":["summary","whole"],"default":"summary","description":"Whether to return whole definitions, with their schemas"},"limit":{"type":"integer","minimum":1,"maximum":50,"default":10}},"additionalProperties":false}"#,
         reads: true,
         facts: READS,
@@ -146,20 +149,25 @@ impl Hub {
             Ok(wish) => wish,
             Err(why) => return now(failed(why)),
         };
-        let Some(listing) = self.view.tools(context) else {
+        let (Some(tools), Some(skills)) = (self.view.tools(context), self.view.skills(context))
+        else {
             return now(failed("the hub is stopping; nothing was searched"));
         };
-        let texts = self.view.texts(&context.caller);
+        let sight = Sight {
+            tools,
+            skills,
+            texts: self.view.texts(&context.caller),
+        };
         let answer = |made: &Made, wish: &Wish| match Found::search(made, wish) {
             Ok(found) => json_result(&found),
             Err(why) => failed(&why),
         };
-        if let Some(made) = self.finder.kept(&listing, &texts) {
+        if let Some(made) = self.finder.kept(&sight) {
             return now(answer(&made, &wish));
         }
         let finder = Arc::clone(&self.finder);
         Box::pin(async move {
-            let made = tokio::task::spawn_blocking(move || finder.make(listing, texts)).await;
+            let made = tokio::task::spawn_blocking(move || finder.make(sight)).await;
             match made {
                 Ok(made) => answer(&made, &wish),
                 Err(_) => failed("the index could not be made; nothing was searched"),

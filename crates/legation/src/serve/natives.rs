@@ -288,6 +288,11 @@ impl HubView for HubWindow {
         gate.listing(context, &Endpoint::All, ListKind::Tools).ok()
     }
 
+    fn skills(&self, context: &OpContext) -> Option<Arc<Listing>> {
+        let gate = self.gate.gate()?;
+        gate.listing(context, &Endpoint::All, ListKind::Skills).ok()
+    }
+
     fn texts(&self, caller: &Caller) -> Vec<ServerText> {
         let mut said: HashMap<_, _> = self.host.instructions(caller).into_iter().collect();
         let servers = self.host.status_for(caller).into_iter();

@@ -33,12 +33,20 @@ pub(super) struct Finder {
     making: Mutex<()>,
 }
 
-/// One list with its index.
+/// Exactly what one caller could list.
+#[derive(Debug, Clone)]
+pub(super) struct Sight {
+    pub(super) tools: Arc<Listing>,
+    pub(super) skills: Arc<Listing>,
+    pub(super) texts: Vec<ServerText>,
+}
+
+/// What is seen, with its indexes.
 #[derive(Debug)]
 pub(super) struct Made {
-    pub(super) listing: Arc<Listing>,
-    texts: Vec<ServerText>,
+    pub(super) sight: Sight,
     pub(super) tools: Index,
+    pub(super) skills: Index,
     /// The servers that have a tool in the list.
     pub(super) servers: Vec<Seen>,
     pub(super) about: Index,
@@ -66,9 +74,9 @@ struct Words {
 
 impl Finder {
     /// The index of exactly this, if there is one.
-    pub(super) fn kept(&self, listing: &Arc<Listing>, texts: &[ServerText]) -> Option<Arc<Made>> {
+    pub(super) fn kept(&self, sight: &Sight) -> Option<Arc<Made>> {
         let mut kept = self.lock();
-        let at = kept.iter().position(|made| made.is_of(listing, texts))?;
+        let at = kept.iter().position(|made| made.sight.reads_like(sight))?;
         let found = kept.remove(at)?;
         kept.push_back(Arc::clone(&found));
         Some(found)
@@ -76,12 +84,12 @@ impl Finder {
 
     /// Makes the index, unless somebody did meanwhile. It blocks, for some tenths of a second where there are ten
     /// thousand tools.
-    pub(super) fn make(&self, listing: Arc<Listing>, texts: Vec<ServerText>) -> Arc<Made> {
+    pub(super) fn make(&self, sight: Sight) -> Arc<Made> {
         let _alone = self.making.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(made) = self.kept(&listing, &texts) {
+        if let Some(made) = self.kept(&sight) {
             return made;
         }
-        let made = Arc::new(Made::new(listing, texts));
+        let made = Arc::new(Made::new(sight));
         let mut kept = self.lock();
         if kept.len() >= KEPT_MAX {
             kept.pop_front();
@@ -95,10 +103,35 @@ impl Finder {
     }
 }
 
+// === impl Sight ===
+
+impl Sight {
+    /// Whether it reads the same: two clients of the same rights share one.
+    fn reads_like(&self, other: &Self) -> bool {
+        self.texts == other.texts
+            && same(&self.tools, &other.tools)
+            && same(&self.skills, &other.skills)
+    }
+}
+
+fn same(one: &Arc<Listing>, other: &Arc<Listing>) -> bool {
+    let same = |(a, b): (&Entry, &Entry)| {
+        a.server == b.server && a.item == b.item && a.raw.as_bytes() == b.raw.as_bytes()
+    };
+    Arc::ptr_eq(one, other)
+        || one.entries.len() == other.entries.len()
+            && one.entries.iter().zip(&other.entries).all(same)
+}
+
 // === impl Made ===
 
 impl Made {
-    fn new(listing: Arc<Listing>, texts: Vec<ServerText>) -> Self {
+    fn new(sight: Sight) -> Self {
+        let Sight {
+            tools: listing,
+            skills,
+            texts,
+        } = &sight;
         let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
         for (at, entry) in listing.entries.iter().enumerate() {
             places.entry(entry.server.as_str()).or_default().push(at);
@@ -108,22 +141,10 @@ impl Made {
             .map(|text| (text.name.as_str(), text))
             .collect();
         let words: Vec<Words> = listing.entries.iter().map(Words::of).collect();
-        let tools = listing.entries.iter().zip(&words).map(|(entry, words)| {
-            let server = entry.server.as_str();
-            let instructions = by_name
-                .get(server)
-                .and_then(|text| text.instructions.as_deref());
-            Document {
-                name: &words.name,
-                title: &words.title,
-                description: &words.description,
-                arguments: &words.arguments,
-                about_arguments: &words.about_arguments,
-                server,
-                about_server: instructions.unwrap_or_default(),
-            }
-        });
-        let tools = Index::new(tools);
+        let about_skills: Vec<Words> = skills.entries.iter().map(Words::of_skill).collect();
+        let document = |(entry, words)| document(entry, words, &by_name);
+        let tools = Index::new(listing.entries.iter().zip(&words).map(document));
+        let skills = Index::new(skills.entries.iter().zip(&about_skills).map(document));
         let servers: Vec<Seen> = texts
             .iter()
             .filter_map(|text| {
@@ -147,23 +168,32 @@ impl Made {
             ..Document::default()
         }));
         Self {
-            listing,
-            texts,
+            sight,
             tools,
+            skills,
             servers,
             about,
         }
     }
+}
 
-    /// Whether it is of a list that reads the same: two clients of the same rights share one.
-    fn is_of(&self, listing: &Arc<Listing>, texts: &[ServerText]) -> bool {
-        let same = |(a, b): (&Entry, &Entry)| {
-            a.server == b.server && a.item == b.item && a.raw.as_bytes() == b.raw.as_bytes()
-        };
-        self.texts == texts
-            && (Arc::ptr_eq(&self.listing, listing)
-                || self.listing.entries.len() == listing.entries.len()
-                    && self.listing.entries.iter().zip(&listing.entries).all(same))
+fn document<'a>(
+    entry: &'a Entry,
+    words: &'a Words,
+    by_name: &HashMap<&str, &'a ServerText>,
+) -> Document<'a> {
+    let server = entry.server.as_str();
+    let text = by_name.get(server);
+    Document {
+        name: &words.name,
+        title: &words.title,
+        description: &words.description,
+        arguments: &words.arguments,
+        about_arguments: &words.about_arguments,
+        server,
+        about_server: text
+            .and_then(|text| text.instructions.as_deref())
+            .unwrap_or_default(),
     }
 }
 
@@ -197,5 +227,20 @@ impl Words {
             }
         }
         words
+    }
+
+    /// Of a skill its frontmatter speaks.
+    fn of_skill(entry: &Entry) -> Self {
+        let frontmatter = entry.raw.get("frontmatter");
+        let text = |key: &str| {
+            let text = frontmatter.as_ref().and_then(|raw| raw.get(key));
+            let text = text.as_ref().and_then(Raw::to_str);
+            text.map(|text| text.into_owned()).unwrap_or_default()
+        };
+        Self {
+            name: text("name"),
+            description: text("description"),
+            ..Self::default()
+        }
     }
 }

@@ -10,7 +10,8 @@ use super::finder::{Made, Seen};
 /// Most tools that one search returns.
 const FOUND_MAX: usize = 50;
 const FOUND: usize = 10;
-/// Most servers beside them, and most names of tools of one.
+/// Most skills and servers beside them, and most names of tools of one.
+const SKILLS: usize = 5;
 const SERVERS: usize = 3;
 const NAMES: usize = 30;
 /// Longest summary of a tool and of a server's instructions, in bytes.
@@ -29,6 +30,9 @@ pub(super) struct Wish {
 #[derive(Debug, Serialize)]
 pub(super) struct Found {
     tools: Vec<Raw>,
+    /// Instructions of servers for what was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    skills: Vec<Skill>,
     /// Servers that say of themselves what was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     servers: Vec<About>,
@@ -48,6 +52,22 @@ struct Short<'a> {
     /// `path: string, head?: number`.
     #[serde(skip_serializing_if = "String::is_empty")]
     arguments: String,
+}
+
+/// A skill in few words.
+#[derive(Debug, Serialize)]
+struct Skill {
+    kind: &'static str,
+    name: String,
+    server: ServerName,
+    uri: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    summary: String,
+    /// How to have it.
+    read: &'static str,
+    /// Its entry, with all of its files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entry: Option<Raw>,
 }
 
 /// A server in few words.
@@ -114,16 +134,17 @@ impl Found {
     /// # Errors
     /// The server that was named is none that the caller sees.
     pub(super) fn search(made: &Made, wish: &Wish) -> Result<Self, String> {
-        let entries = &made.listing.entries;
+        let entries = &made.sight.tools.entries;
         let of_server = |entry: &Entry| {
             let mut names = wish.server.iter();
             names.all(|name| entry.server.as_str() == name)
         };
         if let Some(name) = &wish.server
             && !entries.iter().any(of_server)
+            && !made.sight.skills.entries.iter().any(of_server)
         {
             return Err(format!(
-                "there is no server {name:?} with a tool for you; hub-servers lists the servers there are; nothing was searched"
+                "there is no server {name:?} with a tool or skill for you; hub-servers lists the servers there are; nothing was searched"
             ));
         }
         let places: Vec<usize> = match &wish.query {
@@ -142,9 +163,47 @@ impl Found {
         });
         Ok(Self {
             tools: tools.collect(),
+            skills: skills(made, wish),
             servers: servers(made, wish),
             more: places.len().saturating_sub(wish.limit),
         })
+    }
+}
+
+/// The skills that fit best, or those of the server that was named.
+fn skills(made: &Made, wish: &Wish) -> Vec<Skill> {
+    let entries = &made.sight.skills.entries;
+    let of_server = |at: &usize| {
+        let mut names = wish.server.iter();
+        names.all(|name| entries[*at].server.as_str() == name)
+    };
+    let places: Vec<usize> = match &wish.query {
+        Some(query) => {
+            let hits = made.skills.search(query);
+            hits.into_iter().map(|hit| hit.at).collect()
+        }
+        None => (0..entries.len()).collect(),
+    };
+    let shown = places.into_iter().filter(of_server).take(SKILLS);
+    shown.map(|at| skill(&entries[at], wish.whole)).collect()
+}
+
+fn skill(entry: &Entry, whole: bool) -> Skill {
+    let frontmatter = entry.raw.get("frontmatter");
+    let text = |key: &str| {
+        let text = frontmatter.as_ref().and_then(|raw| raw.get(key));
+        text.as_ref()
+            .and_then(Raw::to_str)
+            .map(|text| text.into_owned())
+    };
+    Skill {
+        kind: "skill",
+        name: text("name").unwrap_or_default(),
+        server: entry.server.clone(),
+        uri: entry.item.to_string(),
+        summary: text("description").map_or_else(String::new, |text| summary(&text)),
+        read: "resources/read of `uri`; skills/get of it lists its files",
+        entry: whole.then(|| entry.raw.clone()),
     }
 }
 
@@ -175,7 +234,9 @@ fn servers(made: &Made, wish: &Wish) -> Vec<About> {
                     true => text.to_owned(),
                     false => cut(text, ABOUT_MAX),
                 }),
-                tools: names.map(|at| name(&made.listing.entries[*at])).collect(),
+                tools: names
+                    .map(|at| name(&made.sight.tools.entries[*at]))
+                    .collect(),
                 more: server.tools.len().saturating_sub(NAMES),
             }
         })

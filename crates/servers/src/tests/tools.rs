@@ -1,8 +1,8 @@
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use legation_core::{Caller, OpContext};
-use legation_gate::{Listing, Outcome, TaskWish};
+use legation_core::{Caller, OpContext, ServerName};
+use legation_gate::{Entry, Listing, Outcome, TaskWish};
 use legation_wire::json::{Object, Raw};
 use serde_json::{Value, json};
 
@@ -14,6 +14,7 @@ use crate::hub::{ApprovalInfo, Hub, HubView, ServerInfo, ServerText};
 #[derive(Debug, Default)]
 pub(super) struct FakeHub {
     tools: Mutex<Option<Arc<Listing>>>,
+    skills: Mutex<Vec<Entry>>,
     texts: Mutex<Vec<ServerText>>,
 }
 
@@ -29,6 +30,13 @@ impl HubView for FakeHub {
     }
     fn tools(&self, _: &OpContext) -> Option<Arc<Listing>> {
         self.tools.lock().unwrap().clone()
+    }
+    fn skills(&self, _: &OpContext) -> Option<Arc<Listing>> {
+        let entries = self.skills.lock().unwrap().clone();
+        Some(Arc::new(Listing {
+            version: 1,
+            entries,
+        }))
     }
     fn texts(&self, _: &Caller) -> Vec<ServerText> {
         self.texts.lock().unwrap().clone()
@@ -204,6 +212,53 @@ async fn an_index_follows_lists_and_instructions() {
     assert_eq!(servers[0]["tools"].as_array().unwrap().len(), more.len());
     *view.tools.lock().unwrap() = Some(listing(3, OFFICE));
     assert_eq!(names(&find("feed the zebra").await), [""; 0]);
+}
+
+#[tokio::test]
+async fn skills_are_found_beside_tools() {
+    let view = Arc::new(FakeHub {
+        tools: Mutex::new(Some(listing(1, OFFICE))),
+        ..FakeHub::default()
+    });
+    let uri = "skill://letters/SKILL.md";
+    let raw = Raw::from_static(
+        r#"{"uri":"skill://letters/SKILL.md","frontmatter":{"name":"letters","description":"How to answer a complaint. With examples."},"resources":"dynamic"}"#,
+    );
+    let skill = Entry {
+        server: ServerName::parse("post").unwrap(),
+        item: uri.into(),
+        raw: raw.clone(),
+        ..entry("x", "")
+    };
+    let hub = Hub::new(Arc::clone(&view) as Arc<dyn HubView>);
+    let find = async |wish: Value| call(&hub, "find_tools", wish).await.unwrap();
+    let wish = json!({"query": "answer a complaint"});
+    assert_eq!(find(wish.clone()).await.get("skills"), None);
+    view.skills.lock().unwrap().push(skill);
+    let found = find(wish).await;
+    let found = &found["skills"][0];
+    assert_eq!(
+        (
+            &found["kind"],
+            &found["name"],
+            &found["server"],
+            &found["uri"]
+        ),
+        (
+            &json!("skill"),
+            &json!("letters"),
+            &json!("post"),
+            &json!(uri)
+        )
+    );
+    assert_eq!(found["summary"], "How to answer a complaint.");
+    assert_eq!(found.get("entry"), None);
+    // A server that has nothing else is there too.
+    let all = find(json!({"server": "post", "detail": "whole"})).await;
+    let entry: Value = raw.deserialize().unwrap();
+    assert_eq!(all["skills"][0]["entry"], entry);
+    assert_eq!(all["tools"], json!([]));
+    assert_eq!(find(json!({"server": "files"})).await.get("skills"), None);
 }
 
 #[tokio::test]
