@@ -19,6 +19,7 @@ pub mod rpc;
 pub mod sdk;
 pub mod seal;
 pub mod session;
+pub mod skills;
 pub mod sse;
 pub mod stdio;
 pub mod tasks;
@@ -181,7 +182,13 @@ impl Fixture {
     /// to the fixture can be.
     #[must_use]
     pub fn note(&self) -> Option<String> {
-        std::fs::read_to_string(self.files.script.as_ref()?.with_extension("note")).ok()
+        self.beside("note")
+    }
+
+    /// The text of the file beside the script that has this extension.
+    #[must_use]
+    pub fn beside(&self, extension: &str) -> Option<String> {
+        std::fs::read_to_string(self.files.script.as_ref()?.with_extension(extension)).ok()
     }
 
     /// Writes a tool call down: its name, a space, its arguments.

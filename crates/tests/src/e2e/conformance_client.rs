@@ -56,7 +56,8 @@ pub async fn run(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
 }
 
 /// What the suite has for a revision, the frozen requirements and what came
-/// after them. The skills extension is not one the hub speaks.
+/// after them. What the skills extension asks of its clients, to compare contents with digests, is for
+/// those to do who load a skill: the hub passes entries and files on as they are.
 async fn scenarios(tools: &Tools, revision: &str) -> anyhow::Result<Vec<String>> {
     let folder = tempfile::tempdir()?;
     let mut list = tools.conformance(folder.path());

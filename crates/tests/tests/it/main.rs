@@ -51,6 +51,7 @@ mod relay;
 mod replays;
 mod roads;
 mod rules;
+mod skills;
 mod sources;
 mod spilled;
 mod sse;
