@@ -96,21 +96,6 @@ pub(crate) fn is_clean(strict: bool) -> Result<bool> {
     Ok(errors == 0 && !(strict && warnings > 0))
 }
 
-/// The crates with code in their comments, which `cargo test --doc` is for.
-pub(crate) fn packages_with_examples() -> Result<Vec<String>> {
-    let workspace = Workspace::read(&sys::root())?;
-    let fenced = |text: &str| {
-        let mut lines = text.lines().map(str::trim_start);
-        lines.any(|line| line.starts_with("/// ```") || line.starts_with("//! ```"))
-    };
-    let packages = workspace.crates.iter().filter(|one| {
-        let sources = format!("{}/src/", one.folder);
-        let mut files = workspace.files.iter();
-        files.any(|file| file.path.starts_with(&sources) && fenced(&file.text))
-    });
-    Ok(packages.map(|one| one.name.clone()).collect())
-}
-
 /// Every rule's findings, in the order of the rules.
 fn check(workspace: &Workspace) -> Vec<Finding> {
     RULES.iter().flat_map(|(_, rule)| rule(workspace)).collect()
