@@ -74,7 +74,12 @@ impl Gate {
             .servers
             .task(context.clone(), permitted, handle, TaskVerb::Cancel, peer)
             .await;
-        self.hand_on(context, &receipt, (ticket, &mut seen), (outcome, None))
+        self.hand_on(
+            context,
+            &receipt,
+            (ticket, &mut seen),
+            (outcome, Room::Bounded(None)),
+        )
     }
 
     /// A finished task whose result is too long for the caller has the beginning of it.
@@ -94,7 +99,12 @@ impl Gate {
         else {
             return Outcome::Complete(raw);
         };
-        match self.put_aside(context, receipt, Outcome::Complete(result), most) {
+        match self.put_aside(
+            context,
+            receipt,
+            Outcome::Complete(result),
+            Room::Bounded(most),
+        ) {
             Outcome::Complete(result) => {
                 task.set("result", result);
                 Outcome::Complete(task.to_raw())
