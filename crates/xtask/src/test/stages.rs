@@ -21,7 +21,7 @@ use crate::tools::{self, Tool};
 pub(super) enum Stage {
     /// `cargo fmt --check`.
     Fmt,
-    /// `cargo clippy` with warnings denied.
+    /// One build of everything with clippy's driver as the compiler, warnings denied.
     Clippy,
     /// The walls between crates and the house rules.
     Tidy,
