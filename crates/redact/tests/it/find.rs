@@ -2,6 +2,8 @@
 
 use legation_redact::{Class, MemoryVault, Redactor, RedactorSpec, RosterEntry};
 
+use crate::outside_tokens;
+
 fn redact(text: &str) -> String {
     let redactor = Redactor::build(&RedactorSpec::default()).expect("nothing to refuse");
     redactor.redact_text(text, &mut MemoryVault::new()).text
@@ -38,7 +40,10 @@ fn takes_out_each_class() {
     ];
     for (text, gone) in cases {
         let redacted = redact(text);
-        assert!(!redacted.contains(gone), "{text}: {redacted}");
+        assert!(
+            !outside_tokens(&redacted).contains(gone),
+            "{text}: {redacted}"
+        );
         assert!(redacted.contains('⟦'), "{text}: {redacted}");
     }
 }
@@ -72,7 +77,7 @@ fn sees_through_spellings() {
         let redacted = redact(text);
         assert!(redacted.contains('⟦'), "{text}: {redacted}");
         assert!(
-            !redacted.contains("9999") && !redacted.contains('９') && !redacted.contains('٩'),
+            !outside_tokens(&redacted).contains(['9', '９', '٩']),
             "{redacted}"
         );
     }
@@ -106,12 +111,7 @@ fn knows_the_roster_in_every_spelling() {
         "Ｒｏｓｅ Ｗｉｌｌ",
     ] {
         let redacted = redactor.redact_text(text, &mut MemoryVault::new());
-        let left: String = redacted
-            .text
-            .split('⟦')
-            .map(|p| p.split_once('⟧').map_or(p, |(_, r)| r))
-            .collect();
-        let left = left.to_lowercase();
+        let left = outside_tokens(&redacted.text).to_lowercase();
         assert!(
             !left.contains("rose") && !left.contains("brien") && !left.contains("77"),
             "{text}: {left}"
