@@ -101,7 +101,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "find_tools",
         title: "Find tools",
-        description: "Finds tools of all servers by what they do, best first: each with a summary and its arguments. Call what it finds with call_tool, or directly. Skills, which are a server's instructions for a task, are found beside them. With `server` alone it lists that server's tools.",
+        description: "Finds tools of all servers by what they do, best first: each with a summary and its arguments. Call what it finds with call_tool, or directly; `also` names tools of other servers that read the same. Skills, which are a server's instructions for a task, are found beside them. With `server` alone it lists that server's tools.",
         input: r#"{"type":"object","properties":{"query":{"type":"string","minLength":1,"description":"What the tool should do, in a few words"},"server":{"type":"string","minLength":1,"description":"Only tools of this server"},"detail":{"enum":["summary","whole"],"default":"summary","description":"Whether to return whole definitions, with their schemas"},"limit":{"type":"integer","minimum":1,"maximum":50,"default":10}},"additionalProperties":false}"#,
         reads: true,
         facts: READS,

@@ -46,6 +46,8 @@ pub(super) struct Sight {
 pub(super) struct Made {
     pub(super) sight: Sight,
     pub(super) tools: Index,
+    /// Of each tool the place of the first one that reads the same, which is its own where there is none before it.
+    pub(super) first_alike: Vec<usize>,
     pub(super) skills: Index,
     /// The servers that have a tool in the list.
     pub(super) servers: Vec<Seen>,
@@ -61,7 +63,7 @@ pub(super) struct Seen {
 }
 
 /// The texts of a definition that are compared.
-#[derive(Default)]
+#[derive(Default, PartialEq, Eq, Hash)]
 struct Words {
     name: String,
     title: String,
@@ -141,6 +143,7 @@ impl Made {
             .map(|text| (text.name.as_str(), text))
             .collect();
         let words: Vec<Words> = listing.entries.iter().map(Words::of).collect();
+        let first_alike = first_alike(&words);
         let about_skills: Vec<Words> = skills.entries.iter().map(Words::of_skill).collect();
         let document = |(entry, words)| document(entry, words, &by_name);
         let tools = Index::new(listing.entries.iter().zip(&words).map(document));
@@ -170,11 +173,20 @@ impl Made {
         Self {
             sight,
             tools,
+            first_alike,
             skills,
             servers,
             about,
         }
     }
+}
+
+fn first_alike(words: &[Words]) -> Vec<usize> {
+    let mut first: HashMap<&Words, usize> = HashMap::new();
+    let places = words.iter().enumerate();
+    places
+        .map(|(at, words)| *first.entry(words).or_insert(at))
+        .collect()
 }
 
 fn document<'a>(

@@ -1,5 +1,7 @@
 //! What `find_tools` is asked, and what it answers.
 
+use std::collections::{BTreeMap, HashMap};
+
 use legation_core::ServerName;
 use legation_gate::Entry;
 use legation_wire::json::{Object, Raw};
@@ -10,7 +12,7 @@ use super::finder::{Made, Seen};
 /// Most tools that one search returns.
 const FOUND_MAX: usize = 50;
 const FOUND: usize = 10;
-/// Most skills and servers beside them, and most names of tools of one.
+/// Most skills and servers beside them, and most names of tools of one and of those that read like one.
 const SKILLS: usize = 5;
 const SERVERS: usize = 3;
 const NAMES: usize = 30;
@@ -30,13 +32,16 @@ pub(super) struct Wish {
 #[derive(Debug, Serialize)]
 pub(super) struct Found {
     tools: Vec<Raw>,
+    /// Under the name of a tool those of other servers that read the same, which are not shown on their own.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    also: BTreeMap<String, Vec<String>>,
     /// Instructions of servers for what was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     skills: Vec<Skill>,
     /// Servers that say of themselves what was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     servers: Vec<About>,
-    /// How many more tools match.
+    /// How many more tools match than are named here.
     more: usize,
 }
 
@@ -156,18 +161,41 @@ impl Found {
                 .filter(|at| of_server(&entries[*at]))
                 .collect(),
         };
-        let shown = places.iter().take(wish.limit);
-        let tools = shown.map(|at| match wish.whole {
-            true => entries[*at].raw.clone(),
-            false => short(&entries[*at]),
+        let shown = one_of_each(made, &places);
+        let shown = &shown[..shown.len().min(wish.limit)];
+        let tools = shown.iter().map(|alike| match wish.whole {
+            true => entries[alike[0]].raw.clone(),
+            false => short(&entries[alike[0]]),
         });
+        let also = shown.iter().filter(|alike| alike.len() > 1).map(|alike| {
+            let others = alike[1..].iter().take(NAMES);
+            let others = others.map(|at| name(&entries[*at]));
+            (name(&entries[alike[0]]), others.collect())
+        });
+        let named = shown.iter().map(|alike| alike.len().min(1 + NAMES)).sum();
         Ok(Self {
             tools: tools.collect(),
+            also: also.collect(),
             skills: skills(made, wish),
             servers: servers(made, wish),
-            more: places.len().saturating_sub(wish.limit),
+            more: places.len().saturating_sub(named),
         })
     }
+}
+
+/// Tools in their order, those that read the same together where the best of them is: several servers of one kind
+/// would leave no place for anything else.
+fn one_of_each(made: &Made, places: &[usize]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut of_first: HashMap<usize, usize> = HashMap::new();
+    for at in places {
+        let group = *of_first.entry(made.first_alike[*at]).or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        groups[group].push(*at);
+    }
+    groups
 }
 
 /// The skills that fit best, or those of the server that was named.

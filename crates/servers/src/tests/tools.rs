@@ -181,6 +181,43 @@ async fn an_answer_says_as_much_as_was_asked_for() {
 }
 
 #[tokio::test]
+async fn tools_that_read_the_same_take_one_place() {
+    let mut entries: Vec<Entry> = ["one", "two", "three"]
+        .iter()
+        .map(|server| Entry {
+            server: ServerName::parse(server).unwrap(),
+            item: "send".into(),
+            ..entry(&format!("{server}-send"), "Sends a letter")
+        })
+        .collect();
+    entries.push(entry("files-writeFile", "Writes a letter into a file"));
+    let tools = Arc::new(Listing {
+        version: 1,
+        entries,
+    });
+    let hub = Hub::new(Arc::new(FakeHub {
+        tools: Mutex::new(Some(tools)),
+        ..FakeHub::default()
+    }));
+    let find = async |wish: Value| call(&hub, "find_tools", wish).await.unwrap();
+    for detail in ["summary", "whole"] {
+        let found = find(json!({"query": "a letter", "limit": 2, "detail": detail})).await;
+        assert_eq!(names(&found), ["one-send", "files-writeFile"], "{detail}");
+        assert_eq!(
+            (&found["also"], &found["more"]),
+            (&json!({"one-send": ["two-send", "three-send"]}), &json!(0))
+        );
+    }
+    // One that is not shown takes those like it along.
+    let found = find(json!({"query": "a letter", "limit": 1})).await;
+    assert_eq!((names(&found).len(), &found["more"]), (1, &json!(1)));
+    // The server that was asked for is the one that is shown.
+    let found = find(json!({"query": "a letter", "server": "two"})).await;
+    assert_eq!(names(&found), ["two-send"]);
+    assert_eq!(found.get("also"), None);
+}
+
+#[tokio::test]
 async fn an_index_follows_lists_and_instructions() {
     let view = Arc::new(FakeHub {
         tools: Mutex::new(Some(listing(1, OFFICE))),
