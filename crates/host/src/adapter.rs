@@ -235,6 +235,7 @@ impl Transports {
         let settings = oauth::settings(&plan.spec, http, &resolved);
         let mut settings = settings.map_err(DialError::Misconfigured)?;
         settings.proxies = reach::own_proxies(&http.reach.proxy)?;
+        settings.ca = reach::ca(&http.reach)?.map(Arc::from);
         auth.configure(settings);
         Ok(Some(Arc::clone(auth)))
     }

@@ -124,6 +124,7 @@ pub(crate) fn settings(
         redirect_port: entry.redirect_port,
         allowed_hosts: entry.allowed_hosts.clone(),
         proxies: None,
+        ca: None,
     })
 }
 

@@ -6,6 +6,7 @@
 //! redirect is followed with it.
 
 use std::fmt;
+use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,9 +16,11 @@ use http_body_util::Full;
 use legation_config::{Environment, OidcEntry};
 use legation_core::Secret;
 use legation_core::net::{Lookup as _, SystemLookup};
+use legation_net::proxy::Proxies;
 use legation_net::{Answer, BodyEnd, Tls, USER_AGENT, exchange, first_of};
 use legation_oauth::WebUrl;
 use legation_wire::json::{Limits, Raw};
+use tokio::net::TcpStream;
 
 /// Under which name a program finds its token, as with Copilot CLI.
 pub(crate) const VARIABLE: &str = "GITHUB_COPILOT_OIDC_MCP_TOKEN";
@@ -35,6 +38,8 @@ pub(crate) struct Issuer {
     url: WebUrl,
     bearer: Secret,
     lookup: SystemLookup,
+    /// Those of the environment.
+    proxies: Proxies,
     tls: Tls,
 }
 
@@ -87,6 +92,7 @@ impl Issuer {
             url: WebUrl::parse_safe(&url).map_err(|_| IssueError::Url)?,
             bearer: Secret::new(bearer),
             lookup: SystemLookup::default(),
+            proxies: Proxies::of_environment(|name| environment.get(name)),
             tls: Tls::new(None),
         })
     }
@@ -120,24 +126,41 @@ impl Issuer {
     }
 
     async fn ask(&self) -> Result<Answer, IssueError> {
-        let (host, port) = (self.url.host(), self.url.port());
-        let found = self.lookup.lookup(host, port).await;
-        let found = found.map_err(|error| self.failed(error.to_string()))?;
-        // Plain HTTP is for what is on this machine, and stays there.
-        let found = found
-            .into_iter()
-            .filter(|address| self.url.is_tls() || address.ip().to_canonical().is_loopback());
-        let tcp = first_of(found).await;
-        let tcp = tcp.map_err(|error| self.failed(error.to_string()))?;
+        let tcp = self.connect().await?;
         let request = self.request();
         let answer = if self.url.is_tls() {
-            let tls = self.tls.connect(host, tcp).await;
+            let tls = self.tls.connect(self.url.host(), tcp).await;
             let tls = tls.map_err(|error| self.failed(legation_core::error::chain(&error)))?;
             exchange(tls, request, BODY_MAX).await
         } else {
             exchange(tcp, request, BODY_MAX).await
         };
         answer.map_err(|error| self.failed(error.to_string()))
+    }
+
+    async fn connect(&self) -> Result<TcpStream, IssueError> {
+        let (host, port) = (self.url.host(), self.url.port());
+        let failed = |error: io::Error| self.failed(error.to_string());
+        let proxy = self.proxies.towards(self.url.is_tls(), host, port);
+        let proxy = proxy.map_err(|bad| self.failed(bad.to_string()))?;
+        // Without TLS it is on this machine, where no proxy leads.
+        if let Some(proxy) = proxy.filter(|_| self.url.is_tls()) {
+            let failed = |error: io::Error| {
+                self.failed(format!("not reached through the proxy {proxy}: {error}"))
+            };
+            let found = self.lookup.lookup(&proxy.host, proxy.port).await;
+            let reached = first_of(found.map_err(failed)?).await;
+            let mut tcp = reached.map_err(failed)?;
+            let opened = proxy.open_tunnel(&mut tcp, host, port).await;
+            opened.map_err(failed)?;
+            return Ok(tcp);
+        }
+        let found = self.lookup.lookup(host, port).await.map_err(failed)?;
+        // Plain HTTP is for what is on this machine, and stays there.
+        let found = found
+            .into_iter()
+            .filter(|address| self.url.is_tls() || address.ip().to_canonical().is_loopback());
+        first_of(found).await.map_err(failed)
     }
 
     fn request(&self) -> Request<Full<Bytes>> {

@@ -39,6 +39,8 @@ pub struct Settings {
     /// What leads to the server, and so to whoever signs people in for it; the environment's
     /// proxies where the owner does not say.
     pub proxies: Option<Proxies>,
+    /// Certificates (PEM) that are trusted there besides those that the process trusts.
+    pub ca: Option<Arc<str>>,
 }
 
 /// How tokens are come by.
@@ -86,8 +88,12 @@ impl Settings {
     }
 
     fn leads(&self, reach: Reach) -> Reach {
-        match &self.proxies {
+        let reach = match &self.proxies {
             Some(proxies) => reach.through(proxies.clone()),
+            None => reach,
+        };
+        match &self.ca {
+            Some(ca) => reach.trusting(Arc::clone(ca)),
             None => reach,
         }
     }

@@ -25,10 +25,7 @@ pub(super) fn reach(
         (None, Some(uri)) => proxy(environment, &uri, &resolved.proxy)?,
         (Some(_), _) | (None, None) => None,
     };
-    let wrong = |field: &str, why: String| DialError::Misconfigured(format!("tls.{field} {why}"));
-    let read = |field: &str, value: &str| pem(value).map_err(|why| wrong(field, why));
-    let ca = resolved.ca_file.as_deref();
-    let ca = ca.map(|ca| read("caFile", ca)).transpose()?;
+    let ca = ca(resolved)?;
     let client = match (&resolved.client_cert, &resolved.client_key) {
         (Some(cert), Some(key)) => {
             let key = Secret::new(read("clientKey", key.reveal())?);
@@ -49,6 +46,16 @@ pub(super) fn reach(
         proxy,
         tls,
     })
+}
+
+/// The certificates that are trusted besides those that everybody is.
+pub(super) fn ca(resolved: &ResolvedReach) -> Result<Option<String>, DialError> {
+    let ca = resolved.ca_file.as_deref();
+    ca.map(|ca| read("caFile", ca)).transpose()
+}
+
+fn read(field: &str, value: &str) -> Result<String, DialError> {
+    pem(value).map_err(|why| DialError::Misconfigured(format!("tls.{field} {why}")))
 }
 
 /// The text of a file, or the text itself.

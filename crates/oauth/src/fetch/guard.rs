@@ -1,6 +1,7 @@
 //! What may be reached.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use legation_core::net::is_global;
 use legation_net::proxy::Proxies;
@@ -9,7 +10,7 @@ use super::FetchError;
 use crate::url::WebUrl;
 
 /// What may be reached beside the Internet: hosts that the owner named, and this
-/// machine where the server itself is on it; and by way of what.
+/// machine where the server itself is on it; by way of what, and trusting whom.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reach {
     hosts: Vec<Box<str>>,
@@ -18,6 +19,8 @@ pub struct Reach {
     loopback: bool,
     /// What leads there; the environment's proxies where the owner does not say.
     proxies: Option<Proxies>,
+    /// Certificates (PEM) that the owner trusts there.
+    ca: Option<Arc<str>>,
 }
 
 // === impl Reach ===
@@ -47,6 +50,18 @@ impl Reach {
     pub fn through(mut self, proxies: Proxies) -> Self {
         self.proxies = Some(proxies);
         self
+    }
+
+    /// Trusting these certificates (PEM) besides those that the process trusts.
+    #[must_use]
+    pub fn trusting(mut self, ca: Arc<str>) -> Self {
+        self.ca = Some(ca);
+        self
+    }
+
+    /// The certificates that the owner trusts there.
+    pub(super) fn ca(&self) -> Option<&str> {
+        self.ca.as_deref()
     }
 
     /// What the owner says of proxies.

@@ -139,7 +139,9 @@ impl Shared {
             host: ask.url.host().to_owned(),
             why,
         };
-        let tls = self.tls.connect(ask.url.host(), tcp).await;
+        let own = reach.ca().map(|ca| Tls::new(Some(ca.into())));
+        let tls = own.as_ref().unwrap_or(&self.tls);
+        let tls = tls.connect(ask.url.host(), tcp).await;
         let tls = tls.map_err(|error| failed(chain(&error)))?;
         talk(tls, ask, None, self.body_max).await
     }

@@ -146,6 +146,7 @@ async fn begin(kind: &'static str) -> (OAuthError, Arc<Sent>) {
         public_client: false,
         metadata_url: None,
         proxies: None,
+        ca: None,
         issuer: None,
         scopes: Vec::new(),
         redirect_port: None,

@@ -203,6 +203,7 @@ impl Stand {
             public_client: false,
             metadata_url: None,
             proxies: None,
+            ca: None,
             issuer: None,
             scopes: Vec::new(),
             redirect_port: None,

@@ -68,6 +68,8 @@ async fn respond(
             200,
             &json!({"access_token": TOKEN, "token_type": "Bearer", "expires_in": 3600}),
         ),
+        // The issuer of tokens for runs of a pipeline.
+        "/run" => answer(200, &json!({"value": TOKEN})),
         "/mcp" => {
             let wanted = format!("Bearer {TOKEN}");
             let shown = request.headers().get("authorization");
@@ -173,5 +175,72 @@ async fn a_sign_in_goes_by_way_of_the_proxy_as_its_server_does() -> anyhow::Resu
     for secret in [SECRET, TOKEN, "s3cret-of-the-client"] {
         assert!(!told.contains(secret), "{told}");
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_sign_in_trusts_whom_its_server_does_and_no_other_one_does() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let authority = Authority::new()?;
+    let ca = folder.path().join("ca.pem");
+    std::fs::write(&ca, &authority.pem)?;
+    let port = outside(&authority).await?;
+    let proxy = Proxy::start().await?;
+    let entry = json!({
+        "type": "http", "url": format!("https://{SERVER}:{port}/mcp"),
+        "oauthGrantType": "client_credentials", "oauthClientId": "hub",
+        "oauth": {"clientSecret": "s3cret"}, "tls": {"caFile": ca},
+    });
+    let mut without = entry.clone();
+    without["tls"] = Value::Null;
+    let hub = Hub::start(HubOptions {
+        servers: json!({"trusting": entry, "without": without}),
+        environment: [("HTTPS_PROXY".to_owned(), proxy.url("user"))].into(),
+        ..HubOptions::default()
+    })
+    .await?;
+    let peer = hub.http(PeerEra::Modern, everything(), friendly()).await?;
+    hub.wait_for_tool(&peer, "trusting-echo").await?;
+    let echoed = peer.call("trusting-echo", json!({"a": 1})).await?;
+    assert_eq!(echoed.first_text(), json!({"a": 1}).to_string());
+    let (code, said, complaint) = hub.run(&["mcp", "show", "without", "--json"]).await?;
+    assert_eq!(code, 0, "{complaint}");
+    let shown: Value = serde_json::from_str(&said)?;
+    assert_ne!(shown["server"]["status"], "connected", "{said}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_issuer_of_a_run_is_asked_by_way_of_the_proxy() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let authority = Authority::new()?;
+    let ca = folder.path().join("ca.pem");
+    std::fs::write(&ca, &authority.pem)?;
+    let port = outside(&authority).await?;
+    let proxy = Proxy::start().await?;
+    let secret = "s3cret-of-the-run";
+    let hub = Hub::start(HubOptions {
+        servers: json!({"run": {"type": "http", "url": format!("https://{SERVER}:{port}/mcp"), "oidc": true}}),
+        settings: format!("[tls]\nca_files = [{ca:?}]\n"),
+        environment: [
+            ("HTTPS_PROXY".to_owned(), proxy.url("user")),
+            (
+                "ACTIONS_ID_TOKEN_REQUEST_URL".to_owned(),
+                format!("https://{ISSUER}:{port}/run?api-version=2"),
+            ),
+            ("ACTIONS_ID_TOKEN_REQUEST_TOKEN".to_owned(), secret.to_owned()),
+        ]
+        .into(),
+        ..HubOptions::default()
+    })
+    .await?;
+    let peer = hub.http(PeerEra::Modern, everything(), friendly()).await?;
+    hub.wait_for_tool(&peer, "run-echo").await?;
+    let echoed = peer.call("run-echo", json!({"a": 1})).await?;
+    assert_eq!(echoed.first_text(), json!({"a": 1}).to_string());
+    let (asked, expected) = (proxy.asked(), format!("CONNECT {ISSUER}:{port}"));
+    assert!(asked.contains(&expected), "{asked:?}");
+    let told = hub.said().join("\n");
+    assert!(!told.contains(secret) && !told.contains(SECRET), "{told}");
     Ok(())
 }
