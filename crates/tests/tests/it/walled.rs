@@ -8,7 +8,11 @@ use anyhow::Context;
 use legation_tests::harness::hub::{Hub, HubOptions};
 use legation_tests::harness::peer::{Peer, PeerEra, everything, friendly};
 use legation_tests::harness::process::until;
+use legation_tests::harness::proxy::{Proxy, SECRET};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 
 /// A server with one tool, which runs a command and answers what it said.
 const SERVER: &str = r#"
@@ -39,6 +43,16 @@ struct Stand {
 impl Stand {
     /// A hub with these entries, each of which starts the server in the folder `work`.
     async fn new(settings: &str, entries: &[(&str, Value)]) -> anyhow::Result<Self> {
+        Self::with_environment(settings, entries, &[]).await
+    }
+
+    /// The same, with variables of the hub's.
+    async fn with_environment(
+        settings: &str,
+        entries: &[(&str, Value)],
+        environment: &[(&str, String)],
+    ) -> anyhow::Result<Self> {
+        let own = |(name, value): &(&str, String)| ((*name).to_owned(), value.clone());
         let folder = tempfile::tempdir()?;
         for name in ["work", "given", "kept"] {
             std::fs::create_dir(folder.path().join(name))?;
@@ -58,6 +72,7 @@ impl Stand {
         let hub = Hub::start(HubOptions {
             servers,
             settings: settings.to_owned(),
+            environment: environment.iter().map(own).collect(),
             ..HubOptions::default()
         })
         .await?;
@@ -200,5 +215,130 @@ async fn the_owner_wants_all_programs_confined_and_some_cannot_be() -> anyhow::R
     .await?;
     let reason = last["reason"].as_str().unwrap_or_default();
     assert!(reason.contains("not-there cannot be opened"), "{reason}");
+    Ok(())
+}
+
+/// A site on this machine that answers everything in the same way.
+async fn site() -> anyhow::Result<u16> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let port = listener.local_addr()?.port();
+    Handle::current().spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            Handle::current().spawn(async move {
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    head.push(stream.read_u8().await?);
+                }
+                let answer =
+                    b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: close\r\n\r\nhello";
+                stream.write_all(answer).await
+            });
+        }
+    });
+    Ok(port)
+}
+
+/// A command that asks for an address as programs do, and prints the answer.
+fn fetch(url: &str) -> String {
+    format!(
+        "python3 -c 'import urllib.request, urllib.error\ntry: print(urllib.request.urlopen(\"{url}\", timeout=60).read().decode())\nexcept urllib.error.HTTPError as e: print(e.code, e.read().decode())'"
+    )
+}
+
+/// The same in a tunnel of the proxy that it is told of.
+fn fetch_in_tunnel(host: &str, port: u16) -> String {
+    format!(
+        "python3 -c 'import http.client, os\nc = http.client.HTTPConnection(os.environ[\"HTTPS_PROXY\"][7:], timeout=60)\nc.set_tunnel(\"{host}\", {port})\ntry:\n  c.request(\"GET\", \"/\")\n  print(c.getresponse().read().decode())\nexcept OSError as e: print(e)'"
+    )
+}
+
+#[tokio::test]
+async fn a_confined_server_reaches_the_hosts_that_are_named() -> anyhow::Result<()> {
+    // A name that leads nowhere (RFC 6761, section 6.4) but through the owner's proxy.
+    let host = "api.legation.invalid";
+    let (port, proxy) = (site().await?, Proxy::start().await?);
+    let hosts = json!([
+        format!("127.0.0.1:{port}"),
+        format!("*.legation.invalid:{port}")
+    ]);
+    let settings = format!("server_sandbox = \"all\"\nserver_sandbox_network = {hosts}\n");
+    let stand = Stand::with_environment(
+        &settings,
+        &[
+            ("named", json!({"network": hosts})),
+            ("unsaid", Value::Null),
+            ("none", json!(true)),
+        ],
+        &[
+            ("HTTP_PROXY", proxy.url("user")),
+            ("HTTPS_PROXY", proxy.url("user")),
+        ],
+    )
+    .await?;
+    let itself = format!("http://127.0.0.1:{port}/");
+    let by_name = format!("http://{host}:{port}/");
+    let rules = [
+        ("named", "`sandbox.network` of its entry in mcp.json"),
+        ("unsaid", "`server_sandbox_network` in legation.toml"),
+    ];
+    for (server, rule) in rules {
+        for command in [
+            fetch(&itself),
+            fetch(&by_name),
+            fetch_in_tunnel(host, port),
+            fetch_in_tunnel("127.0.0.1", port),
+        ] {
+            let said = stand.says(server, &command).await?;
+            assert_eq!(said, "hello", "{server}: {command}");
+        }
+        let refused = "other.example.com:8080";
+        let said = stand
+            .says(server, &fetch(&format!("http://{refused}/")))
+            .await?;
+        let expected = format!(
+            "403 The sandbox of this program refuses {refused}, which is not named. Its owner can allow it in {rule}."
+        );
+        assert_eq!(said, expected);
+        let said = stand.says(server, &fetch_in_tunnel(host, 444)).await?;
+        assert!(said.contains("403"), "{said}");
+        let environment = stand.says(server, "cat /proc/*/environ; env").await?;
+        assert!(environment.contains("HTTPS_PROXY=http://127.0.0.1:"));
+        assert!(!environment.contains(SECRET), "the owner's password");
+        let shown = stand.shown(server).await?;
+        assert_eq!(shown["sandbox"]["network"], "named", "{shown}");
+        assert_eq!(shown["sandbox"]["hosts"], hosts, "{shown}");
+        let warning = format!(
+            "legation: the sandbox refuses {refused}, which is not named; to allow it, add \"{refused}\" to {rule}"
+        );
+        let mut last = Value::Null;
+        until(
+            "the refusal to be shown",
+            Duration::from_secs(30),
+            async || {
+                last = stand.shown(server).await.unwrap_or_default();
+                let warnings = last["warnings"].as_array();
+                warnings.is_some_and(|all| all.contains(&warning.as_str().into()))
+            },
+        )
+        .await
+        .with_context(|| last.to_string())?;
+    }
+    // What the owner's own entry says counts, also where it says less.
+    let said = stand
+        .says("none", &format!("{} 2>&1 | tail -n 1", fetch(&itself)))
+        .await?;
+    assert!(said.contains("refused"), "{said}");
+    let asked = proxy.asked();
+    for verb in ["GET", "CONNECT"] {
+        assert!(
+            asked.contains(&format!("{verb} {host}:{port}")),
+            "{asked:?}"
+        );
+    }
+    let leads_there = |line: &String| line.contains(host) && line.ends_with(&port.to_string());
+    assert!(asked.iter().all(leads_there), "{asked:?}");
+    let (_, text, _) = stand.hub.run(&["mcp", "show", "named"]).await?;
+    let line = format!("sandbox     reaches 127.0.0.1:{port}, *.legation.invalid:{port}\n");
+    assert!(text.contains(&line), "{text}");
     Ok(())
 }
