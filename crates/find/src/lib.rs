@@ -7,9 +7,11 @@
 
 mod index;
 mod synonyms;
+mod vectors;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
 pub use index::{Document, Hit, Index};
+pub use vectors::{Direction, direction, fused, nearest};

@@ -44,7 +44,7 @@ impl Conversations {
     ///
     /// # Errors
     /// When the store cannot say; nothing may be decided then.
-    pub(crate) fn labels(&self, caller: &Caller) -> Result<EntityLabels, StoreError> {
+    pub fn labels(&self, caller: &Caller) -> Result<EntityLabels, StoreError> {
         let holder = holder(caller);
         {
             let held = self.held.read().unwrap_or_else(PoisonError::into_inner);

@@ -19,6 +19,7 @@ mod identities;
 mod inbox;
 mod issuer;
 mod log;
+mod meaning;
 mod models;
 mod moves;
 mod mute;

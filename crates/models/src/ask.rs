@@ -135,6 +135,11 @@ impl Models {
         }
     }
 
+    /// The gate, unless it ends, and who asks.
+    pub(crate) fn parts(&self) -> Option<(Arc<Gate>, &Router)> {
+        Some((self.gate.upgrade()?, &self.router))
+    }
+
     /// One attempt, under rules that do not change.
     async fn once(
         &self,

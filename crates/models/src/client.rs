@@ -57,6 +57,15 @@ impl ModelClient {
         }
     }
 
+    /// The same with other bounds.
+    #[must_use]
+    pub(crate) fn with_limits(&self, limits: Limits) -> Self {
+        Self {
+            limits,
+            ..self.clone()
+        }
+    }
+
     /// The clock it waits by.
     #[must_use]
     pub fn clock(&self) -> &SharedClock {

@@ -76,7 +76,7 @@ impl Wanted {
     }
 
     /// Nothing is sent before everything that must be redacted was.
-    fn is_redacted(&self, decision: &ProviderDecision) -> Result<(), RouteError> {
+    pub(crate) fn is_redacted(&self, decision: &ProviderDecision) -> Result<(), RouteError> {
         let is_done = |entity| self.redacted.iter().any(|done| done == entity);
         match decision.redact.iter().all(is_done) {
             true => Ok(()),
@@ -279,7 +279,7 @@ impl Router {
     }
 
     /// Everything that is needed to ask one provider.
-    async fn ready(
+    pub(crate) async fn ready(
         &self,
         ctx: &OpContext,
         providers: &LlmProviders,
@@ -358,9 +358,9 @@ struct Asks<'a> {
     request: &'a ChatRequest,
 }
 
-struct Ready {
-    target: Target,
-    key: Option<Secret>,
+pub(crate) struct Ready {
+    pub(crate) target: Target,
+    pub(crate) key: Option<Secret>,
     known: Option<Known>,
 }
 

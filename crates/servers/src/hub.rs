@@ -3,12 +3,14 @@
 
 mod finder;
 mod found;
+mod meaning;
 
 use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use legation_core::{Caller, OpContext};
+use legation_find::Direction;
 use legation_gate::{Listing, Outcome, Peer, TaskWish};
 use legation_wire::json::Object;
 use serde::Serialize;
@@ -19,6 +21,7 @@ use crate::{Native, Resource, Tool, failed, json_result, resource_result};
 pub use self::finder::ServerText;
 use self::finder::{Finder, Made, Sight};
 use self::found::{Found, Wish};
+pub use self::meaning::{Embedder, Meaning};
 
 /// What `hub` needs to know of the hub it lives in.
 pub trait HubView: Send + Sync + fmt::Debug {
@@ -73,6 +76,7 @@ pub struct ApprovalInfo {
 pub struct Hub {
     view: Arc<dyn HubView>,
     finder: Arc<Finder>,
+    meaning: Option<Arc<Meaning>>,
 }
 
 #[derive(Serialize)]
@@ -140,7 +144,14 @@ impl Hub {
         Self {
             view,
             finder: Arc::default(),
+            meaning: None,
         }
+    }
+
+    /// The same that looks for what is meant, too.
+    #[must_use]
+    pub fn with_meaning(self, meaning: Option<Arc<Meaning>>) -> Self {
+        Self { meaning, ..self }
     }
 
     fn find(&self, context: &OpContext, arguments: &Object) -> BoxFuture<'static, Outcome> {
@@ -158,21 +169,39 @@ impl Hub {
             skills,
             texts: self.view.texts(&context.caller),
         };
-        let answer = |made: &Made, wish: &Wish| match Found::search(made, wish) {
-            Ok(found) => json_result(&found),
-            Err(why) => failed(&why),
-        };
-        if let Some(made) = self.finder.kept(&sight) {
-            return now(answer(&made, &wish));
+        let kept = self.finder.kept(&sight);
+        if let (Some(made), None) = (&kept, &self.meaning) {
+            return now(answer(made, &wish, None));
         }
         let finder = Arc::clone(&self.finder);
+        let (meaning, context) = (self.meaning.clone(), context.clone());
         Box::pin(async move {
-            let made = tokio::task::spawn_blocking(move || finder.make(sight)).await;
-            match made {
-                Ok(made) => answer(&made, &wish),
-                Err(_) => failed("the index could not be made; nothing was searched"),
-            }
+            let made = match kept {
+                Some(made) => made,
+                None => match tokio::task::spawn_blocking(move || finder.make(sight)).await {
+                    Ok(made) => made,
+                    Err(_) => return failed("the index could not be made; nothing was searched"),
+                },
+            };
+            let meant = match (&meaning, wish.query()) {
+                (Some(meaning), Some(query)) if made.vectors.get().is_some() => {
+                    meaning.of(&context, query).await
+                }
+                (Some(meaning), _) => {
+                    meaning.learn(&made);
+                    None
+                }
+                (None, _) => None,
+            };
+            answer(&made, &wish, meant.as_ref())
         })
+    }
+}
+
+fn answer(made: &Made, wish: &Wish, meant: Option<&Direction>) -> Outcome {
+    match Found::search(made, wish, meant) {
+        Ok(found) => json_result(&found),
+        Err(why) => failed(&why),
     }
 }
 

@@ -9,6 +9,8 @@ pub struct DiscoverySettings {
     pub clients: Vec<Box<str>>,
     /// `always`: tools, as `server/tool`, that stay in those lists.
     pub always: Vec<Box<str>>,
+    /// `embeddings`: the provider and the model that are asked what texts mean.
+    pub embeddings: Option<(Box<str>, Box<str>)>,
     /// `instructions.included`: servers whose instructions are forwarded.
     pub instructions: Vec<Box<str>>,
 }
@@ -21,6 +23,12 @@ pub(super) fn read(values: &Values) -> DiscoverySettings {
     DiscoverySettings {
         clients: patterns("discovery.clients"),
         always: patterns("discovery.always"),
+        embeddings: match &values["discovery.embeddings"].value {
+            Value::Text(text) => text
+                .split_once('/')
+                .map(|(provider, model)| (provider.into(), model.into())),
+            _ => None,
+        },
         instructions: patterns("instructions.included"),
     }
 }

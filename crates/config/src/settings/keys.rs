@@ -39,6 +39,8 @@ pub(super) enum Kind {
     Patterns,
     /// A text in one line.
     Line,
+    /// A provider, a slash, and a model of it; or nothing.
+    Model,
     /// An id, a domain, a sign-in name: one word.
     Name,
     /// An https address without user name and password.
@@ -73,7 +75,7 @@ const fn number(name: &'static str, min: i64, max: i64) -> Key {
 pub(super) const LOG_LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 
 /// All keys but those of accounts and views, whose names are the owner's.
-pub(super) const KEYS: [Key; 88] = [
+pub(super) const KEYS: [Key; 89] = [
     Key {
         name: "listen",
         kind: Kind::Address,
@@ -113,6 +115,10 @@ pub(super) const KEYS: [Key; 88] = [
     Key {
         name: "discovery.always",
         kind: Kind::Patterns,
+    },
+    Key {
+        name: "discovery.embeddings",
+        kind: Kind::Model,
     },
     Key {
         name: "instructions.included",

@@ -125,6 +125,7 @@ pub(super) fn add_text(
         | Kind::Remote
         | Kind::Name
         | Kind::Line
+        | Kind::Model
         | Kind::Https
         | Kind::Proxy => Value::Text(text.trim().to_owned()),
     };

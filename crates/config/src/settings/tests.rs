@@ -71,6 +71,7 @@ fn defaults_are_read_from_their_own_file() {
         desk.keep_open_days = 365 # After how many days items that nobody dealt with, and suggestions that nobody decided about, are forgotten; 0 keeps them, less than 8 counts as 8.
         discovery.always = [] # Tools that stay in those lists, as server/tool, with * and ?.
         discovery.clients = [] # Clients, by name, that look for tools instead of reading all of them: their list holds the tools of the server `hub`, of which find_tools finds all others and call_tool calls them. Names may use * and ?. Not for clients that put tools off themselves, such as Claude Code.
+        discovery.embeddings = "" # A local model, as provider/model, that find_tools asks what tools and questions mean; empty asks none. The provider is one of kind `local_model` in llm_provider.json that answers /v1/embeddings. It reads names and descriptions, and questions of conversations whose data it may have.
         env_value_mode = "direct" # How values of `env` in mcp.json are read: `direct` takes them as the values, `indirect` as names of variables that hold the values.
         events.error_numbers = "sep" # The numbers of errors of the events extension: those of its proposal (`sep`), or those of its draft (`draft`), which older clients expect.
         events.heartbeat_ms = 15000 # After how many milliseconds of silence a stream of events says that it lives.

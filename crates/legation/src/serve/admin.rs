@@ -38,6 +38,8 @@ use serde::Serialize;
 use super::hub::Inner;
 use super::{reload, telemetry};
 
+pub(super) use self::tools::caller;
+
 /// Answers over the admin socket.
 pub(crate) struct Admin {
     /// Weak, because the hub holds the front and the front this.

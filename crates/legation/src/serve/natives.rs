@@ -20,7 +20,7 @@ use legation_ledger::{Bounds, Evidence, Filter, Ledger, Note};
 use legation_models::Models;
 use legation_servers::audit::{Audit, AuditView, Event, Query};
 use legation_servers::delegate::Delegate;
-use legation_servers::hub::{ApprovalInfo, Hub, HubView, ServerInfo, ServerText};
+use legation_servers::hub::{ApprovalInfo, Hub, HubView, Meaning, ServerInfo, ServerText};
 use legation_servers::identity::Identity;
 use legation_servers::inbox::{ChatList, InboxServer};
 use legation_servers::teams::{Activity, Teams};
@@ -47,6 +47,8 @@ pub(super) struct Windows {
     waiting: Arc<OnceLock<Waiting>>,
     models: Arc<OnceLock<Weak<Models>>>,
     happened: Arc<OnceLock<Weak<EventLog>>>,
+    /// What `find_tools` goes by beside words.
+    meaning: Arc<OnceLock<Arc<Meaning>>>,
     /// What the native servers say of themselves.
     texts: Arc<OnceLock<Vec<ServerText>>>,
 }
@@ -85,7 +87,8 @@ pub(super) fn beside(
     let hub = Hub::new(Arc::new(HubWindow {
         host: Arc::clone(host),
         gate: windows.clone(),
-    }));
+    }))
+    .with_meaning(windows.meaning.get().cloned());
     let audit = Audit::new(Arc::new(LedgerWindow {
         ledger: Arc::clone(ledger),
     }));
@@ -186,6 +189,18 @@ impl Windows {
 
     pub(super) fn engine(&self) -> Option<Engine> {
         self.engine.get()?.upgrade()
+    }
+
+    /// Lets the server `hub` look for what is meant.
+    pub(super) fn open_meaning(&self, meaning: Option<Arc<Meaning>>) {
+        if let Some(meaning) = meaning {
+            self.meaning.get_or_init(|| meaning);
+        }
+    }
+
+    /// Why `find_tools` goes by words alone, where it should not.
+    pub(super) fn meaning_problem(&self) -> Option<String> {
+        self.meaning.get()?.problem()
     }
 
     /// Lets the server `delegate` say what it knows of models.

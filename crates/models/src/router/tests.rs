@@ -1,6 +1,7 @@
 //! Who is asked: the faults of earlier routers, shown absent on the bytes that
 //! arrive at servers.
 
+mod embed;
 mod table;
 
 use std::sync::Arc;

@@ -4,11 +4,13 @@
 //! word is says anything of another client's tools. One index over everything with a filter was rejected for that.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use legation_find::{Document, Index};
 use legation_gate::{Entry, Listing};
 use legation_wire::json::Raw;
+
+use super::meaning::Vectors;
 
 /// How many indexes are kept, the least recently used being forgotten first. Ten thousand tools take some
 /// megabytes.
@@ -49,6 +51,8 @@ pub(super) struct Made {
     /// Of each tool the place of the first one that reads the same, which is its own where there is none before it.
     pub(super) first_alike: Vec<usize>,
     pub(super) skills: Index,
+    /// What both mean, once that is known.
+    pub(super) vectors: OnceLock<Vectors>,
     /// The servers that have a tool in the list.
     pub(super) servers: Vec<Seen>,
     pub(super) about: Index,
@@ -64,10 +68,10 @@ pub(super) struct Seen {
 
 /// The texts of a definition that are compared.
 #[derive(Default, PartialEq, Eq, Hash)]
-struct Words {
-    name: String,
-    title: String,
-    description: String,
+pub(super) struct Words {
+    pub(super) name: String,
+    pub(super) title: String,
+    pub(super) description: String,
     arguments: String,
     about_arguments: String,
 }
@@ -175,6 +179,7 @@ impl Made {
             tools,
             first_alike,
             skills,
+            vectors: OnceLock::new(),
             servers,
             about,
         }
@@ -212,7 +217,7 @@ fn document<'a>(
 // === impl Words ===
 
 impl Words {
-    fn of(entry: &Entry) -> Self {
+    pub(super) fn of(entry: &Entry) -> Self {
         let definition = entry.raw.to_object().unwrap_or_default();
         let text = |key: &str| {
             let text = definition.get(key).and_then(Raw::to_str);
@@ -242,7 +247,7 @@ impl Words {
     }
 
     /// Of a skill its frontmatter speaks.
-    fn of_skill(entry: &Entry) -> Self {
+    pub(super) fn of_skill(entry: &Entry) -> Self {
         let frontmatter = entry.raw.get("frontmatter");
         let text = |key: &str| {
             let text = frontmatter.as_ref().and_then(|raw| raw.get(key));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use legation_core::ServerName;
+use legation_find::{Direction, Hit, fused, nearest};
 use legation_gate::Entry;
 use legation_wire::json::{Object, Raw};
 use serde::Serialize;
@@ -90,6 +91,11 @@ struct About {
 // === impl Wish ===
 
 impl Wish {
+    /// What is looked for.
+    pub(super) fn query(&self) -> Option<&str> {
+        self.query.as_deref()
+    }
+
     /// What the arguments of a call ask for.
     ///
     /// # Errors
@@ -138,7 +144,11 @@ impl Found {
     ///
     /// # Errors
     /// The server that was named is none that the caller sees.
-    pub(super) fn search(made: &Made, wish: &Wish) -> Result<Self, String> {
+    pub(super) fn search(
+        made: &Made,
+        wish: &Wish,
+        meant: Option<&Direction>,
+    ) -> Result<Self, String> {
         let entries = &made.sight.tools.entries;
         let of_server = |entry: &Entry| {
             let mut names = wish.server.iter();
@@ -154,8 +164,10 @@ impl Found {
         }
         let places: Vec<usize> = match &wish.query {
             Some(query) => {
-                let hits = made.tools.search(query).into_iter().map(|hit| hit.at);
-                hits.filter(|at| of_server(&entries[*at])).collect()
+                let vectors = made.vectors.get().map(|vectors| &*vectors.tools);
+                let hits = joined(made.tools.search(query), vectors, meant);
+                let places = hits.into_iter().map(|hit| hit.at);
+                places.filter(|at| of_server(&entries[*at])).collect()
             }
             None => (0..entries.len())
                 .filter(|at| of_server(&entries[*at]))
@@ -176,7 +188,7 @@ impl Found {
         Ok(Self {
             tools: tools.collect(),
             also: also.collect(),
-            skills: skills(made, wish),
+            skills: skills(made, wish, meant),
             servers: servers(made, wish),
             more: places.len().saturating_sub(named),
         })
@@ -198,8 +210,20 @@ fn one_of_each(made: &Made, places: &[usize]) -> Vec<Vec<usize>> {
     groups
 }
 
+/// What was found by words, with what is near in meaning.
+fn joined(
+    words: Vec<Hit>,
+    vectors: Option<&[Option<Direction>]>,
+    meant: Option<&Direction>,
+) -> Vec<Hit> {
+    match (vectors, meant) {
+        (Some(vectors), Some(meant)) => fused(&words, &nearest(vectors, meant)),
+        _ => words,
+    }
+}
+
 /// The skills that fit best, or those of the server that was named.
-fn skills(made: &Made, wish: &Wish) -> Vec<Skill> {
+fn skills(made: &Made, wish: &Wish, meant: Option<&Direction>) -> Vec<Skill> {
     let entries = &made.sight.skills.entries;
     let of_server = |at: &usize| {
         let mut names = wish.server.iter();
@@ -207,7 +231,8 @@ fn skills(made: &Made, wish: &Wish) -> Vec<Skill> {
     };
     let places: Vec<usize> = match &wish.query {
         Some(query) => {
-            let hits = made.skills.search(query);
+            let vectors = made.vectors.get().map(|vectors| &*vectors.skills);
+            let hits = joined(made.skills.search(query), vectors, meant);
             hits.into_iter().map(|hit| hit.at).collect()
         }
         None => (0..entries.len()).collect(),

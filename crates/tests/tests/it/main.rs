@@ -39,6 +39,7 @@ mod identity;
 mod inbox;
 mod leaks;
 mod leftovers;
+mod meaning;
 mod models;
 mod natives;
 mod oauth;

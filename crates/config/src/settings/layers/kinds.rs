@@ -50,6 +50,12 @@ impl Kind {
             (Self::Remote, Value::Text(text)) => !text.starts_with('-') && !has_password(text),
             (Self::Command | Self::Hosts | Self::Patterns, Value::Texts(_)) => true,
             (Self::Line, Value::Text(text)) => !text.contains(char::is_control),
+            (Self::Model, Value::Text(text)) => {
+                let named = text.split_once('/');
+                let named =
+                    named.is_some_and(|(name, model)| !name.is_empty() && !model.is_empty());
+                !text.contains(char::is_control) && (named || text.is_empty())
+            }
             (Self::Folders, Value::Texts(texts)) => {
                 texts.iter().all(|text| Path::new(text).is_absolute())
             }
@@ -114,6 +120,7 @@ impl Kind {
                 .to_owned(),
             Self::Patterns => "a list of names, with * and ?".to_owned(),
             Self::Line => "a text in one line".to_owned(),
+            Self::Model => "the name of a provider, a slash, and a model, or nothing".to_owned(),
             Self::Name => "one word".to_owned(),
             Self::Https => {
                 "an https address of a host, without user name, password and query".to_owned()

@@ -161,7 +161,7 @@ pub(super) async fn call_from(
     }
 }
 
-pub(super) fn caller(workspace: Option<Arc<Path>>) -> Caller {
+pub(in crate::serve) fn caller(workspace: Option<Arc<Path>>) -> Caller {
     let principal = Principal {
         client: ClientId::new(OWNER),
         via: Via::Admin,

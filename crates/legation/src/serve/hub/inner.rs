@@ -44,8 +44,8 @@ use crate::serve::events::InForce;
 use crate::serve::models::Book;
 use crate::serve::natives::{Beside, Windows};
 use crate::serve::{
-    accounts, approvals, desk, identities, inbox, issuer, models, natives, oauth, telemetry,
-    workspace,
+    accounts, approvals, desk, identities, inbox, issuer, meaning, models, natives, oauth,
+    telemetry, workspace,
 };
 
 /// What the hub's own tasks and the administration share.
@@ -188,6 +188,8 @@ fn around(
         (settings, &options.environment),
         guard,
     );
+    let meant = meaning::of(settings, (store, clock), (windows, tasks));
+    windows.open_meaning(meant);
     let desk = desk::open(windows, ledger, accounts, (store, keystore), clock);
     let beside = natives::beside(
         (host, ledger),
@@ -329,6 +331,7 @@ impl Inner {
         problems.extend(self.ledger.problems());
         problems.extend(self.inbox.problems());
         problems.extend(self.reports.problems());
+        problems.extend(self.windows.meaning_problem());
         problems.extend(self.gate.asking().approvals.reported());
         problems
     }
