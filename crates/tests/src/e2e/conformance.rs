@@ -26,6 +26,12 @@ const REVISIONS: [(PeerEra, &str); 2] = [
     (PeerEra::Legacy, "2025-11-25"),
     (PeerEra::Modern, "2026-07-28"),
 ];
+/// Scenarios of the extension for skills, which no revision's requirements name.
+const SKILLS: [&str; 3] = [
+    "sep-2640-skills-enumeration",
+    "sep-2640-skills-manifest",
+    "sep-2640-skills-directory",
+];
 /// How the fixture is reached, by hand and through the official Rust SDK.
 const TRANSPORTS: [&str; 4] = ["stdio", "http", "rmcp stdio", "rmcp http"];
 const PATIENCE: Duration = Duration::from_secs(240);
@@ -36,6 +42,16 @@ pub(super) struct Outcome {
     pub(super) passed: u64,
     pub(super) excused: Vec<String>,
     pub(super) unexpected: Vec<String>,
+}
+
+// === impl Outcome ===
+
+impl Outcome {
+    fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.excused.extend(other.excused);
+        self.unexpected.extend(other.unexpected);
+    }
 }
 
 /// Runs every pair over every transport.
@@ -89,7 +105,8 @@ pub async fn direct(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
         }
         let fixture = HttpFixture::start(era, folder.path()).await?;
         let url = format!("http://127.0.0.1:{}/mcp", fixture.port);
-        let outcome = suite(tools, folder.path(), &url, revision, None).await?;
+        let which = ["--requirements", revision];
+        let outcome = suite(tools, folder.path(), &url, which, None).await?;
         report.add(outcome.passed, outcome.unexpected.len() as u64);
         say(&format!("  {name}: {outcome:?}"));
     }
@@ -127,9 +144,21 @@ async fn pair(
     .await?;
     let peer = hub.http(client, json!({}), friendly()).await?;
     hub.wait_for_tool(&peer, "test_simple_text").await?;
-    let excuses = excuses(revision, era, transport.starts_with("rmcp"));
-    let outcome = suite(tools, folder.path(), &hub.url(), revision, Some(&excuses)).await;
-    outcome.with_context(|| format!("the hub said {:?}", hub.said()))
+    let by_sdk = transport.starts_with("rmcp");
+    let excuses = excuses(revision, era, by_sdk);
+    let url = hub.url();
+    let run = async |which, excuses| {
+        let outcome = suite(tools, folder.path(), &url, which, excuses).await;
+        outcome.with_context(|| format!("{which:?}; the hub said {:?}", hub.said()))
+    };
+    let mut sum = run(["--requirements", revision], Some(&*excuses)).await?;
+    // The SDK's fixture has no skills.
+    if !by_sdk && client == PeerEra::Modern {
+        for scenario in SKILLS {
+            sum.add(run(["--scenario", scenario], None).await?);
+        }
+    }
+    Ok(sum)
 }
 
 /// The committed file of a pair.
@@ -145,20 +174,13 @@ async fn suite(
     tools: &Tools,
     folder: &Path,
     url: &str,
-    revision: &str,
+    which: [&str; 2],
     excuses: Option<&Path>,
 ) -> anyhow::Result<Outcome> {
-    let results = folder.join(format!("results-{revision}"));
+    let results = folder.join(format!("results-{}", which[1]));
     let mut command = tools.conformance(folder);
     command
-        .args([
-            "server",
-            "--url",
-            url,
-            "--requirements",
-            revision,
-            "--output-dir",
-        ])
+        .args(["server", "--url", url, which[0], which[1], "--output-dir"])
         .arg(&results);
     let excused = match excuses {
         None => Vec::new(),
