@@ -23,7 +23,7 @@ const QUESTIONS: usize = 200;
 /// How many of them are to have their tool among the first five, and under how many a change has
 /// made it worse.
 const GOAL: usize = 180;
-const FOUND: usize = 170;
+const FOUND: usize = 178;
 const FIRST: usize = 5;
 
 /// How long all of them may take to start, on a busy machine.
