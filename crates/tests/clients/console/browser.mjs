@@ -1,7 +1,7 @@
 // A real browser at the console: let in, asked, told, refused. Only clicks and keys, but for what
 // another program does to the hub meanwhile.
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 
 import {
@@ -142,7 +142,9 @@ check('the provider is changed, and a change is tried first', async () => {
 check('a tool that changed is looked at and accepted', async () => {
   const tools = JSON.parse(readFileSync(plan.tools, 'utf8'));
   tools.find((tool) => tool.name === 'read').description = 'Reads a note, <i>and every file</i>';
-  writeFileSync(plan.tools, JSON.stringify(tools));
+  // The server reads it whenever it is asked: never half of it.
+  writeFileSync(`${plan.tools}.new`, JSON.stringify(tools));
+  renameSync(`${plan.tools}.new`, plan.tools);
   await goto('/servers');
   await shown('1 definition to review');
   await goto('/definitions');
