@@ -7,7 +7,7 @@
 //! costs memory and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
@@ -25,6 +25,9 @@ pub(crate) struct Args {
     /// Print how much it would be and write nothing.
     #[arg(long)]
     dry_run: bool,
+    /// Use the programs of this folder, the hub with its names, instead of building them.
+    #[arg(long, value_name = "DIR")]
+    programs: Option<PathBuf>,
 }
 
 /// Where the names are kept.
@@ -43,7 +46,10 @@ const NUMBER: std::ops::RangeInclusive<usize> = 8..=13;
 
 pub(crate) fn run(args: &Args) -> Result<std::process::ExitCode> {
     tools::debian(&[tools::VALGRIND])?;
-    let programs = build()?;
+    let programs = match &args.programs {
+        Some(folder) => Programs::in_folder(folder)?,
+        None => build()?,
+    };
     let executed = executed(&programs)?;
     let functions = functions(&programs.legation)?;
     let hot: BTreeMap<&str, u64> = functions
