@@ -46,14 +46,15 @@ pub fn nearest(documents: &[Option<Direction>], question: &[f32]) -> Vec<Hit> {
 /// What two searches found, as one: a document's place in each counts, its score in neither.
 #[must_use]
 pub fn fused(words: &[Hit], near: &[Hit]) -> Vec<Hit> {
-    let mut all: Vec<Hit> = Vec::with_capacity(words.len() + near.len());
-    for hits in [words, near] {
-        for (place, hit) in (0_u16..).zip(hits) {
-            let score = 1.0 / (RANK + 1.0 + f32::from(place));
-            match all.iter_mut().find(|known| known.at == hit.at) {
-                Some(known) => known.score += score,
-                None => all.push(Hit { at: hit.at, score }),
-            }
+    let placed = |(place, hit): (usize, &Hit)| Hit {
+        at: hit.at,
+        score: 1.0 / (RANK + 1.0 + place as f32),
+    };
+    let mut all: Vec<Hit> = words.iter().enumerate().map(placed).collect();
+    for hit in near.iter().enumerate().map(placed) {
+        match all.iter_mut().find(|known| known.at == hit.at) {
+            Some(known) => known.score += hit.score,
+            None => all.push(hit),
         }
     }
     all.sort_by(|a, b| b.score.total_cmp(&a.score));

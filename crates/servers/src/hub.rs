@@ -193,7 +193,13 @@ impl Hub {
                 }
                 (None, _) => None,
             };
-            answer(&made, &wish, meant.as_ref())
+            let Some(meant) = meant else {
+                return answer(&made, &wish, None);
+            };
+            // As many products as numbers in all vectors: some milliseconds for ten thousand tools.
+            let near = move || answer(&made, &wish, Some(&meant));
+            let found = tokio::task::spawn_blocking(near).await;
+            found.unwrap_or_else(|_| failed("the search broke off; nothing was found"))
         })
     }
 }

@@ -123,8 +123,15 @@ impl Meaning {
     }
 
     async fn learnt(&self, made: &Made) {
-        let tools = self.texts(&made.sight.tools, Words::of);
-        let skills = self.texts(&made.sight.skills, Words::of_skill);
+        let (sight, model) = (made.sight.clone(), self.model.clone());
+        // Ten thousand definitions take some tenths of a second to read.
+        let read_all = tokio::task::spawn_blocking(move || {
+            let tools = texts(&model, &sight.tools, Words::of);
+            (tools, texts(&model, &sight.skills, Words::of_skill))
+        });
+        let Ok((tools, skills)) = read_all.await else {
+            return;
+        };
         if self.recalled.get().is_none() {
             let embedder = Arc::clone(&self.embedder);
             let kept = tokio::task::spawn_blocking(move || embedder.recall()).await;
@@ -178,28 +185,6 @@ impl Meaning {
         }
     }
 
-    fn texts(
-        &self,
-        listing: &Listing,
-        words: impl Fn(&legation_gate::Entry) -> Words,
-    ) -> Vec<(Key, String)> {
-        let entries = listing.entries.iter();
-        entries
-            .map(|entry| {
-                let words = words(entry);
-                let text = shortened(&format!(
-                    "{} {}: {}",
-                    words.name, words.title, words.description
-                ));
-                let key = Sha256::new()
-                    .chain_update(&self.model)
-                    .chain_update([0])
-                    .chain_update(&text);
-                (key.finalize().into(), text)
-            })
-            .collect()
-    }
-
     /// Notes how the model does.
     fn told<T>(&self, answer: Result<T, String>) -> Option<T> {
         let (told, wrong) = match answer {
@@ -219,6 +204,29 @@ impl Meaning {
     fn known(&self) -> MutexGuard<'_, HashMap<Key, Direction>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What the model reads of each definition, with its key.
+fn texts(
+    model: &str,
+    listing: &Listing,
+    words: impl Fn(&legation_gate::Entry) -> Words,
+) -> Vec<(Key, String)> {
+    let entries = listing.entries.iter();
+    entries
+        .map(|entry| {
+            let words = words(entry);
+            let text = shortened(&format!(
+                "{} {}: {}",
+                words.name, words.title, words.description
+            ));
+            let key = Sha256::new()
+                .chain_update(model)
+                .chain_update([0])
+                .chain_update(&text);
+            (key.finalize().into(), text)
+        })
+        .collect()
 }
 
 fn shortened(text: &str) -> String {
