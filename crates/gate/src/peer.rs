@@ -70,6 +70,10 @@ pub trait Peer: Send + Sync + fmt::Debug {
     /// does not read; progress is never worth memory.
     fn progress(&self, _params: Object) {}
 
+    /// So many bytes of the call's result are there, before its end. No revision of MCP has
+    /// a message for them: whoever looks on at the call hears of it.
+    fn partial(&self, _bytes: u64) {}
+
     /// Sends a log message: params of `notifications/message`.
     fn log(&self, _params: Raw) {}
 

@@ -39,6 +39,8 @@ pub enum Sight {
         /// Of how much, where its server says.
         total: Option<f64>,
     },
+    /// So many bytes of its result are there already.
+    Partial(u64),
     /// Its server asks the client something.
     Asked(Question, u64),
     /// That question is answered, or will not be.

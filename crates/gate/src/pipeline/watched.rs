@@ -167,6 +167,11 @@ impl Peer for Shown {
         self.peer.progress(params);
     }
 
+    fn partial(&self, bytes: u64) {
+        self.subject.saw(Sight::Partial(bytes));
+        self.peer.partial(bytes);
+    }
+
     fn log(&self, params: Raw) {
         self.peer.log(params);
     }

@@ -119,6 +119,10 @@ impl Peer for Guarded {
         }
     }
 
+    fn partial(&self, bytes: u64) {
+        self.peer.partial(bytes);
+    }
+
     fn log(&self, params: Raw) {
         if !self.closed {
             self.peer.log(params);

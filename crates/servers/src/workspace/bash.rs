@@ -415,8 +415,12 @@ async fn read_on(stdout: &mut tokio::process::ChildStdout, output: &mut Output, 
     let mut told = tokio::time::Instant::now();
     while let Ok(read @ 1..) = stdout.read(&mut chunk).await {
         output.add(&chunk[..read]);
-        if tells && told.elapsed() >= TOLD_EVERY {
-            told = tokio::time::Instant::now();
+        if told.elapsed() < TOLD_EVERY {
+            continue;
+        }
+        told = tokio::time::Instant::now();
+        peer.partial(output.bytes());
+        if tells {
             let progress = Object::new()
                 .with("progress", Raw::from_serialize(&output.bytes()))
                 .with("message", Raw::str(&output.last_line()));

@@ -71,13 +71,13 @@ async fn ask(hub: &Hub, line: &str, key: Option<&str>, body: Value) -> anyhow::R
 }
 
 /// A listener to events.
-struct Listener {
+pub(super) struct Listener {
     body: Incoming,
     read: BytesMut,
 }
 
 impl Listener {
-    async fn start(hub: &Hub, since: &str) -> anyhow::Result<Self> {
+    pub(super) async fn start(hub: &Hub, since: &str) -> anyhow::Result<Self> {
         let (uri, request) = request(
             hub,
             &format!("GET /api/v1/events{since}"),
@@ -110,7 +110,7 @@ impl Listener {
     }
 
     /// The next event of this name: its id and its data.
-    async fn next(&mut self, name: &str) -> anyhow::Result<(String, Value)> {
+    pub(super) async fn next(&mut self, name: &str) -> anyhow::Result<(String, Value)> {
         loop {
             let frame = self.frame().await?;
             let line = |key: &str| frame.lines().find_map(|line| line.strip_prefix(key));

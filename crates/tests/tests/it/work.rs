@@ -14,6 +14,8 @@ use serde_json::{Value, json};
 use tokio::process::Child;
 use tokio::time::timeout;
 
+use super::api::Listener;
+
 const PATIENCE: Duration = Duration::from_secs(120);
 
 async fn hub(options: HubOptions) -> anyhow::Result<(Hub, Worker)> {
@@ -142,5 +144,26 @@ async fn a_task_finds_no_way_out_of_its_folder() -> anyhow::Result<()> {
         let found = std::fs::read_to_string(place.path().join(target)).unwrap_or_default();
         assert!(!found.contains("mine"), "{path} leads out");
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn who_listens_hears_how_much_a_command_said_before_its_end() -> anyhow::Result<()> {
+    let (hub, _worker) = hub(HubOptions::default()).await?;
+    let folder = tempfile::tempdir()?;
+    let mut listener = Listener::start(&hub, "").await?;
+    let command = "for i in 1 2 3 4 5 6; do echo $i; sleep 0.5; done";
+    let message = call("bash", &json!({ "command": command }));
+    let run = begin(&hub, folder.path(), &message)?;
+    let (_, started) = timeout(PATIENCE, listener.next("tool.execution_start")).await??;
+    assert_eq!(started["mcpToolName"], "bash", "{started}");
+    let partial = listener.next("tool.execution_partial_result");
+    let (_, partial) = timeout(PATIENCE, partial).await??;
+    assert_eq!(partial["toolCallId"], started["toolCallId"]);
+    let bytes = partial["bytes"].as_u64().unwrap_or_default();
+    assert!((2..=12).contains(&bytes), "{partial}");
+    let (_, over) = timeout(PATIENCE, listener.next("tool.execution_complete")).await??;
+    assert_eq!(over["toolCallId"], started["toolCallId"]);
+    end(run).await?;
     Ok(())
 }

@@ -26,6 +26,15 @@ struct Progress<'a> {
     total: Option<f64>,
 }
 
+/// `tool.execution_partial_result`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Partial<'a> {
+    tool_call_id: &'a str,
+    /// Of the result, until now.
+    bytes: u64,
+}
+
 /// `tool.execution_complete`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -74,6 +83,13 @@ impl Watcher for EventLog {
                 };
                 self.note("tool.execution_progress", &progress);
             }
+            Sight::Partial(bytes) if call.item.is_some() => {
+                let partial = Partial {
+                    tool_call_id,
+                    bytes,
+                };
+                self.note("tool.execution_partial_result", &partial);
+            }
             Sight::Over(status, success) if call.item.is_some() => {
                 let complete = Complete {
                     tool_call_id,
@@ -82,7 +98,7 @@ impl Watcher for EventLog {
                 };
                 self.note("tool.execution_complete", &complete);
             }
-            Sight::Progress { .. } | Sight::Over(..) => {}
+            Sight::Progress { .. } | Sight::Partial(_) | Sight::Over(..) => {}
             Sight::Asked(question, number) => self.asked(call, question, number, true),
             Sight::Answered(question, number) => self.asked(call, question, number, false),
         }

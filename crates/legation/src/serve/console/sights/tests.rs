@@ -42,6 +42,7 @@ fn a_call_is_told_from_its_start_to_its_end() {
             progress: 1.0,
             total,
         },
+        Sight::Partial(512),
         Sight::Asked(Question::Elicitation, 1),
         Sight::Answered(Question::Elicitation, 1),
         Sight::Asked(Question::Sampling, 2),
@@ -65,6 +66,10 @@ fn a_call_is_told_from_its_start_to_its_end() {
             "tool.execution_progress",
             json!({"toolCallId": "7.1", "progress": 1.0, "total": 4.0}),
         ),
+        (
+            "tool.execution_partial_result",
+            json!({"toolCallId": "7.1", "bytes": 512}),
+        ),
         ("elicitation.requested", asked(1)),
         ("elicitation.completed", asked(1)),
         ("sampling.requested", asked(2)),
@@ -86,6 +91,7 @@ fn what_is_read_is_not_named() {
             progress: 1.0,
             total: None,
         },
+        Sight::Partial(512),
         Sight::Over("ok", true),
     ];
     assert_eq!(told(None, &seen), []);
