@@ -91,11 +91,19 @@ pub struct Prospect {
     pub problem: Option<String>,
 }
 
+/// What the records say of a request beside who gets it.
+#[derive(Clone, Copy)]
+pub(crate) struct About<'a> {
+    pub(crate) job: &'static str,
+    pub(crate) conversation: &'a str,
+    pub(crate) labels: &'a EntityLabels,
+}
+
 /// Lets requests past that are on record under the rules in force.
-struct Recording<'a> {
-    gate: &'a Gate,
-    policy: &'a Arc<Policy>,
-    ask: &'a ModelAsk,
+pub(crate) struct Recording<'a> {
+    pub(crate) gate: &'a Gate,
+    pub(crate) policy: &'a Arc<Policy>,
+    pub(crate) about: About<'a>,
 }
 
 // === impl Models ===
@@ -128,7 +136,7 @@ impl Models {
                             .last()
                             .is_some_and(|last| matches!(last.failure, Failure::Moved)) => {}
                 Err(error) => {
-                    self.refused(ctx, &gate, &policy, &ask, &error).await;
+                    refused(ctx, &gate, &policy, ask.about(), &error).await;
                     return Err(error);
                 }
             }
@@ -166,7 +174,12 @@ impl Models {
             Some((request, restoring)) => (request, restoring.clone()),
         };
         wanted.redacted = redact;
-        let pass = Recording { gate, policy, ask };
+        let about = ask.about();
+        let pass = Recording {
+            gate,
+            policy,
+            about,
+        };
         let through = self
             .router
             .through(ctx, policy, &wanted, request, plan, &pass);
@@ -288,28 +301,6 @@ impl Models {
         }
         prospect
     }
-
-    async fn refused(
-        &self,
-        ctx: &OpContext,
-        gate: &Gate,
-        policy: &Policy,
-        ask: &ModelAsk,
-        error: &AskError,
-    ) {
-        let (event, code, reason) = error.record();
-        let refused = ModelRefused {
-            event,
-            code,
-            reason: &reason,
-            provider: error.provider(),
-            job: ask.job,
-            conversation: &ask.conversation,
-            labels: &ask.labels,
-            policy: policy.version(),
-        };
-        gate.model_refused(ctx, &refused).await;
-    }
 }
 
 // === impl ModelAsk ===
@@ -327,6 +318,14 @@ impl ModelAsk {
             may_cost: false,
             copilot_token: None,
             request,
+        }
+    }
+
+    fn about(&self) -> About<'_> {
+        About {
+            job: self.job,
+            conversation: &self.conversation,
+            labels: &self.labels,
         }
     }
 
@@ -364,10 +363,10 @@ impl Pass for Recording<'_> {
         let request = ModelRequest {
             provider: &selected.provider,
             model: sending.model,
-            job: self.ask.job,
+            job: self.about.job,
             source: selected.source.as_str(),
-            conversation: &self.ask.conversation,
-            labels: &self.ask.labels,
+            conversation: self.about.conversation,
+            labels: self.about.labels,
             policy: self.policy.version(),
             body: sending.body,
             stays: selected.kind == ProviderKind::LocalModel,
@@ -377,6 +376,28 @@ impl Pass for Recording<'_> {
         self.still()?;
         Ok(Some(record))
     }
+}
+
+/// Records that nobody had a request, or that nobody answered it.
+pub(crate) async fn refused(
+    ctx: &OpContext,
+    gate: &Gate,
+    policy: &Policy,
+    about: About<'_>,
+    error: &AskError,
+) {
+    let (event, code, reason) = error.record();
+    let refused = ModelRefused {
+        event,
+        code,
+        reason: &reason,
+        provider: error.provider(),
+        job: about.job,
+        conversation: about.conversation,
+        labels: about.labels,
+        policy: policy.version(),
+    };
+    gate.model_refused(ctx, &refused).await;
 }
 
 /// A request with tokens in it, and the way back. A long conversation takes

@@ -143,20 +143,20 @@ impl ModelClient {
         ))
     }
 
-    /// Asks a server about itself.
+    /// Asks for an answer that comes whole: a server about itself, say.
     pub(crate) async fn plain(
         &self,
         ctx: &OpContext,
         endpoint: &Endpoint,
         path: &str,
         key: Option<&Secret>,
-        question: Option<&Value>,
+        question: Option<Bytes>,
         timeouts: &Timeouts,
     ) -> Result<Plain, ModelError> {
         let mut headers = dialect::credential(&crate::target::Dialect::Compatible, key)?;
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         let (method, body) = match question {
-            Some(question) => (Method::POST, Bytes::from(question.to_string())),
+            Some(question) => (Method::POST, question),
             None => (Method::GET, Bytes::new()),
         };
         let message = message(method, endpoint, path, headers, body)?;

@@ -1,48 +1,49 @@
 //! Texts as vectors, by a model on one of the owner's machines.
 
+use bytes::Bytes;
 use legation_core::{EntityLabels, OpContext};
+use legation_policy::Policy;
 use legation_policy::governance::{Governance, Loaded, ProviderKind};
+use legation_policy::provider::{ChoiceSource, Selected};
 use serde_json::{Value, json};
 
-use crate::ask::Models;
+use crate::ask::{About, AskError, Models, Recording, refused};
+use crate::delta::Usage;
 use crate::error::ModelError;
 use crate::limits::Limits;
 use crate::proxied;
-use crate::router::{Failure, Plan, RouteError, Router, Wanted, named};
+use crate::router::{Failure, Pass, Plan, RouteError, Router, Sending, Tried, Wanted, named};
 
 /// Most bytes of an answer: some dozen vectors of the largest models, in digits.
 const ANSWER_MAX: usize = 8 << 20;
 
+/// Texts, and what is known of them.
+#[derive(Clone, Copy, Debug)]
+pub struct EmbedAsk<'a> {
+    /// The provider, and a model of it.
+    pub place: (&'a str, &'a str),
+    /// The job it is for, as the records name it.
+    pub job: &'static str,
+    /// Of which conversation they are.
+    pub conversation: &'a str,
+    /// Whose data is in them.
+    pub labels: &'a EntityLabels,
+    /// The texts.
+    pub texts: &'a [String],
+}
+
 /// Texts that did not become vectors.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
-    /// The hub ends.
-    #[error("the hub is stopping")]
-    Closing,
     /// It is not a machine of the owner's.
     #[error("the provider {provider:?} is not of kind `local_model`; nothing was sent")]
     NotLocal {
         /// Which was named.
         provider: String,
     },
-    /// The rules keep them from it.
-    #[error("the provider {provider:?} does not get the texts; nothing was sent")]
-    Kept {
-        /// Which.
-        provider: String,
-        /// Why.
-        #[source]
-        source: RouteError,
-    },
-    /// It could not be asked.
-    #[error("the provider {provider:?} does not answer")]
-    Provider {
-        /// Which.
-        provider: String,
-        /// Why.
-        #[source]
-        source: Failure,
-    },
+    /// The rules keep them from it, or it does not answer.
+    #[error(transparent)]
+    Unasked(#[from] AskError),
     /// It has no embeddings, or not of this model.
     #[error(
         "the provider {provider:?} has no embeddings of the model {model:?}: it answered {status}"
@@ -63,100 +64,189 @@ pub enum EmbedError {
     },
 }
 
+// === impl EmbedError ===
+
+impl EmbedError {
+    /// Whether rules keep the texts from the provider.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        matches!(self, Self::Unasked(error) if error.is_refused())
+    }
+}
+
+// === impl Models ===
+
 impl Models {
-    /// The vectors of texts, in their order, all of one size; `labels` says whose data is in them.
-    /// Only a provider of kind `local_model` is asked, if the rules let it have them as they are,
-    /// and none that answers from elsewhere.
+    /// The vectors of texts, in their order, all of one size. Only a provider of kind `local_model`
+    /// is asked, if the rules let it have them as they are, and none that answers from elsewhere.
+    /// Each request is on record, as other requests to models are.
     ///
     /// # Errors
     /// See [`EmbedError`].
     pub async fn embed(
         &self,
         ctx: &OpContext,
-        (provider, model): (&str, &str),
-        labels: &EntityLabels,
-        texts: &[String],
+        ask: EmbedAsk<'_>,
     ) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let (gate, router) = self.parts().ok_or(EmbedError::Closing)?;
+        let (gate, router) = self.parts().ok_or(AskError::Closing)?;
+        gate.model_caller(&ctx.caller).map_err(AskError::from)?;
         let policy = gate.rules();
-        router
-            .embed(ctx, policy.governance(), (provider, model), labels, texts)
-            .await
+        let about = About {
+            job: ask.job,
+            conversation: ask.conversation,
+            labels: ask.labels,
+        };
+        let pass = Recording {
+            gate: &gate,
+            policy: &policy,
+            about,
+        };
+        let vectors = router.embed(ctx, &policy, ask, &pass).await;
+        if let Err(EmbedError::Unasked(error)) = &vectors {
+            refused(ctx, &gate, &policy, about, error).await;
+        }
+        vectors
     }
 }
 
+// === impl Router ===
+
 impl Router {
-    pub(crate) async fn embed(
+    async fn embed(
         &self,
         ctx: &OpContext,
-        governance: &Governance,
-        (provider, model): (&str, &str),
-        labels: &EntityLabels,
-        texts: &[String],
+        policy: &Policy,
+        ask: EmbedAsk<'_>,
+        pass: &impl Pass,
     ) -> Result<Vec<Vec<f32>>, EmbedError> {
-        self.may_embed(governance, provider, labels)?;
-        let failed = |source: Failure| EmbedError::Provider {
-            provider: provider.to_owned(),
-            source,
+        let governance = policy.governance();
+        let (provider, model) = ask.place;
+        let wanted = Wanted {
+            labels: Some(ask.labels.clone()),
+            job: Some(ask.job.to_owned()),
+            ..Wanted::for_nobody()
         };
-        let Loaded::Good(providers) = &governance.providers else {
-            return Err(failed(Failure::Gone));
-        };
-        let mut selected = named(governance, provider).ok_or_else(|| failed(Failure::Gone))?;
+        let mut selected = self.may_embed(governance, provider, &wanted)?;
         if selected.kind != ProviderKind::LocalModel {
             let provider = provider.to_owned();
             return Err(EmbedError::NotLocal { provider });
         }
         selected.model = Some(model.to_owned());
-        let ready = self.ready(ctx, providers, &selected, None).await;
-        let ready = ready.map_err(failed)?;
-        let endpoint = &ready.target.endpoint;
-        let path = endpoint
-            .target("/embeddings")
-            .map_err(|source| failed(Failure::Model(ModelError::Endpoint { source })))?;
-        let question = json!({"model": model, "input": texts, "encoding_format": "float"});
-        let client = self.client().with_limits(Limits {
-            plain: ANSWER_MAX,
-            ..Limits::default()
-        });
-        let (key, timeouts) = (ready.key.as_ref(), &ready.target.timeouts);
-        let answer = client
-            .plain(ctx, endpoint, path.as_str(), key, Some(&question), timeouts)
-            .await
-            .map_err(|error| failed(Failure::Model(error)))?;
-        if let Some(evidence) = proxied::in_headers(&answer.headers) {
-            return Err(failed(Failure::Model(ModelError::Proxied { evidence })));
-        }
-        if answer.status != 200 {
-            return Err(EmbedError::Refused {
+        let answer = self
+            .vectors(ctx, governance, (&selected, model), &wanted, ask, pass)
+            .await;
+        match answer {
+            Ok(Answered::Vectors(vectors)) => Ok(vectors),
+            Ok(Answered::Status(status)) => Err(EmbedError::Refused {
                 provider: provider.to_owned(),
                 model: model.to_owned(),
-                status: answer.status,
-            });
+                status,
+            }),
+            Ok(Answered::Nonsense) => Err(EmbedError::Shape {
+                provider: provider.to_owned(),
+            }),
+            Err(failure) => {
+                let tried = Tried {
+                    provider: provider.to_owned(),
+                    source: ChoiceSource::Named,
+                    failure,
+                };
+                let tried = vec![tried];
+                Err(AskError::Route(RouteError::Unanswered { tried }).into())
+            }
         }
-        vectors(&answer.value, texts.len()).ok_or_else(|| EmbedError::Shape {
-            provider: provider.to_owned(),
-        })
     }
 
     fn may_embed(
         &self,
         governance: &Governance,
         provider: &str,
-        labels: &EntityLabels,
-    ) -> Result<(), EmbedError> {
-        let wanted = Wanted {
-            labels: Some(labels.clone()),
-            ..Wanted::for_nobody()
-        };
+        wanted: &Wanted,
+    ) -> Result<Selected, AskError> {
         let now = self.client().clock().wall().0;
-        let plan = Plan::of(governance, &wanted, now).only(governance, provider);
-        plan.and_then(|plan| wanted.is_redacted(&plan.decision))
-            .map_err(|source| EmbedError::Kept {
-                provider: provider.to_owned(),
-                source,
-            })
+        let plan = Plan::of(governance, wanted, now).only(governance, provider)?;
+        wanted.is_redacted(&plan.decision)?;
+        Ok(named(governance, provider).ok_or(RouteError::Rules)?)
     }
+
+    async fn vectors(
+        &self,
+        ctx: &OpContext,
+        governance: &Governance,
+        (selected, model): (&Selected, &str),
+        wanted: &Wanted,
+        ask: EmbedAsk<'_>,
+        pass: &impl Pass,
+    ) -> Result<Answered, Failure> {
+        let Loaded::Good(providers) = &governance.providers else {
+            return Err(Failure::Gone);
+        };
+        let ready = self.ready(ctx, providers, selected, None).await?;
+        let endpoint = &ready.target.endpoint;
+        let path = endpoint
+            .target("/embeddings")
+            .map_err(|source| Failure::Model(ModelError::Endpoint { source }))?;
+        let question = json!({"model": model, "input": ask.texts, "encoding_format": "float"});
+        let body = Bytes::from(question.to_string());
+        if let Some(provider) = providers.providers.get(&selected.provider) {
+            let admitted = self.meter.admit(&selected.provider, provider);
+            admitted.map_err(Failure::Limited)?;
+        }
+        let sending = Sending {
+            selected,
+            model,
+            body: &body,
+        };
+        let record = pass.out(ctx, sending).await?;
+        let mut entry = self
+            .meter
+            .entry(providers, selected, ("embeddings", model), wanted);
+        entry.record(record);
+        let client = self.client().with_limits(Limits {
+            plain: ANSWER_MAX,
+            ..Limits::default()
+        });
+        let (key, timeouts) = (ready.key.as_ref(), &ready.target.timeouts);
+        let answer = client
+            .plain(ctx, endpoint, path.as_str(), key, Some(body), timeouts)
+            .await;
+        let answer = match answer {
+            Ok(answer) => match proxied::in_headers(&answer.headers) {
+                Some(evidence) => Err(ModelError::Proxied { evidence }),
+                None => Ok(answer),
+            },
+            Err(error) => Err(error),
+        };
+        let answer = answer.map_err(|error| {
+            entry.failed(&error);
+            Failure::Model(error)
+        })?;
+        if answer.status != 200 {
+            entry.broken();
+            return Ok(Answered::Status(answer.status));
+        }
+        // From here on it costs, whatever becomes of it.
+        entry.begun();
+        let read = answer.value["usage"]["prompt_tokens"].as_u64();
+        entry.count(Usage {
+            input: read,
+            ..Usage::default()
+        });
+        let vectors = vectors(&answer.value, ask.texts.len());
+        match vectors {
+            Some(_) => entry.done(),
+            None => entry.broken(),
+        }
+        Ok(vectors.map_or(Answered::Nonsense, Answered::Vectors))
+    }
+}
+
+/// What a server answered.
+enum Answered {
+    Vectors(Vec<Vec<f32>>),
+    /// Another status than 200.
+    Status(u16),
+    Nonsense,
 }
 
 /// The vectors of an answer (OpenAI's `/v1/embeddings`), in the order of the texts.

@@ -29,7 +29,7 @@ pub use ask::{AskError, GatedStream, ModelAsk, Models, Prospect};
 pub use client::{ModelClient, ModelStream};
 pub use cost::cost_micro_usd;
 pub use delta::{Answer, Delta, Finish, Usage};
-pub use embed::EmbedError;
+pub use embed::{EmbedAsk, EmbedError};
 pub use endpoint::{Endpoint, EndpointError};
 pub use error::{ModelClass, ModelError, Wait};
 pub use keys::{KeyError, KeyPlace, Keys};

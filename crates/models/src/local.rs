@@ -275,7 +275,7 @@ impl<'a> Ask<'a> {
                 self.place,
                 target.as_str(),
                 self.key,
-                question,
+                question.map(|question| question.to_string().into()),
                 &timeouts,
             )
             .await?;

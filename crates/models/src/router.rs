@@ -40,7 +40,7 @@ pub struct Router {
     client: ModelClient,
     keys: Arc<Keys>,
     probes: Probes,
-    meter: Arc<Meter>,
+    pub(crate) meter: Arc<Meter>,
 }
 
 /// What is wanted, beside the request itself.
@@ -261,7 +261,10 @@ impl Router {
             body: &body,
         };
         let record = pass.out(ctx, sending).await?;
-        let mut entry = self.meter.entry(providers, selected, &target.model, wanted);
+        let model = target.model.as_str();
+        let mut entry = self
+            .meter
+            .entry(providers, selected, ("chat", model), wanted);
         entry.record(record);
         let key = ready.key.as_ref();
         match self.client.send(ctx, target, key, body).await {

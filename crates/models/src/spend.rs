@@ -206,12 +206,13 @@ impl Meter {
         }
     }
 
-    /// What a request to this provider will be in the book.
+    /// What a request to this provider will be in the book; `operation` is what it asks for, as
+    /// OpenTelemetry names it (`gen_ai.operation.name`).
     pub(crate) fn entry(
         self: &Arc<Self>,
         providers: &LlmProviders,
         selected: &Selected,
-        model: &str,
+        (operation, model): (&'static str, &str),
         wanted: &Wanted,
     ) -> Entry {
         let prices = |name: &str| providers.providers.get(name)?.prices;
@@ -235,7 +236,7 @@ impl Meter {
             prices: prices(&selected.provider),
             against: against.and_then(prices),
             watch: Stopwatch::start(),
-            span: span(selected, model),
+            span: span(selected, operation, model),
         }
     }
 
@@ -276,6 +277,11 @@ impl Entry {
 
     pub(crate) fn done(&mut self) {
         self.status = Status::Ok;
+    }
+
+    /// The answer is none.
+    pub(crate) fn broken(&mut self) {
+        self.status = Status::Error;
     }
 
     /// Its provider lost the right to it.
@@ -325,12 +331,12 @@ impl Entry {
 }
 
 /// What is told of a request to a model, by the conventions for such (OpenTelemetry, GenAI).
-fn span(selected: &Selected, model: &str) -> Option<Span> {
-    let mut span = Span::first("chat", SpanKind::Client, None)?;
-    span.set("gen_ai.operation.name", "chat");
+fn span(selected: &Selected, operation: &'static str, model: &str) -> Option<Span> {
+    let mut span = Span::first(operation, SpanKind::Client, None)?;
+    span.set("gen_ai.operation.name", operation);
     span.set("gen_ai.provider.name", selected.provider.clone());
     span.set("gen_ai.request.model", model.to_owned());
-    span.name(format!("chat {model}"));
+    span.name(format!("{operation} {model}"));
     Some(span)
 }
 

@@ -6,7 +6,8 @@ use futures_util::future::BoxFuture;
 use legation_config::Settings;
 use legation_core::error::chain;
 use legation_core::{Cancel, EntityLabels, OpContext, SharedClock, TaskSet};
-use legation_models::EmbedError;
+use legation_gate::conversation;
+use legation_models::{EmbedAsk, EmbedError};
 use legation_servers::hub::{Embedder, Meaning};
 use legation_store::Store;
 
@@ -15,6 +16,9 @@ use super::natives::Windows;
 
 /// Under which vectors are kept beside the definitions that they are of; no server is called so.
 const KEPT: &str = "embeddings/";
+
+/// The job, as `per_job_overrides` names it.
+const JOB: &str = "discovery.embeddings";
 
 /// What the model says where there is one to be asked.
 type Answered = Result<Vec<Vec<f32>>, EmbedError>;
@@ -56,6 +60,7 @@ impl Local {
     /// Texts that hold the data of `labels`.
     fn asked(
         &self,
+        context: OpContext,
         labels: EntityLabels,
         texts: Vec<String>,
     ) -> BoxFuture<'static, Result<Answered, String>> {
@@ -63,16 +68,22 @@ impl Local {
         let (provider, model) = (self.provider.clone(), self.model.clone());
         Box::pin(async move {
             let models = models.ok_or_else(|| "the hub is starting or stopping".to_owned())?;
-            let context = OpContext::new(caller(None), Cancel::new());
-            let place = (&*provider, &*model);
-            Ok(models.embed(&context, place, &labels, &texts).await)
+            let ask = EmbedAsk {
+                place: (&provider, &model),
+                job: JOB,
+                conversation: conversation::holder(&context.caller),
+                labels: &labels,
+                texts: &texts,
+            };
+            Ok(models.embed(&context, ask).await)
         })
     }
 }
 
 impl Embedder for Local {
     fn embed(&self, texts: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, String>> {
-        let asked = self.asked(EntityLabels::none(), texts);
+        let context = OpContext::new(caller(None), Cancel::new());
+        let asked = self.asked(context, EntityLabels::none(), texts);
         Box::pin(async move {
             let vectors = asked.await?;
             vectors.map_err(|error| chain(&error))
@@ -92,11 +103,11 @@ impl Embedder for Local {
         let Some(labels) = labels else {
             return Box::pin(std::future::ready(Ok(None)));
         };
-        let asked = self.asked(labels, vec![question]);
+        let asked = self.asked(context.clone(), labels, vec![question]);
         Box::pin(async move {
             match asked.await? {
                 Ok(vectors) => Ok(vectors.into_iter().next()),
-                Err(EmbedError::Kept { .. }) => Ok(None),
+                Err(error) if error.is_kept() => Ok(None),
                 Err(error) => Err(chain(&error)),
             }
         })

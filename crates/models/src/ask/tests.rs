@@ -20,6 +20,7 @@ use crate::test_kit::gate::Hub;
 use crate::test_kit::{Server, Step, client, clock, ctx, events, head, plain, stream};
 
 mod bad;
+mod embedded;
 mod recorded;
 mod redacted;
 

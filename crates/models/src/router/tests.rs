@@ -1,7 +1,6 @@
 //! Who is asked: the faults of earlier routers, shown absent on the bytes that
 //! arrive at servers.
 
-mod embed;
 mod table;
 
 use std::sync::Arc;

@@ -160,20 +160,20 @@ fn every_answer_is_a_row_whatever_ends_it() {
         job,
         ..Wanted::for_nobody()
     };
-    let mut entry = meter.entry(&providers, &local, "qwen", &wanted(job.clone()));
+    let mut entry = meter.entry(&providers, &local, ("chat", "qwen"), &wanted(job.clone()));
     entry.begun();
     entry.count(usage);
     drop(entry);
     let paid = selected("paid", ProviderKind::OpenaiDirect);
-    let mut entry = meter.entry(&providers, &paid, "gpt", &wanted(None));
+    let mut entry = meter.entry(&providers, &paid, ("chat", "gpt"), &wanted(None));
     entry.begun();
     entry.count(usage);
     drop(entry);
-    let mut entry = meter.entry(&providers, &paid, "gpt", &wanted(None));
+    let mut entry = meter.entry(&providers, &paid, ("chat", "gpt"), &wanted(None));
     entry.begun();
     drop(entry);
     // Nobody began to answer.
-    drop(meter.entry(&providers, &paid, "gpt", &wanted(None)));
+    drop(meter.entry(&providers, &paid, ("chat", "gpt"), &wanted(None)));
     let rows = rows.rows.lock().expect("not poisoned");
     let told = |row: &Spend| {
         (

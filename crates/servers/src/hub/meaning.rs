@@ -59,6 +59,8 @@ pub struct Meaning {
     known: Mutex<HashMap<Key, Direction>>,
     recalled: OnceLock<()>,
     works: AtomicBool,
+    /// How many texts of how many have their vectors, while some are made.
+    made: Mutex<Option<(usize, usize)>>,
     /// Why the words alone answer.
     wrong: Mutex<Option<String>>,
 }
@@ -85,6 +87,7 @@ impl Meaning {
             known: Mutex::default(),
             recalled: OnceLock::new(),
             works: AtomicBool::new(false),
+            made: Mutex::default(),
             wrong: Mutex::default(),
         }
     }
@@ -93,10 +96,15 @@ impl Meaning {
     #[must_use]
     pub fn problem(&self) -> Option<String> {
         let wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
-        let wrong = wrong.as_ref()?;
+        let model = &self.model;
+        if let Some(wrong) = wrong.as_ref() {
+            return Some(format!(
+                "embeddings of {model}: {wrong}; find_tools goes by words alone"
+            ));
+        }
+        let (made, all) = (*self.made())?;
         Some(format!(
-            "embeddings of {}: {wrong}; find_tools goes by words alone",
-            self.model
+            "embeddings of {model}: {made} of {all} are made; until all are, find_tools goes by words alone"
         ))
     }
 
@@ -118,6 +126,7 @@ impl Meaning {
         let (meaning, made) = (Arc::clone(self), Arc::clone(made));
         self.tasks.spawn("embeddings", async move {
             meaning.learnt(&made).await;
+            *meaning.made() = None;
             meaning.works.store(false, Ordering::Release);
         });
     }
@@ -146,7 +155,8 @@ impl Meaning {
                 .cloned()
                 .collect()
         };
-        for batch in missing.chunks(BATCH) {
+        for (at, batch) in missing.chunks(BATCH).enumerate() {
+            *self.made() = Some((at * BATCH, missing.len()));
             let texts = batch.iter().map(|(_, text)| text.clone()).collect();
             let answer = self.embedder.embed(texts).await;
             let Some(vectors) = self.told(answer) else {
@@ -199,6 +209,10 @@ impl Meaning {
         }
         *before = wrong;
         told
+    }
+
+    fn made(&self) -> MutexGuard<'_, Option<(usize, usize)>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<Key, Direction>> {

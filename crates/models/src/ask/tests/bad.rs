@@ -103,7 +103,7 @@ fn faults() -> Vec<Fault> {
 async fn every_fault_of_a_server_has_a_class_and_an_end() {
     for fault in faults() {
         for with_spare in [false, true] {
-            try_fault(&fault, with_spare).await;
+            Box::pin(try_fault(&fault, with_spare)).await;
         }
     }
 }
