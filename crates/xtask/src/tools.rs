@@ -104,6 +104,8 @@ pub(crate) enum Tool {
     Engine,
     /// A validator of OpenAPI documents, and what makes up requests from them.
     OpenApi,
+    /// A model of what words mean, with its weights.
+    Embeddings,
     /// The generator of notes and the engine that redaction is compared with.
     Redaction,
 }
@@ -135,6 +137,7 @@ impl Tool {
             Self::Axe => "axe",
             Self::Engine => "engine",
             Self::OpenApi => "openapi",
+            Self::Embeddings => "embeddings",
             Self::Redaction => "redaction",
         }
     }
@@ -189,6 +192,7 @@ impl Tool {
             Self::Axe => &["axe-core@4.14.1"],
             Self::Engine => &["xllamacpp==2026.10.11549"],
             Self::OpenApi => &["schemathesis==4.32.5", "openapi-spec-validator==0.9.0"],
+            Self::Embeddings => &["wordllama==0.4.0.post1"],
             Self::Redaction => &["faker==40.54.0", "presidio-analyzer==2.2.366"],
         }
     }
@@ -285,9 +289,12 @@ fn ensure_one(folder: &Path, tool: Tool) -> Result<()> {
     std::fs::create_dir_all(&place)
         .with_context(|| format!("cannot create {}", place.display()))?;
     match tool {
-        Tool::Python | Tool::MicrosoftPython | Tool::Engine | Tool::OpenApi | Tool::Redaction => {
-            install_python(&place, tool.packages())?
-        }
+        Tool::Python
+        | Tool::MicrosoftPython
+        | Tool::Engine
+        | Tool::OpenApi
+        | Tool::Embeddings
+        | Tool::Redaction => install_python(&place, tool.packages())?,
         _ => install_npm(folder, &place, tool.packages())?,
     }
     std::fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))

@@ -5,16 +5,19 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
+use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::Child;
 
 use super::report::{Report, say};
 use super::tools::Tools;
 use crate::harness::hub::{Hub, HubOptions};
 use crate::harness::peer::{Peer, PeerEra, everything, friendly};
-use crate::harness::process::{program, until};
+use crate::harness::process::{command, environment, now, program, until};
 
 /// A question and the tool, as `server/tool`.
 const TUNED: &str = include_str!("../../../find/questions/tuned.tsv");
@@ -26,8 +29,12 @@ const GOAL: usize = 180;
 const FOUND: usize = 178;
 const FIRST: usize = 5;
 
-/// How long all of them may take to start, on a busy machine.
+/// How long all of them may take to start, on a busy machine, and a model to read them.
 const START: Duration = Duration::from_secs(120);
+const READ: Duration = Duration::from_secs(240);
+
+/// The provider and model of embeddings, as their server has them.
+const MODEL: &str = "near/l2_supercat_256";
 
 /// Servers of nothing but tools that nobody asks for.
 const OTHERS: usize = 5;
@@ -81,15 +88,79 @@ pub async fn run(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
             "args": ["--script", script.display().to_string()],
         });
     }
-    let hub = Hub::start(HubOptions {
+    let options = || HubOptions {
         servers: servers.clone(),
         path_first: Some(tools.node_bin()),
         ..HubOptions::default()
+    };
+    let hub = Hub::start(options()).await?;
+    let peer = hub.http(PeerEra::Modern, everything(), friendly()).await?;
+    let listed = all_listed(&peer).await?;
+    let questions: Vec<(&str, &str)> = lines(TUNED).chain(lines(HELD_OUT)).collect();
+    report.check(
+        "200 questions, half of them in other words than the tools' own",
+        half_in_other_words(&questions, &listed),
+    );
+    let name = format!(
+        "the right tool is among the first {FIRST} of {}",
+        listed.len()
+    );
+    let by_words = all(&peer, "by words").await;
+    let found = by_words.as_ref().copied().unwrap_or_default();
+    report.check(&name, by_words.and_then(enough));
+    drop((peer, hub));
+
+    let (model, base) = Model::start(tools).await?;
+    let name = format!("{name}, with embeddings of a real model");
+    report.check(&name, meant(&base, options(), found).await);
+    drop(model);
+    Ok(())
+}
+
+fn enough(found: usize) -> anyhow::Result<()> {
+    ensure!(found >= FOUND, "{found} of {QUESTIONS} questions");
+    Ok(())
+}
+
+/// The same questions once a model has read all definitions.
+async fn meant(base: &str, options: HubOptions, by_words: usize) -> anyhow::Result<()> {
+    let provider = json!({"enabled": true, "kind": "local_model", "endpoint": base});
+    let hub = Hub::start(HubOptions {
+        template: Some("personal"),
+        governance: vec![(
+            "llm_provider.json",
+            json!({"providers": {"near": provider}}),
+        )],
+        settings: format!("[discovery]\nembeddings = \"{MODEL}\"\n"),
+        ..options
     })
     .await?;
     let peer = hub.http(PeerEra::Modern, everything(), friendly()).await?;
-    let questions: Vec<(&str, &str)> = lines(TUNED).chain(lines(HELD_OUT)).collect();
-    let mut wanted: BTreeSet<String> = questions.iter().map(|(_, tool)| flat(tool)).collect();
+    all_listed(&peer).await?;
+    let begun = now();
+    // The first search has them read.
+    ask(&peer, TUNED.lines().next().unwrap_or_default()).await?;
+    until("the model to have read everything", READ, async || {
+        let status = hub.run(&["status", "--json"]).await;
+        status.is_ok_and(|(code, said, _)| code == 0 && !said.contains(MODEL))
+    })
+    .await?;
+    say(&format!("  read in {:.1} s", begun.elapsed().as_secs_f64()));
+    let begun = now();
+    let found = all(&peer, "by words and meaning").await?;
+    let each = begun.elapsed().as_secs_f64() * 1e3 / QUESTIONS as f64;
+    say(&format!("  {each:.1} ms for a question and its answer"));
+    ensure!(
+        found >= by_words,
+        "{found} of {QUESTIONS} questions with a model, {by_words} without"
+    );
+    Ok(())
+}
+
+/// Every tool, once all servers have said what they have.
+async fn all_listed(peer: &Peer) -> anyhow::Result<Vec<Value>> {
+    let asked = lines(TUNED).chain(lines(HELD_OUT));
+    let mut wanted: BTreeSet<String> = asked.map(|(_, tool)| flat(tool)).collect();
     wanted.extend((0..OTHERS).map(|number| {
         let last = name(number, TOOLS_EACH - 1);
         format!("others-{number}-{last}")
@@ -102,15 +173,17 @@ pub async fn run(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
         wanted.iter().all(|wanted| names.contains(&**wanted))
     })
     .await?;
-    report.check(
-        "200 questions, half of them in other words than the tools' own",
-        half_in_other_words(&questions, &listed),
-    );
+    ensure!(listed.len() > OTHERS * TOOLS_EACH, "too few tools around");
+    Ok(listed)
+}
+
+/// How many of all questions have their tool among the first.
+async fn all(peer: &Peer, how: &str) -> anyhow::Result<usize> {
     let mut found = 0;
     for (file, text) in [("looked at", TUNED), ("held out", HELD_OUT)] {
-        let (right, missed) = ask(&peer, text).await?;
+        let (right, missed) = ask(peer, text).await?;
         say(&format!(
-            "  {right} of {} questions {file} have their tool among the first {FIRST}",
+            "  {how}: {right} of {} questions {file} have their tool among the first {FIRST}",
             lines(text).count()
         ));
         if text == TUNED {
@@ -121,23 +194,35 @@ pub async fn run(tools: &Tools, report: &mut Report) -> anyhow::Result<()> {
         found += right;
     }
     say(&format!(
-        "  {found} of {QUESTIONS} in all; the goal is {GOAL}"
+        "  {how}: {found} of {QUESTIONS} in all; the goal is {GOAL}"
     ));
-    let name = format!(
-        "the right tool is among the first {FIRST} of {}",
-        listed.len()
-    );
-    let enough = async {
-        ensure!(found >= FOUND, "{found} of {QUESTIONS} questions");
-        ensure!(listed.len() > OTHERS * TOOLS_EACH, "too few tools around");
-        Ok(())
-    };
-    report.check(&name, enough.await);
-    Ok(())
+    Ok(found)
+}
+
+/// A server of embeddings.
+struct Model(#[expect(dead_code, reason = "it ends with this")] Child);
+
+impl Model {
+    /// The server, and its address.
+    async fn start(tools: &Tools) -> anyhow::Result<(Self, String)> {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("drivers/embeddings.py");
+        let installed = tools.group("embeddings");
+        let python = installed.join("bin/python");
+        let mut command = command(python, &environment(&installed, None));
+        command.arg(script);
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.spawn()?;
+        let said = child.stdout.take().context("it has an output")?;
+        let mut line = String::new();
+        BufReader::new(said).read_line(&mut line).await?;
+        let base = line.trim().to_owned();
+        ensure!(base.starts_with("http://"), "no address: {base}");
+        Ok((Self(child), base))
+    }
 }
 
 /// How many questions of a file have their tool among the first, and those that have not.
-async fn ask(peer: &Peer, text: &'static str) -> anyhow::Result<(usize, Vec<String>)> {
+async fn ask(peer: &Peer, text: &str) -> anyhow::Result<(usize, Vec<String>)> {
     let mut right = 0;
     let mut missed = Vec::new();
     for (question, tool) in lines(text) {
@@ -188,7 +273,7 @@ fn words(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-fn lines(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+fn lines(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.lines().filter_map(|line| line.split_once('\t'))
 }
 

@@ -154,7 +154,7 @@ impl Stage {
                 ];
                 let mut tally = end_to_end("sdk", &needed)?;
                 tally += end_to_end("servers", &[Tool::Servers])?;
-                let questions = [Tool::Servers, Tool::Found, Tool::Python];
+                let questions = [Tool::Servers, Tool::Found, Tool::Python, Tool::Embeddings];
                 tally += end_to_end("found", &questions)?;
                 Ok(tally)
             }
