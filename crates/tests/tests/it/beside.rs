@@ -130,17 +130,36 @@ fn is_over(task: &Value) -> bool {
     ["completed", "failed", "cancelled"].contains(&task["status"].as_str().unwrap_or_default())
 }
 
+/// A tool of that era that runs as a task when a delegated task calls it: in the modern one the server
+/// chooses that, in the legacy one who calls, and the hub does so where the tool wants nothing else.
+fn slow_tool(era: Era) -> &'static str {
+    match era {
+        Era::Legacy => "compute_as_task",
+        Era::Modern | Era::Both => "slow_compute",
+    }
+}
+
 fn slow(until: &Path) -> Value {
     json!({"seconds": 0, "label": "kestrel", "until": until})
 }
 
 #[tokio::test]
 async fn a_servers_task_runs_beside_the_conversation_and_outlives_the_hub() -> anyhow::Result<()> {
-    let far = Upstream::start(Era::Both).await?;
+    outlives(Era::Modern).await
+}
+
+#[tokio::test]
+async fn a_task_of_2025_11_25_does_so_too() -> anyhow::Result<()> {
+    outlives(Era::Legacy).await
+}
+
+async fn outlives(era: Era) -> anyhow::Result<()> {
+    let far = Upstream::start(era).await?;
     let (hub, worker) = hub(far.entry()).await?;
     let place = tempfile::tempdir()?;
     let go = place.path().join("go");
-    let id = hand_in(&hub, "slow_compute", &slow(&go)).await?;
+    let tool = slow_tool(era);
+    let id = hand_in(&hub, tool, &slow(&go)).await?;
     let task = seen(&hub, &id, waits).await?;
     let beside = &task["background"][0];
     assert_eq!(beside["kind"], "mcp-task", "{task}");
@@ -172,7 +191,7 @@ async fn a_servers_task_runs_beside_the_conversation_and_outlives_the_hub() -> a
     // It is shown with what it ran.
     let (_, said, _) = hub.run(&["task", "show", &id]).await?;
     assert!(
-        said.contains("beside    far-slow_compute at far: completed"),
+        said.contains(&format!("beside    far-{tool} at far: completed")),
         "{said}"
     );
     Ok(())
@@ -180,18 +199,20 @@ async fn a_servers_task_runs_beside_the_conversation_and_outlives_the_hub() -> a
 
 #[tokio::test]
 async fn what_runs_beside_a_task_is_called_off_with_it() -> anyhow::Result<()> {
-    let far = Upstream::start(Era::Both).await?;
-    let (hub, _worker) = hub(far.entry()).await?;
-    let never = Path::new("/nowhere/at/all");
-    let id = hand_in(&hub, "slow_compute", &slow(never)).await?;
-    seen(&hub, &id, waits).await?;
-    assert_eq!(far.statuses(), ["working"]);
-    let (code, _, complained) = hub.run(&["task", "cancel", &id]).await?;
-    assert_eq!(code, 0, "{complained}");
-    let task = seen(&hub, &id, is_over).await?;
-    assert_eq!(task["status"], "cancelled", "{task}");
-    assert_eq!(task["background"][0]["status"], "cancelled", "{task}");
-    assert_eq!(far.statuses(), ["cancelled"]);
+    for era in [Era::Legacy, Era::Modern] {
+        let far = Upstream::start(era).await?;
+        let (hub, _worker) = hub(far.entry()).await?;
+        let never = Path::new("/nowhere/at/all");
+        let id = hand_in(&hub, slow_tool(era), &slow(never)).await?;
+        seen(&hub, &id, waits).await?;
+        assert_eq!(far.statuses(), ["working"]);
+        let (code, _, complained) = hub.run(&["task", "cancel", &id]).await?;
+        assert_eq!(code, 0, "{complained}");
+        let task = seen(&hub, &id, is_over).await?;
+        assert_eq!(task["status"], "cancelled", "{task}");
+        assert_eq!(task["background"][0]["status"], "cancelled", "{task}");
+        assert_eq!(far.statuses(), ["cancelled"]);
+    }
     Ok(())
 }
 
