@@ -5,6 +5,7 @@ mod auth;
 mod batch;
 pub(crate) mod calendar;
 mod chats;
+mod delta;
 mod directory;
 pub(crate) mod error;
 pub(crate) mod interrupt;

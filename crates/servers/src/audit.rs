@@ -202,10 +202,6 @@ impl Native for Audit {
         NAME
     }
 
-    fn instructions(&self) -> Option<&'static str> {
-        None
-    }
-
     fn tools(&self) -> &[Tool] {
         TOOLS
     }

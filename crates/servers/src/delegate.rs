@@ -32,7 +32,7 @@ use legation_wire::json::{Object, Raw};
 use legation_wire::message::ErrorObject;
 
 use crate::native::no_resource;
-use crate::{Native, OwnTask, Resource, Tool, failed, json_result};
+use crate::{Native, OwnTask, Tool, failed, json_result};
 
 pub use news::{Notes, tell};
 pub use shapes::Model;
@@ -256,10 +256,6 @@ impl Native for Delegate {
 
     fn output(&self, tool: &str) -> Option<&'static str> {
         output(tool)
-    }
-
-    fn resources(&self) -> &[Resource] {
-        &[]
     }
 
     fn entity(&self, tool: &str, arguments: &Object) -> Result<Option<EntityId>, Unresolved> {

@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use crate::accounts::{self, Failure};
 use crate::native::READS;
-use crate::{Native, Resource, Tool, Unread};
+use crate::{Native, Tool, Unread};
 
 use flow::Flows;
 
@@ -148,10 +148,6 @@ impl Native for Identity {
 
     fn tools(&self) -> &[Tool] {
         TOOLS
-    }
-
-    fn resources(&self) -> &[Resource] {
-        &[]
     }
 
     fn entity(&self, _tool: &str, arguments: &Object) -> Result<Option<EntityId>, Unresolved> {

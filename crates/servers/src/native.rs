@@ -19,13 +19,17 @@ pub trait Native: Send + Sync + fmt::Debug {
     fn name(&self) -> &'static str;
 
     /// What it wants models to know.
-    fn instructions(&self) -> Option<&'static str>;
+    fn instructions(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Its tools.
     fn tools(&self) -> &[Tool];
 
     /// Its resources.
-    fn resources(&self) -> &[Resource];
+    fn resources(&self) -> &[Resource] {
+        &[]
+    }
 
     /// Its families of resources, each with the resources whose URIs begin so.
     fn templates(&self) -> &[Template] {

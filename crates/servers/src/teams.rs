@@ -32,7 +32,7 @@ use legation_wire::json::Object;
 use crate::accounts;
 use crate::kept::Kept;
 use crate::waiting::Waiting;
-use crate::{Native, Resource, Tool};
+use crate::{Native, Tool};
 
 use presence::Shown;
 use talk::Talks;
@@ -136,10 +136,6 @@ impl Native for Teams {
 
     fn tools(&self) -> &[Tool] {
         TOOLS
-    }
-
-    fn resources(&self) -> &[Resource] {
-        &[]
     }
 
     fn entity(&self, _tool: &str, arguments: &Object) -> Result<Option<EntityId>, Unresolved> {

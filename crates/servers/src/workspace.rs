@@ -31,7 +31,7 @@ use legation_engine::Turns;
 use legation_gate::{Outcome, Peer, TaskWish};
 use legation_wire::json::Object;
 
-use crate::{Native, Resource, Tool};
+use crate::{Native, Tool};
 
 use answer::{Answer, refused};
 use root::Root;
@@ -100,10 +100,6 @@ impl Native for Workspace {
 
     fn tools(&self) -> &[Tool] {
         TOOLS
-    }
-
-    fn resources(&self) -> &[Resource] {
-        &[]
     }
 
     /// Clients bring such tools along, and another set in every list would cost

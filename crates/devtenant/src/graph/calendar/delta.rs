@@ -8,10 +8,9 @@ use serde_json::{Value, json};
 use super::shape::{shown, zone};
 use super::{READ, events, recurrence, window};
 use crate::graph::error::Failure;
-use crate::graph::{Call, Outcome, odata};
+use crate::graph::{Call, Outcome, delta, odata};
 use crate::state::calendar::Event;
 use crate::state::directory::ObjectId;
-use crate::state::fault::FaultKind;
 use crate::web::{Answer, base64_any, base64_url};
 
 const PAGE: usize = 10;
@@ -61,14 +60,10 @@ impl Position {
 pub(super) fn delta(mut call: Call<'_>, owner: &ObjectId) -> Outcome {
     call.permit("GET /me/calendarView/delta", &READ, &READ)?;
     call.options(&["skiptoken", "deltatoken"])?;
-    let what = format!("{} {}", call.ask.method, call.ask.path);
-    let is_gone = |kind: &FaultKind| *kind == FaultKind::Gone;
-    if call.world.meet(&what, is_gone).is_some() {
-        return Err(too_old(&call));
-    }
     let call = &mut call;
+    delta::hold(call)?;
     let position = position(call)?;
-    let size = page_size(call);
+    let size = delta::page_size(call, PAGE, PAGE_MAX);
     let zone = zone(call)?;
     let mut changes = changes(call, owner, &position, &|event| shown(event, &zone))?;
     changes.sort_by_key(|(sequence, _)| *sequence);
@@ -158,9 +153,7 @@ fn changes(
 /// Where the client is: from its link, or at the beginning.
 fn position(call: &Call<'_>) -> Result<Position, Failure> {
     let epoch = call.world.delta_epoch;
-    let link = call.option("deltatoken").map(|token| (token, true));
-    let link = link.or_else(|| call.option("skiptoken").map(|token| (token, false)));
-    let Some((token, round_ended)) = link.filter(|(token, _)| !token.is_empty()) else {
+    let Some((token, round_ended)) = delta::link(call) else {
         return Ok(Position {
             since: 0,
             told: 0,
@@ -170,44 +163,12 @@ fn position(call: &Call<'_>) -> Result<Position, Failure> {
             window: window(call)?,
         });
     };
-    let mut position = Position::parse(token).ok_or_else(|| {
-        Failure::new(
-            400,
-            "ErrorInvalidUrlQuery",
-            "The token of the link is malformed.",
-        )
-    })?;
+    let mut position = Position::parse(token).ok_or_else(delta::malformed)?;
     if position.epoch != epoch {
-        return Err(too_old(call));
+        return Err(delta::too_old(call));
     }
     if round_ended {
         position.until = call.world.sequence;
     }
     Ok(position)
-}
-
-/// The link is too old: everything has to be read anew, from the address that is given.
-fn too_old(call: &Call<'_>) -> Failure {
-    let mut failure = Failure::new(
-        410,
-        "syncStateNotFound",
-        "The sync state generation is not found; resynchronize from the beginning.",
-    );
-    let begin = odata::link(
-        call.ask,
-        &[("$deltatoken", "")],
-        &["skiptoken", "deltatoken"],
-    );
-    failure.headers.push(("location", begin));
-    failure
-}
-
-fn page_size(call: &Call<'_>) -> usize {
-    let values = call.ask.headers.get_all("prefer").iter();
-    values
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split([',', ';']))
-        .find_map(|part| part.trim().strip_prefix("odata.maxpagesize=")?.parse().ok())
-        .unwrap_or(PAGE)
-        .clamp(1, PAGE_MAX)
 }

@@ -9,9 +9,8 @@ use serde_json::{Value, json};
 use super::shape::shown;
 use super::{AS_APP, READ, folders};
 use crate::graph::error::Failure;
-use crate::graph::{Call, Outcome, odata};
+use crate::graph::{Call, Outcome, delta, odata};
 use crate::state::directory::ObjectId;
-use crate::state::fault::FaultKind;
 use crate::state::mail::Mail;
 use crate::web::{Answer, base64_any, base64_url};
 
@@ -80,18 +79,11 @@ pub(super) fn delta(call: &mut Call<'_>, owner: &ObjectId, folder: &str) -> Outc
         "expand",
     ])?;
     let folder = folders::id_of(call, owner, folder)?;
-    let what = format!("{} {}", call.ask.method, call.ask.path);
-    if call
-        .world
-        .meet(&what, |kind| *kind == FaultKind::Gone)
-        .is_some()
-    {
-        return Err(too_old(call));
-    }
+    delta::hold(call)?;
     let call = &*call;
     let epoch = call.world.delta_epoch;
     let position = position(call, epoch)?;
-    let size = page_size(call);
+    let size = delta::page_size(call, PAGE, PAGE_MAX);
     let after = filtered(&position.filter)?;
     let mut changes = changes(call, owner, &folder, &position, after)?;
     changes.sort_by_key(|(sequence, _)| *sequence);
@@ -184,9 +176,7 @@ fn changes(
 
 /// Where the client is: from its link, or at the beginning.
 fn position(call: &Call<'_>, epoch: u64) -> Result<Position, Failure> {
-    let link = call.option("deltatoken").map(|token| (token, true));
-    let link = link.or_else(|| call.option("skiptoken").map(|token| (token, false)));
-    let Some((token, round_ended)) = link.filter(|(token, _)| !token.is_empty()) else {
+    let Some((token, round_ended)) = delta::link(call) else {
         if let Some(order) = call.option("orderby")
             && odata::order(order) != ("receivedDateTime", true)
         {
@@ -215,48 +205,14 @@ fn position(call: &Call<'_>, epoch: u64) -> Result<Position, Failure> {
             filter: text("filter"),
         });
     };
-    let mut position = Position::parse(token).ok_or_else(|| {
-        Failure::new(
-            400,
-            "ErrorInvalidUrlQuery",
-            "The token of the link is malformed.",
-        )
-    })?;
+    let mut position = Position::parse(token).ok_or_else(delta::malformed)?;
     if position.epoch != epoch {
-        return Err(too_old(call));
+        return Err(delta::too_old(call));
     }
     if round_ended {
         position.until = call.world.sequence;
     }
     Ok(position)
-}
-
-/// The link is too old: everything has to be read anew, from the address that is given.
-fn too_old(call: &Call<'_>) -> Failure {
-    let mut failure = Failure::new(
-        410,
-        "syncStateNotFound",
-        "The sync state generation is not found; resynchronize from the beginning.",
-    );
-    let begin = odata::link(
-        call.ask,
-        &[("$deltatoken", "")],
-        &["skiptoken", "deltatoken"],
-    );
-    failure.headers.push(("location", begin));
-    failure
-}
-
-fn page_size(call: &Call<'_>) -> usize {
-    call.ask
-        .headers
-        .get_all("prefer")
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split([',', ';']))
-        .find_map(|part| part.trim().strip_prefix("odata.maxpagesize=")?.parse().ok())
-        .unwrap_or(PAGE)
-        .clamp(1, PAGE_MAX)
 }
 
 /// The one filter there is: received from or after a time.
