@@ -22,7 +22,10 @@ use crate::json;
 use crate::servers::{Input, translated, vscode_file};
 
 pub use separate::{secret_name, separated};
-pub use write::{with_goose_extension, written};
+pub use write::{VscodeInput, with_goose_extension, written};
+
+/// What editors call the folder that is open.
+const FOLDER: &str = "${workspaceFolder}";
 
 /// A program whose servers can be taken over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,10 +93,12 @@ pub fn read(program: Foreign, text: &str, folder: Option<&Path>) -> Result<Taken
         Foreign::Codex => codex::read(text).map_err(wrong),
         Foreign::Vscode => {
             let (entries, inputs) = vscode_file(text, None).map_err(wrong)?;
-            let servers = entries.into_iter().map(|(name, entry)| Found {
-                name,
-                entry,
-                notes: Vec::new(),
+            let servers = entries.into_iter().map(|(name, entry)| {
+                in_folders(Found {
+                    name,
+                    entry,
+                    notes: Vec::new(),
+                })
             });
             Ok(Taken {
                 servers: servers.collect(),
@@ -181,11 +186,28 @@ fn cursor(name: &str, entry: &Value) -> Found {
     {
         members.insert("type".to_owned(), "http".into());
     }
-    Found {
+    in_folders(Found {
         name: name.to_owned(),
         entry,
         notes: Vec::new(),
+    })
+}
+
+/// A server of an editor's user, which may be meant for whatever folder is open: one that only works there has
+/// a process for each folder here. What else names the folder stands for nothing, and that is said.
+fn in_folders(mut found: Found) -> Found {
+    if let Some(members) = found.entry.as_object_mut()
+        && members.get("cwd").is_some_and(|cwd| cwd == FOLDER)
+    {
+        members.shift_remove("cwd");
+        members.insert("instance".to_owned(), "workspace".into());
     }
+    if found.entry.to_string().contains(FOLDER) {
+        let why =
+            "it names the folder that is open, which can only be followed in a folder's own file";
+        found.notes.push(why.to_owned());
+    }
+    found
 }
 
 /// Pairs of text of an object, numbers and switches as text.

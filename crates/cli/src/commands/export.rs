@@ -1,13 +1,14 @@
 //! `legation export`: the owner's servers in another program's own file, for whoever stops using the
 //! hub or uses it beside.
 
+use std::cell::RefCell;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use legation_config::edit;
-use legation_config::foreign::{self, Foreign};
+use legation_config::foreign::{self, Foreign, VscodeInput};
 use legation_core::home::{create_private_dir, write_private};
 use legation_keystore::SecretStore;
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,9 @@ use super::import::{ProgramArg, place};
 use super::secret;
 use crate::table::printable;
 use crate::{CliError, Context, Exit};
+
+/// The member of Visual Studio Code's file that lists what it asks its user for.
+const INPUTS: &str = "inputs";
 
 /// Arguments of `legation export`.
 #[derive(Debug, Args)]
@@ -58,6 +62,8 @@ struct Answer {
     file: String,
     /// Written, or to be.
     servers: Vec<String>,
+    /// What the program will ask its user for, by its names.
+    asks: Vec<String>,
     left: Vec<Left>,
     changed: bool,
 }
@@ -92,6 +98,7 @@ pub(crate) fn cmd_export(context: &Context, args: &ExportArgs) -> Result<(), Cli
         program: program.title(),
         file: file.display().to_string(),
         servers: Vec::new(),
+        asks: Vec::new(),
         left: Vec::new(),
         changed: false,
     };
@@ -190,9 +197,25 @@ fn changed(
             leave("it is there already; see --replace".to_owned());
             continue;
         }
-        match foreign::written(program, &name, &entry, &|name| reveal(store.as_ref(), name)) {
+        let asks = RefCell::new(Vec::new());
+        let secret = |name: &str| match program {
+            Foreign::Vscode if !args.with_secrets => {
+                let input = VscodeInput::of_secret(name);
+                let reference = input.reference();
+                asks.borrow_mut().push(input);
+                Some(reference)
+            }
+            _ => reveal(store.as_ref(), name),
+        };
+        match foreign::written(program, &name, &entry, &secret) {
             Ok(theirs) => {
                 text = put(program, &text, &name, &theirs)?;
+                for input in asks.into_inner() {
+                    text = with_input(&text, &input)?;
+                    if !answer.asks.contains(&input.id) {
+                        answer.asks.push(input.id);
+                    }
+                }
                 answer.servers.push(name);
             }
             Err(why) => leave(why),
@@ -204,6 +227,16 @@ fn changed(
 fn reveal(store: Option<&SecretStore>, name: &str) -> Option<String> {
     let found = secret::get(store?, name).ok()??;
     Some(found.reveal().to_owned())
+}
+
+fn with_input(text: &str, input: &VscodeInput) -> Result<String, String> {
+    let said = |error: jsonc::EditError| legation_core::error::chain(&error);
+    let before = jsonc::member(text, INPUTS).map_err(said)?;
+    let after = input.among(before.clone())?;
+    match before.as_ref() == Some(&after) {
+        true => Ok(text.to_owned()),
+        false => jsonc::with_member(text, INPUTS, Some(&after)).map_err(said),
+    }
 }
 
 fn put(program: Foreign, text: &str, name: &str, entry: &Value) -> Result<String, String> {
@@ -268,6 +301,14 @@ fn render(answer: &Answer) -> String {
     }
     if answer.servers.is_empty() {
         text.push_str("  nothing\n");
+    }
+    if !answer.asks.is_empty() {
+        let asks: Vec<String> = answer.asks.iter().map(|name| printable(name)).collect();
+        text.push_str(&format!(
+            "  {} will ask its user for {}\n",
+            answer.program,
+            asks.join(", ")
+        ));
     }
     for left in &answer.left {
         text.push_str(&format!(

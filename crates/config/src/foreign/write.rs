@@ -2,10 +2,52 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Foreign;
+use super::{FOLDER, Foreign};
 use crate::environment::{KEYRING, respelled};
 
 pub use super::goose::with_extension as with_goose_extension;
+
+/// A secret of ours as something that Visual Studio Code asks its user for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VscodeInput {
+    /// Its name there.
+    pub id: String,
+}
+
+// === impl VscodeInput ===
+
+impl VscodeInput {
+    /// The input that stands for a secret of the keystore. One that was taken over from there has its old name.
+    #[must_use]
+    pub fn of_secret(secret: &str) -> Self {
+        let id = secret.strip_prefix("vscode-").unwrap_or(secret);
+        Self { id: id.to_owned() }
+    }
+
+    /// What stands in an entry in its place.
+    #[must_use]
+    pub fn reference(&self) -> String {
+        format!("${{input:{}}}", self.id)
+    }
+
+    /// `inputs` of a file with this one among them.
+    ///
+    /// # Errors
+    /// `inputs` is no list, in words.
+    pub fn among(&self, inputs: Option<Value>) -> Result<Value, String> {
+        let mut inputs = match inputs {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(inputs)) => inputs,
+            Some(_) => return Err("inputs is not a list".to_owned()),
+        };
+        if !inputs.iter().any(|input| input["id"] == *self.id) {
+            inputs.push(json!({
+                "type": "promptString", "id": self.id, "description": self.id, "password": true,
+            }));
+        }
+        Ok(Value::Array(inputs))
+    }
+}
 
 /// An entry of ours in the shape of `program`, with what `secret` knows in the place of secrets of
 /// the keystore.
@@ -44,7 +86,8 @@ pub fn written(
         let program_of = Stdio {
             command,
             args,
-            cwd: text("cwd")?,
+            cwd: folder_of(program, entry)
+                .map_or_else(|| text("cwd"), |folder| Ok(Some(folder)))?,
             passed: passed(program, entry),
             env: env_without_passed(program, entry, &spell)?,
         };
@@ -60,6 +103,12 @@ pub fn written(
     let mut out = address(program, name, entry, (url, headers));
     rest(program, &mut out, is_on, (timeout, tools));
     Ok(Value::Object(out))
+}
+
+/// Where a program runs of which each folder has its own process, where `program` can say that.
+fn folder_of(program: Foreign, entry: &Value) -> Option<String> {
+    let is_open = entry.get("instance") == Some(&json!("workspace")) && entry.get("cwd").is_none();
+    (is_open && program == Foreign::Vscode).then(|| FOLDER.to_owned())
 }
 
 /// The headers that Codex takes from no variable.

@@ -91,7 +91,7 @@ pub(crate) fn with_entry(
 }
 
 /// A member of the outermost object, if there is one.
-pub(super) fn member(text: &str, key: &str) -> Result<Option<Value>, EditError> {
+pub(crate) fn member(text: &str, key: &str) -> Result<Option<Value>, EditError> {
     if is_blank(text) {
         return Ok(None);
     }

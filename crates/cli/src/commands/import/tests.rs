@@ -239,7 +239,12 @@ fn each_program_gets_what_it_can_start() {
         let taken = foreign::read(foreign, &text, None).expect("a file of its");
         let mut names: Vec<&str> = taken.servers.iter().map(|one| one.name.as_str()).collect();
         names.sort_unstable();
-        assert_eq!(names, ["env", "plain", "web"], "{}: {text}", foreign.name());
+        // An editor asks its user for what the others would have to be told.
+        let given: &[&str] = match program {
+            ProgramArg::Vscode => &["env", "kept", "plain", "web"],
+            _ => &["env", "plain", "web"],
+        };
+        assert_eq!(names, given, "{}: {text}", foreign.name());
         let named = |name: &str| {
             let found = taken.servers.iter().find(|one| one.name == name);
             &found.expect("given").entry
@@ -256,6 +261,60 @@ fn each_program_gets_what_it_can_start() {
         owner.export(*program, |_| {}).expect("given back");
         assert_eq!(fs::read_to_string(&file).expect("there"), text);
     }
+}
+
+/// As people and an editor's gallery leave it.
+const VSCODE: &str = r#"{
+  // mine
+  "inputs": [{"id": "api-key", "type": "promptString", "description": "API key", "password": true},],
+  "servers": {
+    "example/browser": {"type": "stdio", "command": "npx", "args": ["browser-mcp@1.0.0"],
+      "gallery": "https://example.com", "version": "1.0.0"},
+    "docs": {"type": "stdio", "command": "docs", "args": [], "env": {"API_KEY": "${input:api-key}"}},
+    "board": {"type": "stdio", "command": "node", "args": ["board.js"], "cwd": "${workspaceFolder}"},
+    "web": {"type": "http", "url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${env:WEB_TOKEN}"}},
+  }
+}"#;
+
+#[test]
+fn an_editors_file_comes_back_as_it_was() {
+    let owner = Owner::new();
+    let file = owner.file(ProgramArg::Vscode, VSCODE);
+    owner.import(ProgramArg::Vscode, |_| {}).expect("imported");
+    let entries = owner.entries();
+    let named = |name: &str| {
+        let found = entries.iter().find(|(known, _)| known == name);
+        &found.expect("imported").1
+    };
+    assert_eq!(named("docs")["env"]["API_KEY"], "${keyring:vscode-api-key}");
+    let board = named("board");
+    assert_eq!(board["instance"], "workspace", "{board}");
+    assert!(board.get("cwd").is_none(), "{board}");
+
+    let back = file.with_extension("back.json");
+    owner
+        .export(ProgramArg::Vscode, |args| args.file = Some(back.clone()))
+        .expect("given back");
+    let text = fs::read_to_string(&back).expect("written");
+    let came: Value = serde_json::from_str(&text).expect("JSON");
+    let wanted = json!({
+        "servers": {
+            "example/browser": {"type": "stdio", "command": "npx", "args": ["browser-mcp@1.0.0"]},
+            "docs": {"type": "stdio", "command": "docs", "args": [], "env": {"API_KEY": "${input:api-key}"}},
+            "board": {"type": "stdio", "command": "node", "args": ["board.js"], "cwd": "${workspaceFolder}"},
+            "web": {"type": "http", "url": "https://example.com/mcp",
+                "headers": {"Authorization": "Bearer ${env:WEB_TOKEN}"}},
+        },
+        "inputs": [{"type": "promptString", "id": "api-key", "description": "api-key", "password": true}],
+    });
+    assert_eq!(came, wanted, "{text}");
+    // What the file asks for already is not asked for twice.
+    owner
+        .export(ProgramArg::Vscode, |args| args.replace = true)
+        .expect("given back");
+    let text = fs::read_to_string(&file).expect("there");
+    assert!(text.contains("// mine"), "{text}");
+    assert_eq!(text.matches("\"api-key\"").count(), 1, "{text}");
 }
 
 #[test]
