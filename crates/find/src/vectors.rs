@@ -2,15 +2,15 @@
 //!
 //! They stand beside words and never in their place: a model knows no name that was made up yesterday.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::Hit;
 
 /// Most documents that count as near. There is always a nearest, so the words decide about the others.
 const NEAR: usize = 10;
-/// How little the first places count more than those behind them (Cormack, Clarke and Büttcher 2009,
-/// reciprocal rank fusion).
-const RANK: f32 = 60.0;
+/// How many found by words come before each that is only near.
+const WORDS: usize = 3;
 
 /// A direction: a vector of length one.
 pub type Direction = Arc<[f32]>;
@@ -43,22 +43,23 @@ pub fn nearest(documents: &[Option<Direction>], question: &[f32]) -> Vec<Hit> {
     hits
 }
 
-/// What two searches found, as one: a document's place in each counts, its score in neither.
+/// What two searches found, as one: in the order of the words, and after every few of those the nearest that has no
+/// place yet. Places are not weighed against each other: a model that knows little would move what the words are sure of.
 #[must_use]
 pub fn fused(words: &[Hit], near: &[Hit]) -> Vec<Hit> {
-    let placed = |(place, hit): (usize, &Hit)| Hit {
-        at: hit.at,
-        score: 1.0 / (RANK + 1.0 + place as f32),
-    };
-    let mut all: Vec<Hit> = words.iter().enumerate().map(placed).collect();
-    for hit in near.iter().enumerate().map(placed) {
-        match all.iter_mut().find(|known| known.at == hit.at) {
-            Some(known) => known.score += hit.score,
-            None => all.push(hit),
+    let mut placed = HashSet::new();
+    let mut all = Vec::with_capacity(words.len() + near.len());
+    let (mut words, mut near) = (words.iter(), near.iter());
+    loop {
+        let before = all.len();
+        let is_new = |hit: &&Hit| placed.insert(hit.at);
+        all.extend(words.by_ref().filter(is_new).take(WORDS).copied());
+        let is_new = |hit: &&Hit| placed.insert(hit.at);
+        all.extend(near.by_ref().filter(is_new).take(1).copied());
+        if all.len() == before {
+            return all;
         }
     }
-    all.sort_by(|a, b| b.score.total_cmp(&a.score));
-    all
 }
 
 #[cfg(test)]
@@ -96,8 +97,9 @@ mod tests {
                 })
                 .collect()
         };
-        // What both found comes first, then the firsts of each.
-        assert_eq!(places(&fused(&hits(&[4, 7]), &hits(&[9, 7]))), [7, 4, 9]);
+        let found = fused(&hits(&[1, 2, 3, 4, 5, 6, 7]), &hits(&[6, 1, 9]));
+        assert_eq!(places(&found), [1, 2, 3, 6, 4, 5, 7, 9]);
+        assert_eq!(places(&fused(&hits(&[4, 7]), &hits(&[9, 7]))), [4, 7, 9]);
         assert_eq!(places(&fused(&hits(&[4, 7]), &[])), [4, 7]);
         assert_eq!(places(&fused(&[], &hits(&[3]))), [3]);
     }
