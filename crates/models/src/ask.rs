@@ -31,7 +31,7 @@ pub use stream::GatedStream;
 /// How many providers are asked at once what they are.
 const PROSPECTS_AT_ONCE: usize = 8;
 /// How often a request is begun anew because the rules changed meanwhile.
-const ROUNDS: usize = 8;
+pub(crate) const ROUNDS: usize = 8;
 
 /// The models of a hub.
 #[derive(Debug)]
@@ -130,11 +130,7 @@ impl Models {
                 Ok((routed, restoring)) => {
                     return Ok(GatedStream::new(gate, routed, restoring));
                 }
-                Err(AskError::Route(RouteError::Unanswered { tried }))
-                    if rounds < ROUNDS
-                        && tried
-                            .last()
-                            .is_some_and(|last| matches!(last.failure, Failure::Moved)) => {}
+                Err(error) if rounds < ROUNDS && error.is_moved() => {}
                 Err(error) => {
                     refused(ctx, &gate, &policy, ask.about(), &error).await;
                     return Err(error);

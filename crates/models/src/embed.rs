@@ -7,7 +7,7 @@ use legation_policy::governance::{Governance, Loaded, ProviderKind};
 use legation_policy::provider::{ChoiceSource, Selected};
 use serde_json::{Value, json};
 
-use crate::ask::{About, AskError, Models, Recording, refused};
+use crate::ask::{About, AskError, Models, ROUNDS, Recording, refused};
 use crate::delta::Usage;
 use crate::error::ModelError;
 use crate::limits::Limits;
@@ -90,22 +90,29 @@ impl Models {
     ) -> Result<Vec<Vec<f32>>, EmbedError> {
         let (gate, router) = self.parts().ok_or(AskError::Closing)?;
         gate.model_caller(&ctx.caller).map_err(AskError::from)?;
-        let policy = gate.rules();
         let about = About {
             job: ask.job,
             conversation: ask.conversation,
             labels: ask.labels,
         };
-        let pass = Recording {
-            gate: &gate,
-            policy: &policy,
-            about,
-        };
-        let vectors = router.embed(ctx, &policy, ask, &pass).await;
-        if let Err(EmbedError::Unasked(error)) = &vectors {
-            refused(ctx, &gate, &policy, about, error).await;
+        let mut rounds = 0;
+        loop {
+            let policy = gate.rules();
+            rounds += 1;
+            let pass = Recording {
+                gate: &gate,
+                policy: &policy,
+                about,
+            };
+            match router.embed(ctx, &policy, ask, &pass).await {
+                Err(EmbedError::Unasked(error)) if rounds < ROUNDS && error.is_moved() => {}
+                Err(EmbedError::Unasked(error)) => {
+                    refused(ctx, &gate, &policy, about, &error).await;
+                    return Err(error.into());
+                }
+                vectors => return vectors,
+            }
         }
-        vectors
     }
 }
 

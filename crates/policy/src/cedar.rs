@@ -115,9 +115,10 @@ impl Cedar {
         self.policies.num_of_policies()
     }
 
-    /// Whether a policy names the action of a single tool.
-    pub(crate) fn names_tools(&self) -> bool {
-        !self.shapes.is_empty()
+    /// The servers whose tools some policy names one by one.
+    pub(crate) fn named_servers(&self) -> impl Iterator<Item = &str> {
+        let names = self.shapes.keys();
+        names.filter_map(|name| Some(name.split_once('/')?.0))
     }
 
     /// Reads and validates a policy file. Policies are named by their `@id`.

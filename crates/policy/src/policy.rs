@@ -10,6 +10,7 @@ mod cache;
 mod judge;
 mod layers;
 mod load;
+mod named;
 mod result;
 
 use legation_core::context::Principal;
@@ -32,6 +33,7 @@ use crate::registry::ReasonCode;
 use crate::rule_id::RuleId;
 use crate::target::{Question, Target};
 use cache::Cache;
+use named::Named;
 
 /// An immutable snapshot; share it in an `Arc`. A changed file makes a new one.
 #[derive(Debug)]
@@ -45,6 +47,7 @@ pub struct Policy {
     /// Folders whose rule files are broken, and why: all is denied there.
     broken_folders: Vec<(std::path::PathBuf, Broken)>,
     problems: Vec<Problem>,
+    named: Named,
     version: u64,
     /// Whether what rules want asked is done without asking.
     unasked: bool,
@@ -94,12 +97,10 @@ impl Policy {
         self.version
     }
 
-    /// Whether it makes a difference which tools there are: rules or Cedar
-    /// policies name some, or could not be read, which another tool may mend.
-    pub fn names_tools(&self) -> bool {
-        let cedar = self.cedar.as_ref().map_or(true, Cedar::names_tools);
-        let permissions = self.permissions.as_ref();
-        cedar || permissions.map_or(true, |permissions| !permissions.rules().is_empty())
+    /// Whether it makes a difference which tools `server` offers, and with which arguments: some file
+    /// names one of them or the server itself, or could not be read.
+    pub fn names_tools_of(&self, server: &str) -> bool {
+        self.named.has(server)
     }
 
     /// Why the organisation lets no call of a server pass, whatever is called, so that it need not

@@ -23,12 +23,13 @@ const LIST: &str = "SELECT key, blob, updated_at_ms FROM definitions
 const REMOVE: &str = "DELETE FROM definitions WHERE key = ?1";
 
 impl Store {
-    /// Remembers a value, in place of an older one; on disk on return.
+    /// Remembers a value, in place of an older one. It can be learnt again: in a file it
+    /// survives this process, and a power failure with the next commit that does.
     ///
     /// # Errors
     /// See [`StoreError`].
     pub fn definition_put(&self, key: &str, blob: &[u8], now_ms: i64) -> Result<(), StoreError> {
-        self.write_durable("remembering a definition", |session| {
+        self.write_soon("remembering a definition", 1, |session| {
             session.execute(PUT, &[key.into(), blob.into(), now_ms.into()])
         })
         .map(drop)

@@ -108,7 +108,7 @@ pub fn written(
 /// Where a program runs of which each folder has its own process, where `program` can say that.
 fn folder_of(program: Foreign, entry: &Value) -> Option<String> {
     let is_open = entry.get("instance") == Some(&json!("workspace")) && entry.get("cwd").is_none();
-    (is_open && program == Foreign::Vscode).then(|| FOLDER.to_owned())
+    (is_open && matches!(program, Foreign::Vscode | Foreign::Cursor)).then(|| FOLDER.to_owned())
 }
 
 /// The headers that Codex takes from no variable.

@@ -11,8 +11,9 @@ use legation_wire::message::ErrorObject;
 use tokio::sync::{Notify, oneshot};
 
 /// How long the next question may be behind the last one to go with it: servers
-/// that ask for several things at once send several requests.
-const TOGETHER: Duration = Duration::from_millis(10);
+/// that ask for several things at once send several requests. Whoever answers,
+/// a person or a model, takes seconds.
+const TOGETHER: Duration = Duration::from_millis(40);
 /// Most questions that go together.
 const TOGETHER_MAX: usize = 64;
 

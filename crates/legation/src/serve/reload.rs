@@ -157,12 +157,8 @@ pub(crate) fn files(hub: &Inner) -> Vec<PathBuf> {
     files
 }
 
-/// Whether the rules in force were read for other definitions than there are
-/// now, and speak of any.
+/// Whether the rules in force were read for other definitions than there are now.
 pub(crate) fn is_due(hub: &Inner) -> bool {
-    if !hub.gate.rules().names_tools() {
-        return false;
-    }
     let (servers, known) = hub.defined();
     known != known_tools(hub, &servers)
 }

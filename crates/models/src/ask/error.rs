@@ -28,6 +28,15 @@ pub enum AskError {
 // === impl AskError ===
 
 impl AskError {
+    /// Whether the rules changed while the request was on its way to a provider: it is decided about anew.
+    pub(crate) fn is_moved(&self) -> bool {
+        let Self::Route(RouteError::Unanswered { tried }) = self else {
+            return false;
+        };
+        let last = tried.last();
+        last.is_some_and(|last| matches!(last.failure, Failure::Moved))
+    }
+
     /// What to do next.
     #[must_use]
     pub fn hint(&self) -> String {

@@ -28,7 +28,7 @@ pub(crate) fn never_seen(
         nearest: nearest.map(Into::into),
     };
     let line = &rule.line;
-    if let ServerPattern::Glob(Glob::Exact(server)) = &line.server {
+    if let Some(server) = line.one_server() {
         if !known.has_server(server) {
             return Some(missing("server", server, known.nearest_server(server)));
         }
@@ -101,6 +101,14 @@ impl Rule {
 // === impl Line ===
 
 impl Line {
+    /// The server it speaks of, if it is about a single one.
+    pub(crate) fn one_server(&self) -> Option<&str> {
+        match &self.server {
+            ServerPattern::Glob(Glob::Exact(server)) => Some(server),
+            _ => None,
+        }
+    }
+
     /// Whether a name without wildcards is a tool's.
     fn is_about_tools(&self) -> bool {
         let tools = Verb::CallTool.bit() | Verb::TaskUpdate.bit() | Verb::TaskCancel.bit();

@@ -8,6 +8,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::cache::Cache;
+use super::named::Named;
 use super::{Compiled, Policy};
 use crate::bans::{Bans, Matter};
 use crate::boundary::Boundary;
@@ -56,6 +57,7 @@ pub(super) fn policy(sources: &Sources, tools: &[KnownTool]) -> Policy {
     let output_bans = loader.bans(&governance, boundary.as_ref().ok(), true);
     let cedar = loader.cedar(&governance);
     let (permissions, broken_folders) = loader.permissions(&governance);
+    let named = Named::of(&governance, &cedar, &permissions);
     Policy {
         governance,
         boundary,
@@ -66,6 +68,7 @@ pub(super) fn policy(sources: &Sources, tools: &[KnownTool]) -> Policy {
         broken_folders,
         version: version_of(sources),
         problems: loader.problems,
+        named,
         unasked: false,
         cache: Cache::default(),
     }

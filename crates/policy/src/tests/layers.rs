@@ -138,6 +138,42 @@ fn policies_read_arguments_in_the_types_of_the_schema() {
     }
 }
 
+#[test]
+fn only_servers_that_files_name_make_a_difference_by_their_tools() {
+    let tools = known(&["files/read", "mail/send", "wiki/page", "calendar/list"]);
+    let mut sources = Template::Personal.sources();
+    sources.cedar = FileText::Text(
+        "permit(principal, action, resource);\n\
+         forbid(principal, action in Action::\"files/read\", resource) when { context.approved };"
+            .to_owned(),
+    );
+    let rule = |line: &str| {
+        FileText::Text(format!(
+            "version = 2\n[[rule]]\nid = \"a\"\nrule = '{line}'\n"
+        ))
+    };
+    sources.permissions = rule("deny mail/send");
+    let named = |policy: &Policy, expected: [bool; 4]| {
+        let servers = ["files", "mail", "wiki", "calendar"];
+        let found = servers.map(|server| policy.names_tools_of(server));
+        assert_eq!(found, expected, "{:?}", policy.problems());
+    };
+    named(&Policy::load(&sources, &tools), [true, true, false, false]);
+    let ladder = r#"{"default_mode":"autonomous","action_categories":[
+        {"action":"Look","mode":"autonomous","tools":["wiki/page","calend*/*","*"]}]}"#;
+    sources.autonomy_ladder = FileText::Text(ladder.to_owned());
+    named(&Policy::load(&sources, &tools), [true, true, true, false]);
+    sources.permissions = rule("deny mail/*");
+    named(&Policy::load(&sources, &tools), [true, true, true, false]);
+    sources.permissions = rule("deny m*/send");
+    named(&Policy::load(&sources, &tools), [true, false, true, false]);
+    // What cannot be read may be mended by any tool.
+    sources.permissions = rule("deny mail/sent");
+    named(&Policy::load(&sources, &tools), [true; 4]);
+    sources.permissions = rule("deny mail/send");
+    named(&Policy::load(&sources, &tools[1..]), [true; 4]);
+}
+
 fn ladder(mode: &str, more: &str) -> Policy {
     with(|sources| {
         sources.autonomy_ladder = FileText::Text(format!(

@@ -213,6 +213,27 @@ impl Reader<'_> {
         let at = self.chats.services_time();
         let found = self.chats.all(self.context).await;
         let found = found.map_err(|error| refusal(&error))?;
+        let client = &self.context.caller.principal.client;
+        let look = kept::name(client, self.account.name(), &["chats"]);
+        let before: Option<Look> = self.shared.kept.get(LOOKS, &look).await?;
+        // Of chats that are there at the first look only the newest message
+        // comes in; of one that appears later, everything since the look before.
+        let begin = match before {
+            Some(before) => Place::of(&Seen::begin(Wall(before.at_ms - LISTED_LATE_MS))),
+            None => Place::found(at),
+        };
+        for listed in &found {
+            let name = self.place_name(&listed.chat.id);
+            let kept = &self.shared.kept;
+            let is_new = !all.by_id.contains_key(&listed.chat.id);
+            if is_new && kept.get::<Place>(PLACES, &name).await?.is_none() {
+                kept.add(PLACES, &name, &begin).await?;
+            }
+        }
+        // Only now: whoever starts after a crash finds those that are missing.
+        let kept = &self.shared.kept;
+        kept.put(LOOKS, &look, &Look { at_ms: at.0 }).await?;
+        // At last: of a chat that is said to be found, what comes next is new even after a crash.
         let (file, name) = (self.destination.watched.clone(), self.account.name());
         let (name, wall) = (name.to_owned(), self.account.now());
         let sorted = tokio::task::spawn_blocking(move || {
@@ -227,26 +248,6 @@ impl Reader<'_> {
             }
             Err(_) => return Ok(()),
         }
-        let client = &self.context.caller.principal.client;
-        let look = kept::name(client, self.account.name(), &["chats"]);
-        let before: Option<Look> = self.shared.kept.get(LOOKS, &look).await?;
-        // Of chats that are there at the first look only the newest message
-        // comes in; of one that appears later, everything since the look before.
-        let begin = match before {
-            Some(before) => Place::of(&Seen::begin(Wall(before.at_ms - LISTED_LATE_MS))),
-            None => Place::found(at),
-        };
-        for listed in &all.listed {
-            let name = self.place_name(&listed.chat.id);
-            let kept = &self.shared.kept;
-            let is_new = !all.by_id.contains_key(&listed.chat.id);
-            if is_new && kept.get::<Place>(PLACES, &name).await?.is_none() {
-                kept.add(PLACES, &name, &begin).await?;
-            }
-        }
-        // Only now: whoever starts after a crash finds those that are missing.
-        let kept = &self.shared.kept;
-        kept.put(LOOKS, &look, &Look { at_ms: at.0 }).await?;
         self.choose(all, now).await
     }
 

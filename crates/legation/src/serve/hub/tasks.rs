@@ -12,13 +12,17 @@ use legation_front::{Front, Workers};
 use legation_gate::{HubEvent, ListKind};
 use legation_ledger::Ledger;
 use tokio::net::UnixListener;
-use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio::time::Instant;
 
 use super::Inner;
 use crate::serve::reload;
 
 /// How often a hub without clients looks whether it still has none.
 const IDLE_LOOK: Duration = Duration::from_secs(1);
+/// Least time between looks at the definitions that rules name.
+const BETWEEN: Duration = Duration::from_millis(250);
 
 pub(super) fn run_http(
     tasks: &TaskSet,
@@ -59,16 +63,21 @@ pub(super) fn run_reloads(
     let inner = Arc::clone(inner);
     tasks.spawn("reload", async move {
         let mut folders = inner.host.folders();
+        let mut look = Instant::now();
         loop {
             let alive = tokio::select! {
                 () = inner.changed.notified() => true,
                 changed = folders.changed() => changed.is_ok(),
-                event = events.recv() => match event {
-                    Ok(HubEvent::ListChanged { kind: ListKind::Tools, .. })
-                    | Err(RecvError::Lagged(_)) if reload::is_due(&inner) => true,
-                    Ok(_) | Err(RecvError::Lagged(_)) => continue,
-                    Err(RecvError::Closed) => false,
-                },
+                named = named_tools(&inner, &mut events, look) => {
+                    if named.is_none() {
+                        return;
+                    }
+                    look = Instant::now() + BETWEEN;
+                    if reload::is_due(&inner) {
+                        reload::everything(&inner).await;
+                    }
+                    continue;
+                }
             };
             if !alive {
                 return;
@@ -79,6 +88,35 @@ pub(super) fn run_reloads(
             reload::everything(&inner).await;
         }
     });
+}
+
+/// Waits until a server of which the rules name tools brings others; `None` when
+/// no more can come. Servers that start together bring theirs one by one, and
+/// the definitions are compared no sooner than at `look`.
+async fn named_tools(
+    inner: &Inner,
+    events: &mut broadcast::Receiver<HubEvent>,
+    look: Instant,
+) -> Option<()> {
+    tokio::time::sleep_until(look).await;
+    loop {
+        match events.recv().await {
+            Ok(HubEvent::ListChanged {
+                kind: ListKind::Tools,
+                server,
+                ..
+            }) if inner.gate.rules().names_tools_of(server.as_str()) => break,
+            Err(RecvError::Lagged(_)) => break,
+            Ok(_) => {}
+            Err(RecvError::Closed) => return None,
+        }
+    }
+    // All are compared at once.
+    while !matches!(
+        events.try_recv(),
+        Err(TryRecvError::Empty | TryRecvError::Closed)
+    ) {}
+    Some(())
 }
 
 pub(super) fn run_idle_exit(

@@ -1,5 +1,7 @@
 //! Who is shown a text to make a vector of, and what is on record of it.
 
+use std::sync::Mutex;
+
 use super::*;
 use crate::embed::{EmbedAsk, EmbedError};
 
@@ -19,8 +21,8 @@ async fn local() -> Server {
     .await
 }
 
-/// A hub with this server as its provider, which has `more` to it.
-fn beside(server: &Server, more: &Value) -> (Hub, Models) {
+/// This server as the one provider, which has `more` to it.
+fn with_one(server: &Server, more: &Value) -> Value {
     let mut provider = json!({
         "kind": "local_model", "enabled": true, "endpoint": server.url("/v1"),
         "hipaa_cleared": false,
@@ -28,8 +30,12 @@ fn beside(server: &Server, more: &Value) -> (Hub, Models) {
     for (name, value) in more.as_object().expect("an object") {
         provider[name] = value.clone();
     }
-    let all = json!({ "default_provider": "local", "providers": { "local": provider } });
-    let hub = Hub::new(rules(&all), "tester");
+    json!({ "default_provider": "local", "providers": { "local": provider } })
+}
+
+/// A hub that has it.
+fn beside(server: &Server, more: &Value) -> (Hub, Models) {
+    let hub = Hub::new(rules(&with_one(server, more)), "tester");
     let models = models(&hub);
     (hub, models)
 }
@@ -148,4 +154,33 @@ async fn an_answer_without_vectors_is_an_error_on_record() {
         assert_eq!(records.len(), 2, "{records:#?}");
         assert_eq!(records[1]["status"], "error", "{records:#?}");
     }
+}
+
+#[tokio::test]
+async fn rules_that_change_on_its_way_are_asked_again() {
+    type Change = (Arc<Gate>, Policy);
+    let change: Arc<Mutex<Option<Change>>> = Arc::default();
+    let theirs = Arc::clone(&change);
+    // The rules change while the hub finds out what the server is.
+    let server = Server::start(move |seen| match seen.path.as_str() {
+        "/v1/models" => {
+            let change = theirs.lock().expect("nobody panicked").take();
+            if let Some((gate, rules)) = change {
+                gate.set_rules(rules);
+            }
+            plain(200, "", r#"{"data":[{"id":"small"}]}"#)
+        }
+        "/v1/embeddings" => plain(200, "", r#"{"data":[{"index":0,"embedding":[0.6,0.8]}]}"#),
+        _ => plain(404, "", ""),
+    })
+    .await;
+    let (hub, models) = beside(&server, &json!({}));
+    let same = rules(&with_one(&server, &json!({})));
+    *change.lock().expect("nobody panicked") = Some((Arc::clone(&hub.gate), same));
+    let vectors = embedded(&models, &[]).await.expect("a vector");
+    assert_eq!(vectors, [[0.6, 0.8]]);
+    assert!(change.lock().expect("nobody panicked").is_none());
+    let records = records(&hub).await;
+    assert_eq!(records.len(), 2, "{records:#?}");
+    assert_eq!(records[1]["status"], "ok", "{records:#?}");
 }
