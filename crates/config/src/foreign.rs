@@ -22,7 +22,7 @@ use crate::json;
 use crate::servers::{Input, translated, vscode_file};
 
 pub use separate::{secret_name, separated};
-pub use write::{VscodeInput, with_goose_extension, written};
+pub use write::{Secrets, VscodeInput, with_goose_extension, written};
 
 /// What editors call the folder that is open.
 const FOLDER: &str = "${workspaceFolder}";

@@ -198,14 +198,14 @@ fn changed(
             continue;
         }
         let asks = RefCell::new(Vec::new());
-        let secret = |name: &str| match program {
+        let secret = |name: &str, default: Option<&str>| match program {
             Foreign::Vscode if !args.with_secrets => {
-                let input = VscodeInput::of_secret(name);
+                let input = VscodeInput::of_secret(name, default);
                 let reference = input.reference();
                 asks.borrow_mut().push(input);
                 Some(reference)
             }
-            _ => reveal(store.as_ref(), name),
+            _ => reveal(store.as_ref(), name, default),
         };
         match foreign::written(program, &name, &entry, &secret) {
             Ok(theirs) => {
@@ -224,9 +224,10 @@ fn changed(
     Ok(text)
 }
 
-fn reveal(store: Option<&SecretStore>, name: &str) -> Option<String> {
-    let found = secret::get(store?, name).ok()??;
-    Some(found.reveal().to_owned())
+fn reveal(store: Option<&SecretStore>, name: &str, default: Option<&str>) -> Option<String> {
+    let found = secret::get(store?, name).ok()?;
+    let found = found.as_ref().map(|found| found.reveal());
+    found.or(default).map(str::to_owned)
 }
 
 fn with_input(text: &str, input: &VscodeInput) -> Result<String, String> {

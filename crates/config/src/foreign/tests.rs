@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use expect_test::{Expect, expect};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Foreign, read, separated, with_goose_extension, written};
+use super::{Foreign, VscodeInput, read, separated, with_goose_extension, written};
 
 fn fixture(program: Foreign) -> &'static str {
     match program {
@@ -153,7 +153,7 @@ fn what_is_given_back_is_taken_over_as_the_same() {
         let taken = read(program, fixture(program), None).expect("a file of its");
         assert!(taken.servers.len() >= 2, "{}", program.name());
         for found in taken.servers {
-            let secret = |name: &str| Some(format!("value-of-{name}"));
+            let secret = |name: &str, _: Option<&str>| Some(format!("value-of-{name}"));
             let theirs = written(program, &found.name, &found.entry, &secret);
             let theirs =
                 theirs.unwrap_or_else(|why| panic!("{} {}: {why}", program.name(), found.name));
@@ -257,4 +257,31 @@ fn what_is_no_file_of_theirs_is_refused() {
             assert!(found.is_err(), "{} {text}: {found:?}", program.name());
         }
     }
+}
+
+#[test]
+fn what_holds_without_a_secret_is_offered_where_it_is_asked_for() {
+    let input = VscodeInput::of_secret("vscode-region", Some("eu"));
+    assert_eq!(input.reference(), "${input:region}");
+    let known = json!([{"type": "promptString", "id": "other"}]);
+    let inputs = input.among(Some(known)).expect("a list");
+    let expected = json!({
+        "type": "promptString", "id": "region", "description": "region", "password": true,
+        "default": "eu",
+    });
+    assert_eq!(inputs[1], expected);
+    assert_eq!(input.among(Some(inputs.clone())), Ok(inputs), "once");
+    let entry = json!({"command": "a", "env": {"REGION": "${keyring:region:-eu}"}});
+    let told = |found: bool| {
+        let secret = |name: &str, default: Option<&str>| {
+            assert_eq!(name, "region");
+            found.then(|| default.unwrap_or("none").to_owned())
+        };
+        written(Foreign::Claude, "a", &entry, &secret)
+    };
+    assert_eq!(told(true).expect("an entry")["env"]["REGION"], "eu");
+    assert_eq!(
+        told(false),
+        Err("it refers to the secret region".to_owned())
+    );
 }

@@ -12,6 +12,8 @@ pub use super::goose::with_extension as with_goose_extension;
 pub struct VscodeInput {
     /// Its name there.
     pub id: String,
+    /// What is offered to the user, where the entry says what holds without the secret.
+    pub default: Option<String>,
 }
 
 // === impl VscodeInput ===
@@ -19,9 +21,12 @@ pub struct VscodeInput {
 impl VscodeInput {
     /// The input that stands for a secret of the keystore. One that was taken over from there has its old name.
     #[must_use]
-    pub fn of_secret(secret: &str) -> Self {
+    pub fn of_secret(secret: &str, default: Option<&str>) -> Self {
         let id = secret.strip_prefix("vscode-").unwrap_or(secret);
-        Self { id: id.to_owned() }
+        Self {
+            id: id.to_owned(),
+            default: default.map(str::to_owned),
+        }
     }
 
     /// What stands in an entry in its place.
@@ -41,13 +46,20 @@ impl VscodeInput {
             Some(_) => return Err("inputs is not a list".to_owned()),
         };
         if !inputs.iter().any(|input| input["id"] == *self.id) {
-            inputs.push(json!({
+            let mut input = json!({
                 "type": "promptString", "id": self.id, "description": self.id, "password": true,
-            }));
+            });
+            if let Some(default) = &self.default {
+                input["default"] = json!(default);
+            }
+            inputs.push(input);
         }
         Ok(Value::Array(inputs))
     }
 }
+
+/// What stands in the place of a secret of the keystore, by its name and by what holds without it.
+pub type Secrets<'a> = &'a dyn Fn(&str, Option<&str>) -> Option<String>;
 
 /// An entry of ours in the shape of `program`, with what `secret` knows in the place of secrets of
 /// the keystore.
@@ -58,7 +70,7 @@ pub fn written(
     program: Foreign,
     name: &str,
     entry: &Value,
-    secret: &dyn Fn(&str) -> Option<String>,
+    secret: Secrets<'_>,
 ) -> Result<Value, String> {
     let spell = |text: &str| spelled(program, false, text, secret);
     let text = |key: &str| {
@@ -227,7 +239,7 @@ fn spelled(
     program: Foreign,
     in_header: bool,
     text: &str,
-    secret: &dyn Fn(&str) -> Option<String>,
+    secret: Secrets<'_>,
 ) -> Result<String, String> {
     let follows = |mark: char| match program {
         Foreign::Copilot => mark == '{' || mark == '_' || mark.is_ascii_alphabetic(),
@@ -241,7 +253,7 @@ fn spelled(
     }
     respelled(text, |name, default| {
         if let Some(name) = name.strip_prefix(KEYRING) {
-            return secret(name).ok_or_else(|| format!("it refers to the secret {name}"));
+            return secret(name, default).ok_or_else(|| format!("it refers to the secret {name}"));
         }
         match (program, default) {
             (Foreign::Claude | Foreign::Copilot, None) => Ok(format!("${{{name}}}")),

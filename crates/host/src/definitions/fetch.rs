@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use futures_util::future::try_join_all;
 use legation_gate::ListKind;
 use legation_wire::codes;
 use legation_wire::json::{Object, Raw};
@@ -68,7 +69,8 @@ pub(crate) struct Bounds {
 /// Which of a server's tools its configuration lets through.
 pub(crate) type Allow<'a> = &'a (dyn Fn(&str) -> bool + Send + Sync);
 
-/// Reads every list the server declares.
+/// Reads every list the server declares, all at once: one that has just started is busy, and answers
+/// them in a row sooner than one after the other.
 ///
 /// Returns the definitions and the warnings that came up.
 pub(crate) async fn fetch_all(
@@ -82,15 +84,21 @@ pub(crate) async fn fetch_all(
         modern: about.revision.is_modern(),
     };
     let mut definitions = Definitions::new(about);
-    let mut warnings = Vec::new();
-    for kind in ListKind::ALL {
-        if !definitions.declares(kind) {
-            continue;
-        }
+    let kinds = ListKind::ALL.into_iter();
+    let declared = kinds.filter(|kind| definitions.declares(*kind));
+    let lists = declared.map(|kind| async move {
+        let mut warnings = Vec::new();
         let list = fetch(port, kind, allow, bounds, &mut warnings).await?;
+        Ok::<_, FetchError>((kind, list, warnings))
+    });
+    let lists: Vec<_> = lists.collect();
+    let lists = try_join_all(lists).await?;
+    let mut all = Vec::new();
+    for (kind, list, warnings) in lists {
         definitions.set(kind, list);
+        all.extend(warnings);
     }
-    Ok((definitions, warnings))
+    Ok((definitions, all))
 }
 
 /// Reads one list. What a bound cuts off, or what makes no sense, is left out
