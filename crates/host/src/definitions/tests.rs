@@ -7,6 +7,7 @@ use legation_wire::codes;
 use legation_wire::json::{Object, Raw};
 use legation_wire::message::ErrorObject;
 use legation_wire::revision::Revision;
+use tokio::sync::Barrier;
 
 use super::{Bounds, Definitions, Item, List, fetch, fetch_all};
 use crate::port::{About, AskKey, CallEvent, Exchange, ListenWish, Order, Port};
@@ -296,4 +297,60 @@ fn skills_are_remembered_and_older_memories_have_none() {
     let mut broken = before.to_raw().to_object().expect("an object");
     broken.remove("tools");
     assert!(Definitions::from_raw(&broken.to_raw()).is_none());
+}
+
+/// A server that answers nothing before it was asked for as many lists as it has.
+struct Together(Arc<Barrier>);
+
+struct Waiting(Arc<Barrier>, Raw);
+
+impl std::fmt::Debug for Together {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Together")
+    }
+}
+
+impl Port for Together {
+    fn open(&self, order: Order) -> Box<dyn Exchange> {
+        let member = order.method.trim_end_matches("/list");
+        let answer = Raw::from_serialize(&serde_json::json!({ member: [] }));
+        Box::new(Waiting(Arc::clone(&self.0), answer))
+    }
+
+    fn notify(&self, _: &'static str, _: Option<Raw>) {}
+
+    fn listen(&self, _: ListenWish) {}
+
+    fn answer(&self, _: AskKey, _: Result<Raw, ErrorObject>) {}
+
+    fn stop(&self) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+impl Exchange for Waiting {
+    fn next(&mut self) -> BoxFuture<'_, CallEvent> {
+        Box::pin(async {
+            self.0.wait().await;
+            CallEvent::Done(Ok(self.1.clone()))
+        })
+    }
+
+    fn answer(&mut self, _: AskKey, _: Result<Raw, ErrorObject>) {}
+}
+
+#[tokio::test]
+async fn lists_are_asked_for_all_at_once() {
+    let server = Together(Arc::new(Barrier::new(2)));
+    let capabilities = Object::new().with("tools", Raw::empty_object());
+    let about = About {
+        revision: Revision::V2025_06_18,
+        capabilities: capabilities.with("prompts", Raw::empty_object()),
+        server_info: None,
+        instructions: None,
+    };
+    let all = fetch_all(&server, about, &|_| true, 10).await;
+    let (definitions, warnings) = all.expect("both lists");
+    assert!(definitions.list(ListKind::Tools).items().is_empty());
+    assert!(warnings.is_empty(), "{warnings:?}");
 }
