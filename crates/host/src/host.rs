@@ -241,6 +241,23 @@ impl Host {
             .collect()
     }
 
+    /// Every server's configuration, in the order of the catalogue.
+    #[must_use]
+    pub fn specs(&self) -> Vec<Arc<ServerSpec>> {
+        let roster = self.inner.roster.load();
+        let specs = roster.all().iter().map(|server| Arc::clone(&server.spec));
+        specs.collect()
+    }
+
+    /// How every server is, by its [`ServerSpec::label`], in the order of the catalogue.
+    #[must_use]
+    pub fn states(&self) -> Vec<(Box<str>, State)> {
+        let roster = self.inner.roster.load();
+        let all = roster.all().iter();
+        all.map(|server| (server.spec.label(), State::of(server)))
+            .collect()
+    }
+
     /// How many servers are how far.
     #[must_use]
     pub fn summary(&self) -> Summary {

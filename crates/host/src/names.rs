@@ -9,6 +9,7 @@
 //! counter as suffix was rejected because it depends on the order in which
 //! servers connect.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use legation_core::id::hex;
@@ -102,14 +103,9 @@ impl Names {
     pub fn to_raw(&self) -> Raw {
         let mut spaces = Object::new();
         for space in Space::ALL {
-            let mut given: Vec<_> = self.space(space).iter().collect();
-            given.sort_by(|a, b| a.0.cmp(b.0));
-            let members: serde_json::Map<String, serde_json::Value> = given
-                .into_iter()
-                .map(|(flat, owner)| {
-                    let pair = serde_json::json!([owner.server.as_str(), &*owner.item]);
-                    (flat.to_string(), pair)
-                })
+            let given = self.space(space).iter();
+            let members: BTreeMap<&str, (&str, &str)> = given
+                .map(|(flat, owner)| (&**flat, (owner.server.as_str(), &*owner.item)))
                 .collect();
             spaces.set(space.key(), Raw::from_serialize(&members));
         }

@@ -39,7 +39,7 @@ pub struct ServerStatus {
     /// Since when.
     pub since: Option<Wall>,
     /// Its configuration.
-    pub spec: ServerSpec,
+    pub spec: Arc<ServerSpec>,
     /// The revision it speaks, or spoke when it was last connected.
     pub revision: Option<legation_wire::revision::Revision>,
     /// `serverInfo` as it was last sent, as JSON text.
@@ -155,7 +155,7 @@ impl ServerStatus {
             title: server.spec.title().to_owned(),
             state,
             since: worst.map(Instance::since),
-            spec: (*server.spec).clone(),
+            spec: Arc::clone(&server.spec),
             revision: about.map(|about| about.revision),
             server_info: about
                 .and_then(|about| about.server_info.as_ref().map(ToString::to_string)),

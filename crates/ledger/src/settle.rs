@@ -25,7 +25,7 @@ pub(crate) struct Settling {
 }
 
 /// How syncs go, and those that wait for one elsewhere.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Syncs {
     /// Moving mean of how long a sync takes, in microseconds.
     mean_us: AtomicU64,
@@ -45,6 +45,16 @@ struct Away {
 struct Debt(Arc<Inner>);
 
 // === impl Syncs ===
+
+impl Default for Syncs {
+    /// Nothing is known of the disk, so it counts as slow until a few syncs were quick.
+    fn default() -> Self {
+        Self {
+            mean_us: AtomicU64::new(QUICK_US * 2),
+            away: Mutex::default(),
+        }
+    }
+}
 
 impl Syncs {
     fn is_quick(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Pins: the definitions that were seen, and what was decided about them.
 
-use crate::sql::{Row, Value, collect, first};
+use crate::sql::{Row, Session, Value, collect, first};
 use crate::state::words;
 use crate::{DatabaseError, Reader, Store, StoreError};
 
@@ -71,34 +71,18 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn pin_put(&self, pin: &PinRow) -> Result<(), StoreError> {
-        self.pin_put_all(std::slice::from_ref(pin))
+        self.write_durable("storing a pinned definition", |session| put(session, pin))
     }
 
-    /// Like [`Store::pin_put`] for many, in one transaction.
+    /// Like [`Store::pin_put`] for many, in one transaction. In a file it survives this process,
+    /// and a power failure with the next commit that does: a definition that nobody has decided
+    /// about and no recorded call has used can be pinned again.
     ///
     /// # Errors
     /// See [`StoreError`].
     pub fn pin_put_all(&self, pins: &[PinRow]) -> Result<(), StoreError> {
-        self.write_durable("storing pinned definitions", |session| {
-            for pin in pins {
-                session.execute(
-                    PUT,
-                    &[
-                        Value::from(&pin.server),
-                        Value::from(&pin.kind),
-                        Value::from(&pin.item),
-                        Value::from(&pin.hash),
-                        Value::from(&pin.definition),
-                        Value::from(pin.state.as_str()),
-                        Value::from(&pin.findings),
-                        Value::from(pin.first_seen_ms),
-                        Value::from(pin.changed_ms),
-                        Value::from(pin.decided_ms),
-                        Value::from(pin.decided_by.as_ref()),
-                    ],
-                )?;
-            }
-            Ok(())
+        self.write_soon("storing pinned definitions", pins.len(), |session| {
+            pins.iter().try_for_each(|pin| put(session, pin))
         })
     }
 
@@ -185,6 +169,27 @@ impl Reader {
             collect(session, LIST, &[], from_row)
         })
     }
+}
+
+fn put(session: &mut dyn Session, pin: &PinRow) -> Result<(), DatabaseError> {
+    session
+        .execute(
+            PUT,
+            &[
+                Value::from(&pin.server),
+                Value::from(&pin.kind),
+                Value::from(&pin.item),
+                Value::from(&pin.hash),
+                Value::from(&pin.definition),
+                Value::from(pin.state.as_str()),
+                Value::from(&pin.findings),
+                Value::from(pin.first_seen_ms),
+                Value::from(pin.changed_ms),
+                Value::from(pin.decided_ms),
+                Value::from(pin.decided_by.as_ref()),
+            ],
+        )
+        .map(drop)
 }
 
 fn from_row(mut row: Row) -> Result<PinRow, DatabaseError> {

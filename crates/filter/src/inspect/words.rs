@@ -1,7 +1,8 @@
 //! Orders that a definition gives to the model.
 
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
+use aho_corasick::{AhoCorasick, Input};
 use regex::Regex;
 
 use super::{Check, Finding, finding, plain};
@@ -499,12 +500,31 @@ pub(crate) const SOUGHT: &[Sought] = &[
 /// memory than the rest of the hub, and most of them never come near to matching.
 static MADE: [OnceLock<Option<Regex>>; SOUGHT.len()] = [const { OnceLock::new() }; SOUGHT.len()];
 
+/// Words of all patterns.
+struct Words {
+    automaton: AhoCorasick,
+    /// The pattern and the group of each word.
+    of: Vec<(usize, usize)>,
+}
+
+static WORDS: LazyLock<Option<Words>> = LazyLock::new(|| {
+    let groups = SOUGHT.iter().enumerate().flat_map(|(pattern, sought)| {
+        let groups = sought.2.iter().enumerate();
+        groups.map(move |(group, words)| ((pattern, group), *words))
+    });
+    let words = groups.flat_map(|(place, words)| words.iter().map(move |word| (place, *word)));
+    let (of, words): (Vec<_>, Vec<&str>) = words.unzip();
+    let automaton = AhoCorasick::new(words).ok()?;
+    Some(Words { automaton, of })
+});
+
 /// What is said in a text, tricks undone.
 pub(super) fn find(text: &str) -> Vec<Finding> {
     let plain = plain(text);
     let mut findings = Vec::new();
-    for ((check, hard, words, pattern), made) in SOUGHT.iter().zip(&MADE) {
-        if !may_match(words, &plain) {
+    let made = SOUGHT.iter().zip(&MADE).zip(may_match(&plain));
+    for (((check, hard, _, pattern), made), may_match) in made {
+        if !may_match {
             continue;
         }
         let Some(pattern) = made.get_or_init(|| Regex::new(pattern).ok()) else {
@@ -519,9 +539,24 @@ pub(super) fn find(text: &str) -> Vec<Finding> {
     findings
 }
 
-/// Whether a text has one word of each group.
-pub(crate) fn may_match(groups: &[&[&str]], text: &str) -> bool {
-    groups
-        .iter()
-        .all(|words| words.iter().any(|word| text.contains(word)))
+/// For each pattern whether a text has one word of each of its groups: it is read once for the
+/// words of all.
+pub(crate) fn may_match(text: &str) -> [bool; SOUGHT.len()] {
+    let all = [true; SOUGHT.len()];
+    let Some(words) = &*WORDS else { return all };
+    let Ok(matches) = words.automaton.try_find_overlapping_iter(Input::new(text)) else {
+        return all;
+    };
+    // A bit for each group.
+    let mut found = [0_u32; SOUGHT.len()];
+    for word in matches {
+        if let Some(&(pattern, group)) = words.of.get(word.pattern().as_usize()) {
+            found[pattern] |= 1 << group;
+        }
+    }
+    let mut may_match = [false; SOUGHT.len()];
+    for ((may_match, found), (_, _, groups, _)) in may_match.iter_mut().zip(found).zip(SOUGHT) {
+        *may_match = found.count_ones() as usize == groups.len();
+    }
+    may_match
 }

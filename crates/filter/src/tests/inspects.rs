@@ -90,7 +90,7 @@ fn names_that_look_alike_are_found() {
 fn no_pattern_matches_without_its_words() {
     use proptest::strategy::{Strategy as _, ValueTree as _};
     let mut runner = proptest::test_runner::TestRunner::deterministic();
-    for (_, _, words, pattern) in SOUGHT {
+    for (index, (_, _, _, pattern)) in SOUGHT.iter().enumerate() {
         regex::Regex::new(pattern).unwrap();
         // More texts match without the edges of words, which cannot be made up at random.
         let loose = pattern
@@ -99,7 +99,7 @@ fn no_pattern_matches_without_its_words() {
         let texts = proptest::string::string_regex(&loose).unwrap();
         for _ in 0..300 {
             let text = texts.new_tree(&mut runner).unwrap().current();
-            assert!(may_match(words, &text), "{pattern}: {text:?}");
+            assert!(may_match(&text)[index], "{pattern}: {text:?}");
         }
     }
 }

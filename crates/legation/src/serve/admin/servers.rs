@@ -184,7 +184,7 @@ fn plugin(source: &Source) -> Option<String> {
 fn hides(hub: &Inner, spec: &ServerSpec) -> Vec<String> {
     let mut hides = hub.aside.hidden_by(spec);
     let rank = spec.source.rank();
-    let others = hub.host.status().into_iter().map(|status| status.spec);
+    let others = hub.host.specs().into_iter();
     let weaker = others.filter(|other| other.name == spec.name && other.source.rank() < rank);
     hides.extend(weaker.map(|other| other.source.to_string()));
     hides

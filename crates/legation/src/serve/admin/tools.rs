@@ -89,14 +89,12 @@ fn label(entry: &Entry) -> Box<str> {
 
 /// A tool of a server that is named with its folder: the name it has there, and the folder.
 fn in_its_folder(hub: &Inner, name: &str) -> Option<(String, Arc<Path>)> {
-    hub.host.status().iter().find_map(|status| {
-        let Source::Workspace { folder, .. } = &status.spec.source else {
+    hub.host.specs().iter().find_map(|spec| {
+        let Source::Workspace { folder, .. } = &spec.source else {
             return None;
         };
-        let tool = name
-            .strip_prefix(&*status.spec.label())?
-            .strip_prefix('/')?;
-        Some((format!("{}/{tool}", status.name), Arc::from(&**folder)))
+        let tool = name.strip_prefix(&*spec.label())?.strip_prefix('/')?;
+        Some((format!("{}/{tool}", spec.name), Arc::from(&**folder)))
     })
 }
 

@@ -62,7 +62,7 @@ struct Received {
 /// What was last said of servers.
 #[derive(Debug, Default)]
 struct Servers {
-    said: BTreeMap<String, &'static str>,
+    said: BTreeMap<Box<str>, &'static str>,
     /// Whether some have not been heard of since they were started.
     loading: bool,
 }
@@ -174,22 +174,22 @@ fn tell(log: &EventLog, heard: &Heard, at: Wall) {
 impl Servers {
     /// Says what is new, and once nobody is starting any more how all of them are.
     fn look(&mut self, inner: &Inner, log: &EventLog) {
-        let all = inner.host.status();
-        let now = all
-            .iter()
-            .map(|status| (String::from(status.spec.label()), status.state.as_str()))
+        let states = inner.host.states();
+        let now = states
+            .into_iter()
+            .map(|(label, state)| (label, state.as_str()))
             .collect();
         if self.tell(now, log) {
-            let servers = all.iter().map(LoadedServer::of).collect();
+            let servers = inner.host.status().iter().map(LoadedServer::of).collect();
             log.note("session.mcp_servers_loaded", &Loaded { servers });
         }
     }
 
     /// Says who is not as before; whether all are heard of for the first time.
-    fn tell(&mut self, now: BTreeMap<String, &'static str>, log: &EventLog) -> bool {
+    fn tell(&mut self, now: BTreeMap<Box<str>, &'static str>, log: &EventLog) -> bool {
         for (name, status) in &now {
             if self.said.get(name) != Some(status) {
-                let server_name = name.as_str();
+                let server_name = &**name;
                 let changed = StatusChanged {
                     server_name,
                     status,

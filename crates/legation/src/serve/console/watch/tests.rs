@@ -54,7 +54,7 @@ fn servers_are_told_one_by_one_and_all_at_once_when_none_is_starting() {
     let now = |pairs: &[(&str, &'static str)]| {
         let pairs = pairs.iter();
         pairs
-            .map(|(name, status)| ((*name).to_owned(), *status))
+            .map(|(name, status)| (Box::from(*name), *status))
             .collect()
     };
     type Step = (&'static [(&'static str, &'static str)], bool, usize);
