@@ -23,6 +23,7 @@ mod workspace;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -69,7 +70,8 @@ pub struct Settings {
     pub server_sandbox: SandboxPolicy,
     /// `server_sandbox_network`: what those reach that run in a sandbox because of it.
     pub server_sandbox_network: Destinations,
-    /// `load_parallelism`: how many servers start at once, at least one.
+    /// `load_parallelism`: how many servers start at once, at least one; where it was not set, at
+    /// most one more than there are cores.
     pub load_parallelism: usize,
     /// `slow_start_ms`: when a connecting server is warned about.
     pub slow_start: Duration,
@@ -324,7 +326,7 @@ impl Settings {
                 _ => SandboxPolicy::Asked,
             },
             server_sandbox_network: destinations(&values["server_sandbox_network"]),
-            load_parallelism: count(&values, "load_parallelism"),
+            load_parallelism: load_parallelism(&values),
             slow_start: millis(&values, "slow_start_ms"),
             call_timeout: millis(&values, "call_timeout_ms"),
             store_url: match &values["store.url"].value {
@@ -498,6 +500,18 @@ fn small(values: &Values, key: &str) -> u32 {
 
 fn count(values: &Values, key: &str) -> usize {
     usize::try_from(number(values, key)).unwrap_or(usize::MAX)
+}
+
+/// Servers that start take turns on the cores: beside more of them each has its first call later.
+fn load_parallelism(values: &Values) -> usize {
+    const KEY: &str = "load_parallelism";
+    let wanted = count(values, KEY);
+    if matches!(values[KEY].place, Place::Default { .. }) {
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        wanted.min(cores + 1)
+    } else {
+        wanted
+    }
 }
 
 fn millis(values: &Values, key: &str) -> Duration {

@@ -105,7 +105,7 @@ fn defaults_are_read_from_their_own_file() {
         limits.tools_per_server = 20000 # How many tools one server may list; the rest is left out, with a warning.
         limits.upstream_message_bytes = 67108864 # The largest message an upstream server may send, in bytes.
         listen = "127.0.0.1:48080" # Where the HTTP front listens. Addresses beyond this machine are refused.
-        load_parallelism = 5 # How many servers are started at once.
+        load_parallelism = 5 # How many servers are started at once; where this is not set, at most one more than the machine has cores.
         log.days = 30 # After how many days those are forgotten; 0 keeps them until they are too many.
         log.file_bytes = 8388608 # How large the file may be, in bytes, before another is begun.
         log.files = 5 # How many files are kept beside it.
@@ -161,6 +161,18 @@ fn the_file_of_a_first_start_sets_nothing() {
         .filter(|line| line.contains(" = ") || line.starts_with('['))
         .collect();
     load(&lines.join("\n"), &[], &[]).expect("the examples are settings");
+}
+
+#[test]
+fn no_more_servers_start_at_once_than_the_cores_serve_unless_somebody_said_so() {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let at_once = |file, variables| {
+        let settings = load(file, variables, &[]).expect("all is well");
+        settings.load_parallelism
+    };
+    assert_eq!(at_once("", &[]), (cores + 1).min(5));
+    assert_eq!(at_once("load_parallelism = 64", &[]), 64);
+    assert_eq!(at_once("", &[("LEGATION_LOAD_PARALLELISM", "63")]), 63);
 }
 
 #[test]
