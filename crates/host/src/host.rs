@@ -249,12 +249,12 @@ impl Host {
         specs.collect()
     }
 
-    /// How every server is, by its [`ServerSpec::label`], in the order of the catalogue.
+    /// Every server's configuration and how it is, in the order of the catalogue.
     #[must_use]
-    pub fn states(&self) -> Vec<(Box<str>, State)> {
+    pub fn states(&self) -> Vec<(Arc<ServerSpec>, State)> {
         let roster = self.inner.roster.load();
         let all = roster.all().iter();
-        all.map(|server| (server.spec.label(), State::of(server)))
+        all.map(|server| (Arc::clone(&server.spec), State::of(server)))
             .collect()
     }
 

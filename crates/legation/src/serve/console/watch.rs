@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use legation_config::ServerSpec;
 use legation_core::{TaskSet, Wall};
 use legation_gate::HubEvent;
 use legation_gate::approval::State;
-use legation_host::ServerStatus;
 use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -174,13 +174,13 @@ fn tell(log: &EventLog, heard: &Heard, at: Wall) {
 impl Servers {
     /// Says what is new, and once nobody is starting any more how all of them are.
     fn look(&mut self, inner: &Inner, log: &EventLog) {
-        let states = inner.host.states();
-        let now = states
-            .into_iter()
-            .map(|(label, state)| (label, state.as_str()))
+        let all = inner.host.states();
+        let now = all
+            .iter()
+            .map(|(spec, state)| (spec.label(), state.as_str()))
             .collect();
         if self.tell(now, log) {
-            let servers = inner.host.status().iter().map(LoadedServer::of).collect();
+            let servers = all.iter().map(LoadedServer::of).collect();
             log.note("session.mcp_servers_loaded", &Loaded { servers });
         }
     }
@@ -207,12 +207,12 @@ impl Servers {
 // === impl LoadedServer ===
 
 impl LoadedServer {
-    fn of(status: &ServerStatus) -> Self {
+    fn of((spec, state): &(Arc<ServerSpec>, legation_host::State)) -> Self {
         Self {
-            name: status.spec.label().into(),
-            status: status.state.as_str(),
-            source: status.spec.source.to_string(),
-            error: match &status.state {
+            name: spec.label().into(),
+            status: state.as_str(),
+            source: spec.source.to_string(),
+            error: match state {
                 legation_host::State::Failed(reason) => Some(reason.clone()),
                 _ => None,
             },
