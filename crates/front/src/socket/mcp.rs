@@ -1,5 +1,6 @@
 //! MCP on the socket: either era, as the messages themselves say.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,7 +45,11 @@ struct Client<'a> {
 }
 
 /// Serves a client until either side ends it.
-pub(super) async fn serve(shared: &Arc<Shared>, lines: Lines, greeted: Greeted) {
+pub(super) fn serve(
+    shared: &Arc<Shared>,
+    lines: Lines,
+    greeted: Greeted,
+) -> impl Future<Output = ()> + Send {
     let id = greeted.caller.seat.as_str().into();
     let session = Session::new(id, greeted.caller, greeted.endpoint, Carrier::Socket);
     let session = Arc::new(session.with_channel(greeted.channel, greeted.again));
@@ -53,36 +58,24 @@ pub(super) async fn serve(shared: &Arc<Shared>, lines: Lines, greeted: Greeted) 
         mut writer,
     } = lines;
     let room = Notify::new();
-    let outbox = Arc::clone(&session.general);
-    let mut client = Client {
-        shared,
-        session: Arc::clone(&session),
-        running: Running::new(),
-        room: &room,
-    };
-    let limit = shared.settings.write_timeout;
-    {
+    // A block holds once what it takes from here, for as long as a client is idle; a function would hold it twice.
+    async move {
+        let outbox = Arc::clone(&session.general);
+        let mut client = Client {
+            shared,
+            session,
+            running: Running::new(),
+            room: &room,
+        };
+        let limit = shared.settings.write_timeout;
         let mut writing = std::pin::pin!(write_out(&mut writer, &outbox, &room, limit));
         let written = tokio::select! {
             () = &mut writing => true,
             () = client.read_all(&mut reader) => false,
             _ = shared.cancel.cancelled() => false,
         };
-        let reason = if shared.cancel.reason().is_some() {
-            CancelReason::Shutdown
-        } else {
-            CancelReason::Disconnected
-        };
-        // Answers of calls that end with the hub still go out.
-        if !written && reason == CancelReason::Shutdown {
-            client.drain(GRACE).await;
-        }
-        sessions::end(shared, &session, reason);
-        if !written {
-            drop(tokio::time::timeout(GRACE, &mut writing).await);
-        }
+        Box::pin(client.end((!written).then_some(writing))).await;
     }
-    client.drain(GRACE).await;
 }
 
 // === impl Client ===
@@ -104,7 +97,7 @@ impl Client<'_> {
                 Some(answer) = self.running.next() => push(&outbox, answer),
                 filled = reader.fill(), if reads => match filled {
                     Ok(true) => {}
-                    Ok(false) => return self.linger(reader).await,
+                    Ok(false) => return Box::pin(self.linger(reader)).await,
                     Err(_) => return,
                 },
                 () = self.room.notified(), if !reads => {}
@@ -150,6 +143,24 @@ impl Client<'_> {
                 () = tokio::time::sleep(LOOK_EVERY) => {}
             }
         }
+    }
+
+    /// Ends the session, whose answers are still written where `writing` is not over.
+    async fn end(&mut self, writing: Option<Pin<&mut (impl Future<Output = ()> + Send)>>) {
+        let reason = if self.shared.cancel.reason().is_some() {
+            CancelReason::Shutdown
+        } else {
+            CancelReason::Disconnected
+        };
+        // Answers of calls that end with the hub still go out.
+        if writing.is_some() && reason == CancelReason::Shutdown {
+            self.drain(GRACE).await;
+        }
+        sessions::end(self.shared, &self.session, reason);
+        if let Some(writing) = writing {
+            drop(tokio::time::timeout(GRACE, writing).await);
+        }
+        self.drain(GRACE).await;
     }
 
     /// Lets calls that were called off end in good order.

@@ -21,6 +21,7 @@ use legation_gate::Endpoint;
 use tokio::net::{UnixListener, UnixStream};
 
 pub use self::bind::{SocketError, bind};
+use self::greeting::Greeted;
 use self::lines::{Lines, encode, left_out_bytes};
 use crate::front::Front;
 use crate::shared::{Gauge, Shared, count};
@@ -73,6 +74,22 @@ impl Front {
 
 async fn serve(shared: Arc<Shared>, stream: UnixStream, only: Option<ServerName>) {
     let _gauge = Gauge::new(&shared, |shared| &shared.counters.sockets);
+    // A client that does nothing keeps no room for what greeted it, nor for the other kind of peer.
+    let Some((lines, greeted)) = Box::pin(greet(&shared, stream, only)).await else {
+        return;
+    };
+    match greeted.mode {
+        Mode::Mcp => mcp::serve(&shared, lines, greeted).await,
+        Mode::Admin => Box::pin(admin::serve(&shared, lines, &greeted.caller.seat)).await,
+    }
+}
+
+/// Finds out who is there; `None` after whoever is not let in was told so.
+async fn greet(
+    shared: &Arc<Shared>,
+    stream: UnixStream,
+    only: Option<ServerName>,
+) -> Option<(Lines, Greeted)> {
     let own = rustix::process::getuid().as_raw();
     match stream.peer_cred() {
         Ok(peer) if peer.uid() == own => {}
@@ -81,57 +98,50 @@ async fn serve(shared: Arc<Shared>, stream: UnixStream, only: Option<ServerName>
                 uid = peer.uid(),
                 "another user's process reached the socket and was turned away"
             );
-            return;
+            return None;
         }
         Err(error) => {
             tracing::warn!(%error, "a peer on the socket could not be identified and was turned away");
-            return;
+            return None;
         }
     }
     let mut lines = Lines::new(stream, shared.settings.body_max);
     let greeting = tokio::select! {
         line = tokio::time::timeout(GREETING_LIMIT, lines.first()) => line,
-        _ = shared.cancel.cancelled() => return,
+        _ = shared.cancel.cancelled() => return None,
     };
     let line = match greeting {
         Ok(Some(Ok(line))) => line,
         Ok(Some(Err(line))) => {
             let answer = encode(&left_out_bytes(&line));
             drop(lines.write(&answer, shared.settings.write_timeout).await);
-            return;
+            return None;
         }
-        Ok(None) | Err(_) => return,
+        Ok(None) | Err(_) => return None,
     };
-    if let Some(mut greeted) = greeting::plain(&shared, &line) {
+    if let Some(mut greeted) = greeting::plain(shared, &line) {
         if let Some(server) = only {
             greeted.endpoint = Endpoint::Server(server);
         }
         lines.reader.put_back(line);
-        return mcp::serve(&shared, lines, greeted).await;
+        return Some((lines, greeted));
     }
-    let greeted = greeting::read(&shared, &line);
-    match greeted.and_then(|greeted| greeted.narrowed(only)) {
+    let greeted = greeting::read(shared, &line);
+    let (answer, greeted) = match greeted.and_then(|greeted| greeted.narrowed(only)) {
         Ok(greeted) => {
             let welcome = Welcome {
                 version: shared.version.to_string(),
                 boot: shared.boot.to_string(),
             };
-            if say(&shared, &mut lines, &HelloAnswer::ok(welcome))
-                .await
-                .is_err()
-            {
-                return;
-            }
-            match greeted.mode {
-                Mode::Mcp => mcp::serve(&shared, lines, greeted).await,
-                Mode::Admin => admin::serve(&shared, lines, &greeted.caller.seat).await,
-            }
+            (HelloAnswer::ok(welcome), Some(greeted))
         }
         Err(rejection) => {
             count(&shared.counters.rejected);
-            drop(say(&shared, &mut lines, &HelloAnswer::error(rejection)).await);
+            (HelloAnswer::error(rejection), None)
         }
-    }
+    };
+    say(shared, &mut lines, &answer).await.ok()?;
+    Some((lines, greeted?))
 }
 
 async fn say(shared: &Shared, lines: &mut Lines, answer: &HelloAnswer) -> io::Result<()> {
