@@ -1,12 +1,15 @@
-//! Two things the linker is asked for on Linux, both for the memory of a running hub.
+//! What the linker is asked for on Linux.
+//!
+//! Everything bound at the start (`-z now`), after which the table of what was bound is read-only: the other half of full
+//! RELRO, which the compiler is not told of for the sake of its calls (`.cargo/config.toml`).
 //!
 //! Packed relocations: the program is position-independent, so its loader goes through a table of every address in
 //! the program's data, which then counts as memory of the hub: 1.2 MiB as entries of 24 bytes each, a
 //! thirtieth of it packed (`DT_RELR`). glibc reads them from 2.36 on.
 //!
-//! What a hub executes side by side (`text.order`, made by `cargo xtask order`): the system maps text in pieces of
-//! 64 KiB around what is touched. Only in release, and with the linker that comes with the compiler. A program for another
-//! system is linked as usual.
+//! What a hub executes side by side (`text.order`, or `text.dist.order` for the build that is shipped, made by
+//! `cargo xtask order`): the system maps text in pieces of 64 KiB around what is touched. Only in release, and with the linker
+//! that comes with the compiler. A program for another system is linked as usual.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,22 +17,35 @@ use std::process::Command;
 
 /// The first glibc whose loader reads packed relocations.
 const SINCE: (u32, u32) = (2, 36);
-/// Patterns for names of sections, one a line.
-const ORDER: &str = "text.order";
+/// Patterns for names of sections of text, one a line, without what all begin with: for a build as it is, and for one that uses
+/// what was counted.
+const ORDERS: [&str; 2] = ["text.order", "text.dist.order"];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed={ORDER}");
+    for order in ORDERS {
+        println!("cargo::rerun-if-changed={order}");
+    }
     let (target, host) = (of("TARGET"), of("HOST"));
+    if target.contains("-linux-") {
+        println!("cargo::rustc-link-arg-bins=-Wl,-z,now");
+    }
     if target == host && target.ends_with("-linux-gnu") && glibc().is_some_and(|v| v >= SINCE) {
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
     // On this one the compiler brings its own linker, which knows such scripts, unless somebody chose another.
-    let own_linker = target == "x86_64-unknown-linux-gnu"
+    let flags = of("CARGO_ENCODED_RUSTFLAGS");
+    let has = |flag: &str| {
+        let mut flags = flags.split('\x1f');
+        flags.any(|its| its.trim_start_matches("-C").starts_with(flag))
+    };
+    let ordered = target == "x86_64-unknown-linux-gnu"
         && of("RUSTC_LINKER").is_empty()
-        && !of("CARGO_ENCODED_RUSTFLAGS").contains("link");
-    if own_linker && of("PROFILE") == "release" {
-        let list = std::fs::read_to_string(Path::new(&of("CARGO_MANIFEST_DIR")).join(ORDER))
+        && !has("link")
+        && !has("profile-generate");
+    if ordered && of("PROFILE") == "release" {
+        let order = ORDERS[usize::from(has("profile-use"))];
+        let list = std::fs::read_to_string(Path::new(&of("CARGO_MANIFEST_DIR")).join(order))
             .expect("the order of the text can be read");
         let path = PathBuf::from(of("OUT_DIR")).join("text.ld");
         std::fs::write(&path, script(&list)).expect("the linker's script can be written");
@@ -40,15 +56,15 @@ fn main() {
     }
 }
 
-/// The sections of the list in one of their own, before all other text.
+/// The sections of the list in one of their own, before all other text, and first what the compiler was told is
+/// executed often (`cargo xtask dist`). All patterns are of one rule: the linker seeks for each rule in the names of all
+/// sections, of which there are hundreds of thousands.
 fn script(list: &str) -> String {
-    let mut script = String::from("SECTIONS\n{\n  .text.hot : {\n");
+    let mut script = String::from("SECTIONS\n{\n  .text.hot : {\n    *(.text.hot.*)\n    *(\n");
     for pattern in list.lines().filter(|line| !line.starts_with('#')) {
-        // The compiler keeps apart what it thinks is seldom executed.
-        writeln!(script, "    *(.text.{pattern} .text.unlikely.{pattern})")
-            .expect("a string takes everything");
+        writeln!(script, "      .text.{pattern}").expect("a string takes everything");
     }
-    script.push_str("  }\n}\nINSERT BEFORE .text;\n");
+    script.push_str("    )\n  }\n}\nINSERT BEFORE .text;\n");
     script
 }
 

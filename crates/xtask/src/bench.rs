@@ -58,6 +58,9 @@ pub(crate) struct Args {
     /// models, engine, preempt, desk, find, console, hundred.
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
+    /// Measure the hub of `cargo build --release`, not the one that is shipped (`cargo xtask dist`).
+    #[arg(long, conflicts_with = "programs")]
+    release: bool,
     /// Use the programs of this folder instead of building them.
     #[arg(long, value_name = "DIR")]
     programs: Option<PathBuf>,
@@ -126,7 +129,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     let programs = match &args.programs {
         Some(folder) => Programs::in_folder(folder)?,
-        None => Programs::build()?,
+        None if args.release => Programs::release()?,
+        None => Programs::shipped()?,
     };
     let wanted = |name: &str| args.only.as_deref().is_none_or(|only| name.contains(only));
     if wanted("calls") {

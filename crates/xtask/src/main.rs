@@ -1,10 +1,12 @@
-//! The repository's own commands: `cargo xtask tidy|test|soak|bench|order|peers`.
+//! The repository's own commands: `cargo xtask tidy|test|soak|bench|dist|order|peers`.
 //!
 //! They are a program and not shell scripts so that they read the same on every platform, are
 //! linted and tested like everything else, and need nothing installed but Rust. One file per
 //! command; each has an `Args` and a `run`.
 
 mod bench;
+mod dist;
+mod drive;
 mod order;
 mod peers;
 mod preempt;
@@ -36,6 +38,8 @@ enum Command {
     Soak(soak::Args),
     /// Measure the hub against a direct connection.
     Bench(bench::Args),
+    /// Build the hub as it is shipped: for what was counted that a hub does.
+    Dist(dist::Args),
     /// Find what the program executes, so that it lies side by side.
     Order(order::Args),
     /// Install the peers that `bench --peers` compares with.
@@ -48,6 +52,7 @@ fn main() -> ExitCode {
         Command::Test(args) => test::run(&args),
         Command::Soak(args) => soak::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Dist(args) => dist::run(&args),
         Command::Order(args) => order::run(&args),
         Command::Peers(args) => peers::run(&args),
     };

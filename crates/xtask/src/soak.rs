@@ -110,7 +110,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     let programs = match &args.programs {
         Some(folder) => Programs::in_folder(folder)?,
-        None => Programs::build()?,
+        None => Programs::release()?,
     };
     if wanted(Campaign::Crash) {
         crash::run(&programs, seed, args.cycles, deadline(limit))

@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// Pass a filter to the end-to-end drivers: only checks whose name contains it.
     #[arg(long)]
     filter: Option<String>,
-    /// Drive the build that is shipped, from outside; the crates' own tests are left out.
+    /// Drive the build of `--release`, from outside; the crates' own tests are left out.
     #[arg(long)]
     release: bool,
 }

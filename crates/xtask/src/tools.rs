@@ -217,6 +217,48 @@ pub(crate) fn debian(packages: &[Debian]) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
+    apt(&missing)
+}
+
+/// What merges the counts of programs that this compiler made: the one of the toolchain, which
+/// `rustup component add llvm-tools` brings, or Debian's of the same version of LLVM.
+pub(crate) fn profdata() -> Result<PathBuf> {
+    let own = Path::new(rustc(&["--print", "sysroot"])?.trim())
+        .join("lib/rustlib")
+        .join(rustc_says("host: ")?)
+        .join("bin/llvm-profdata");
+    if own.is_file() {
+        return Ok(own);
+    }
+    let llvm = rustc_says("LLVM version: ")?;
+    let package = format!("llvm-{}", llvm.split('.').next().unwrap_or(&llvm));
+    let place = Path::new("/usr/lib")
+        .join(&package)
+        .join("bin/llvm-profdata");
+    if !place.is_file() {
+        let found = apt(&[&package]);
+        found.context("or: rustup component add llvm-tools")?;
+    }
+    Ok(place)
+}
+
+/// What the compiler says of itself on the line that begins so.
+pub(crate) fn rustc_says(line: &str) -> Result<String> {
+    let version = rustc(&["-vV"])?;
+    let found = version.lines().find_map(|text| text.strip_prefix(line));
+    let found = found.with_context(|| format!("rustc does not say its {line}{version}"))?;
+    Ok(found.trim().to_owned())
+}
+
+fn rustc(arguments: &[&str]) -> Result<String> {
+    let mut rustc = sys::command(sys::env("RUSTC").unwrap_or_else(|| "rustc".to_owned()));
+    let output = rustc.args(arguments).output();
+    let output = output.context("rustc cannot be started")?;
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Installs packages of Debian's.
+fn apt(missing: &[&str]) -> Result<()> {
     let names = missing.join(" ");
     let hint = format!("install it yourself: apt-get install {names}");
     sys::say(&format!("installing {names}"));
@@ -228,7 +270,7 @@ pub(crate) fn debian(packages: &[Debian]) -> Result<()> {
         finish(&mut command, "apt-get", &hint)
     };
     let mut install = vec!["install", "--yes", "--no-install-recommends"];
-    install.extend(&missing);
+    install.extend(missing);
     if apt(&install).is_err() {
         // Its lists may be old or absent.
         apt(&["update"])?;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Effort;
-use crate::sys;
+use crate::{dist, sys};
 
 /// How much of a server's talk is kept.
 const MAX_KEPT: usize = 1 << 20;
@@ -60,38 +60,44 @@ pub(crate) struct Load<'a> {
 // === impl Programs ===
 
 impl Programs {
-    /// Builds them in release mode.
-    pub(crate) fn build() -> Result<Self> {
-        sys::say("building the hub, the echo server and the load generator in release mode");
+    /// Builds them, the hub as it is shipped.
+    pub(crate) fn shipped() -> Result<Self> {
+        Self::around(dist::build(false)?)
+    }
+
+    /// Builds them, the hub as `cargo build --release` does.
+    pub(crate) fn release() -> Result<Self> {
+        sys::say("building the hub in release mode");
         let status = sys::cargo()
-            .args([
-                "build",
-                "--release",
-                "--locked",
-                "-p",
-                "legation",
-                "-p",
-                "legation-bench",
-            ])
+            .args(["build", "--release", "--locked", "-p", "legation"])
             .status()
             .context("cannot start cargo")?;
         ensure!(status.success(), "the build failed");
-        Self::in_folder(&sys::target_dir().join("release"))
+        Self::around(find(&sys::target_dir().join("release"), "legation")?)
+    }
+
+    /// Builds what goes with this hub.
+    pub(crate) fn around(legation: PathBuf) -> Result<Self> {
+        sys::say("building the echo server and the load generator in release mode");
+        let status = sys::cargo()
+            .args(["build", "--release", "--locked", "-p", "legation-bench"])
+            .status()
+            .context("cannot start cargo")?;
+        ensure!(status.success(), "the build failed");
+        let release = sys::target_dir().join("release");
+        Ok(Self {
+            legation,
+            echo: find(&release, "bench-echo")?,
+            load: find(&release, "bench-load")?,
+        })
     }
 
     /// Takes them from a folder.
     pub(crate) fn in_folder(folder: &Path) -> Result<Self> {
-        let find = |name: &str| {
-            let path = folder
-                .join(name)
-                .with_extension(std::env::consts::EXE_EXTENSION);
-            ensure!(path.is_file(), "there is no {}", path.display());
-            std::path::absolute(&path).with_context(|| format!("cannot find {}", path.display()))
-        };
         Ok(Self {
-            legation: find("legation")?,
-            echo: find("bench-echo")?,
-            load: find("bench-load")?,
+            legation: find(folder, "legation")?,
+            echo: find(folder, "bench-echo")?,
+            load: find(folder, "bench-load")?,
         })
     }
 
@@ -139,6 +145,15 @@ impl Programs {
         command.args(arguments);
         output_of(command)
     }
+}
+
+/// The program of this name in a folder.
+fn find(folder: &Path, name: &str) -> Result<PathBuf> {
+    let path = folder
+        .join(name)
+        .with_extension(std::env::consts::EXE_EXTENSION);
+    ensure!(path.is_file(), "there is no {}", path.display());
+    std::path::absolute(&path).with_context(|| format!("cannot find {}", path.display()))
 }
 
 // === impl Running ===

@@ -56,7 +56,7 @@ pub(super) enum Stage {
 pub(super) enum Build {
     /// The one made while developing.
     Debug,
-    /// The one that is shipped.
+    /// The one of `--release`.
     Release,
 }
 
@@ -400,7 +400,7 @@ impl Build {
         })
     }
 
-    /// What builds it: what is shipped has never seen a lint's driver.
+    /// What builds it: the one of `--release` has never seen a lint's driver.
     fn cargo(self) -> Result<Command> {
         match self {
             Self::Debug => linted(),
