@@ -184,13 +184,10 @@ fn workspace_files(folders: &[PathBuf]) -> Vec<(Box<str>, PathBuf)> {
 
 fn rosters(folder: &Path, one: impl Fn(&str) -> Found) -> BTreeMap<Box<str>, Found> {
     let place = folder.join(ROSTERS);
-    let closed = match closed_folder(&place) {
-        Ok(()) => Ok(()),
-        Err(_) if !place.exists() => return BTreeMap::new(),
-        Err(why) => Err(why),
-    };
+    let closed = closed_folder(&place);
     let names = match roster_names(&place) {
         Ok(names) => names,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return BTreeMap::new(),
         Err(error) => {
             tracing::warn!(%error, "the rosters cannot be listed");
             return BTreeMap::new();
@@ -294,7 +291,8 @@ fn writers(stat: &fs::Metadata) -> Result<(), String> {
 }
 
 fn text_of(file: File) -> Result<String, String> {
-    let mut bytes = Vec::new();
+    let length = file.metadata().map_or(0, |found| found.len());
+    let mut bytes = Vec::with_capacity(length.min(MAX_BYTES) as usize + 1);
     let read = file
         .take(MAX_BYTES + 1)
         .read_to_end(&mut bytes)

@@ -170,15 +170,20 @@ impl Gate {
         }
         self.rules.store(Arc::new(rules));
         self.asking.policy_changed(version);
-        self.filtered
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        self.forget_filtered();
     }
 
     /// Replaces the clients whose credentials are good.
     pub fn set_clients(&self, clients: KnownClients) {
         self.clients.store(Arc::new(clients));
+        self.forget_filtered();
+    }
+
+    fn forget_filtered(&self) {
+        self.filtered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
     }
 
     /// Puts other filters in force for what comes back from now on.

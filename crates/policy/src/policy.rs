@@ -48,7 +48,8 @@ pub struct Policy {
     broken_folders: Vec<(std::path::PathBuf, Broken)>,
     problems: Vec<Problem>,
     named: Named,
-    version: u64,
+    /// The SHA-256 of all texts.
+    digest: [u8; 32],
     /// Whether what rules want asked is done without asking.
     unasked: bool,
     cache: Cache,
@@ -94,7 +95,14 @@ impl Policy {
     /// The first eight bytes of the SHA-256 of all texts: equal for equal
     /// files, across restarts and machines.
     pub fn version(&self) -> u64 {
-        self.version
+        let first = self.digest.iter().take(8);
+        first.fold(0, |version, byte| version << 8 | u64::from(*byte))
+    }
+
+    /// Whether it was read from the same texts: for the same definitions, reading `sources` again
+    /// makes no difference.
+    pub fn is_of(&self, sources: &Sources) -> bool {
+        self.digest == load::digest_of(sources)
     }
 
     /// Whether it makes a difference which tools `server` offers, and with which arguments: some file
@@ -149,7 +157,7 @@ impl Policy {
             None => own,
             Some(delegator) => own.lesser(self.judge_cached(delegator, inquiry, &target)),
         };
-        judged.decision(inquiry.principal, target, self.version, inquiry)
+        judged.decision(inquiry.principal, target, self.version(), inquiry)
     }
 
     /// Whether any arguments, people's answers and conversations could lead to

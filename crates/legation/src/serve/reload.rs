@@ -6,10 +6,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use legation_config::environment::Environment;
 use legation_config::servers::EnvMode;
 use legation_config::{ServerSpec, clients, governance, servers, switches, watch};
-use legation_core::Home;
 use legation_filter::{FilterMapping, SecretMasker};
 use legation_gate::stage::Cleaning;
 use legation_policy::governance::Severity;
@@ -71,19 +69,13 @@ pub(crate) async fn everything(hub: &Arc<Inner>) {
         server.disabled |= hub.aside.is_off(server);
     }
     let known = known_tools(hub, &loaded.servers);
-    let (mut rules, wrong) = policy(&hub.home, &hub.environment, &folders, &known);
-    if hub.allow_all {
-        if !rules.allows_bypass() {
-            problems.push(ALLOW_ALL_OFF.to_owned());
-        }
-        rules = rules.without_asking();
+    let rules = rules(hub, &folders, &known);
+    if hub.allow_all && !rules.allows_bypass() {
+        problems.push(ALLOW_ALL_OFF.to_owned());
     }
+    problems.extend(wrong_with(&rules));
     hub.set_defined(&loaded.servers, known);
-    problems.extend(wrong);
-    events::governed(hub, &rules);
-    hub.host.set_lends_models(rules.lends_models());
     legation_cli::withhold(&rules, &mut loaded.servers);
-    hub.gate.set_rules(rules);
     set_clients(hub);
     if let Some(events) = hub.events.get() {
         events.rules_changed();
@@ -171,21 +163,30 @@ fn known_tools(hub: &Inner, servers: &[ServerSpec]) -> Vec<KnownTool> {
     known
 }
 
-/// The policy in force, and what is wrong with its files.
-fn policy(
-    home: &Home,
-    environment: &Environment,
-    folders: &[PathBuf],
-    known: &[KnownTool],
-) -> (Policy, Vec<String>) {
-    let sources = legation_cli::sources(home, environment, folders);
-    let policy = Policy::load(&sources, known);
-    let errors = policy
+/// The rules as the files say now, in force. Understanding them takes milliseconds in which this
+/// thread answers nobody, and few of the folders that clients come to work in have rules of their
+/// own: where the texts and definitions are those of the rules in force, these stay.
+fn rules(hub: &Inner, folders: &[PathBuf], known: &[KnownTool]) -> Arc<Policy> {
+    let sources = legation_cli::sources(&hub.home, &hub.environment, folders);
+    let in_force = hub.gate.rules();
+    if in_force.is_of(&sources) && hub.is_defined(known) {
+        return in_force;
+    }
+    let mut rules = Policy::load(&sources, known);
+    if hub.allow_all {
+        rules = rules.without_asking();
+    }
+    events::governed(hub, &rules);
+    hub.host.set_lends_models(rules.lends_models());
+    hub.gate.set_rules(rules);
+    hub.gate.rules()
+}
+
+/// What is wrong with the files of rules.
+fn wrong_with(rules: &Policy) -> impl Iterator<Item = String> {
+    rules
         .problems()
         .iter()
-        .filter(|problem| problem.severity == Severity::Error);
-    let problems = errors
+        .filter(|problem| problem.severity == Severity::Error)
         .map(|problem| format!("{problem} ({})", problem.hint))
-        .collect();
-    (policy, problems)
 }

@@ -277,7 +277,7 @@ impl Policy {
             args_digest: Some(&digest),
             entity: &judged.entity,
             rung: judged.rung,
-            policy_version: self.version,
+            policy_version: self.version(),
             seat: inquiry.seat,
             workspace: inquiry.workspace.and_then(std::path::Path::to_str),
             now_ms: inquiry.now_ms,

@@ -66,7 +66,7 @@ pub(super) fn policy(sources: &Sources, tools: &[KnownTool]) -> Policy {
         cedar,
         permissions,
         broken_folders,
-        version: version_of(sources),
+        digest: digest_of(sources),
         problems: loader.problems,
         named,
         unasked: false,
@@ -314,9 +314,9 @@ fn strikes(
     }
 }
 
-/// The version is of the texts alone: a tool that is seen for the first time
+/// The SHA-256 of the texts alone: a tool that is seen for the first time
 /// must not void what people agreed to about others.
-fn version_of(sources: &Sources) -> u64 {
+pub(super) fn digest_of(sources: &Sources) -> [u8; 32] {
     let mut hash = Sha256::new();
     let mut add = |name: &str, text: &FileText| {
         let (kind, text) = match text {
@@ -351,7 +351,5 @@ fn version_of(sources: &Sources) -> u64 {
     for (name, text) in &sources.rosters {
         add(name, text);
     }
-    let digest = hash.finalize();
-    let first = digest.iter().take(8);
-    first.fold(0, |version, byte| version << 8 | u64::from(*byte))
+    hash.finalize().into()
 }

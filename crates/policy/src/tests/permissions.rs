@@ -248,6 +248,24 @@ fn dead_rules_are_warned_about_with_what_makes_them_so() {
 }
 
 #[test]
+fn rules_are_of_the_texts_they_were_read_from() {
+    use crate::governance::{FileText, Template};
+    let sources = Template::Personal.sources();
+    let policy = crate::Policy::load(&sources, &known(&TOOLS));
+    assert!(policy.is_of(&sources.clone()));
+    let of_folder = |text: FileText| {
+        let mut other = sources.clone();
+        other.workspaces.push(("/home/sam".into(), text));
+        other
+    };
+    assert!(!policy.is_of(&of_folder(FileText::Text(String::new()))));
+    assert!(!policy.is_of(&of_folder(FileText::Unusable("why".to_owned()))));
+    let mut other = sources.clone();
+    other.cedar = FileText::Absent;
+    assert!(!policy.is_of(&other));
+}
+
+#[test]
 fn a_folder_may_only_deny_and_ask() {
     use crate::governance::{FileText, Template};
     let decide = |text: &str, workspace: Option<&str>| {

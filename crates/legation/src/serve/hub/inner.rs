@@ -354,6 +354,12 @@ impl Inner {
         defined.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Whether the rules in force were read for these definitions.
+    pub(crate) fn is_defined(&self, known: &[KnownTool]) -> bool {
+        let defined = self.defined.lock();
+        defined.unwrap_or_else(PoisonError::into_inner).1 == known
+    }
+
     pub(crate) fn set_defined(&self, servers: &[ServerSpec], known: Vec<KnownTool>) {
         let defined = (servers.to_vec(), known);
         *self.defined.lock().unwrap_or_else(PoisonError::into_inner) = defined;
