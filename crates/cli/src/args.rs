@@ -30,6 +30,19 @@ pub struct Cli {
     pub command: Command,
 }
 
+/// The arguments behind `legation bridge`, for whoever reads them without those of all other commands.
+#[derive(Debug, Parser)]
+pub(crate) struct BridgeLine {
+    #[arg(long)]
+    json: bool,
+
+    #[arg(long)]
+    home: Option<PathBuf>,
+
+    #[command(flatten)]
+    bridge: BridgeArgs,
+}
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -246,6 +259,18 @@ pub struct DevTenantArgs {
         value_name = "ARGUMENT"
     )]
     pub arguments: Vec<OsString>,
+}
+
+// === impl BridgeLine ===
+
+impl From<BridgeLine> for Cli {
+    fn from(line: BridgeLine) -> Self {
+        Self {
+            json: line.json,
+            home: line.home,
+            command: Command::Bridge(line.bridge),
+        }
+    }
 }
 
 #[cfg(test)]

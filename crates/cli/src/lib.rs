@@ -52,6 +52,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use args::BridgeLine;
 use clap::Parser as _;
 use legation_config::environment::Environment;
 use legation_core::process::GuardPath;
@@ -146,6 +147,13 @@ fn wants_json(arguments: &[OsString]) -> bool {
 /// What the arguments say. Nobody who types the program's name alone at a terminal wants to read its
 /// help.
 fn parsed(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    // Agents wait for a bridge, and so not for the arguments of a hundred commands. What is wrong with its own, and its
+    // help, is said below.
+    if arguments.get(1).is_some_and(|word| word == "bridge")
+        && let Ok(line) = BridgeLine::try_parse_from(&arguments[1..])
+    {
+        return Ok(line.into());
+    }
     Cli::try_parse_from(arguments).or_else(|error| {
         let is_person = io::stdin().is_terminal() && io::stdout().is_terminal();
         let chat = arguments.iter().cloned().chain(["chat".into()]);

@@ -86,3 +86,27 @@ fn what_goes_together() {
         "it is an argument of the server"
     );
 }
+
+#[test]
+fn a_bridge_is_told_the_same_either_way() {
+    for line in [
+        "bridge",
+        "bridge --home /x --json --client claude --channel --no-start",
+        "bridge --server=files --home=x",
+        "bridge --view work",
+        "bridge --server files --view work",
+        "bridge --help",
+        "bridge --version",
+        "bridge files",
+        "bridge --home",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let whole = Cli::try_parse_from(std::iter::once("legation").chain(words.iter().copied()));
+        let brief = BridgeLine::try_parse_from(&words).map(Cli::from);
+        assert_eq!(
+            brief.ok().map(|cli| format!("{cli:?}")),
+            whole.ok().map(|cli| format!("{cli:?}")),
+            "{line}"
+        );
+    }
+}
