@@ -181,7 +181,10 @@ print("low", bool(dial("127.0.0.1:7")))
 async fn the_way_out_ends_with_the_command() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("bound");
     let to = listener.local_addr().expect("an address").to_string();
-    let script = format!("a, _ = tunnel('{to}')\nb = dial('{to}')\na.send(b'a')\nb.send(b'b')\n");
+    // What is sent is on its way only once it was answered: the way out ends with the command.
+    let script = format!(
+        "a, _ = tunnel('{to}')\nb = dial('{to}')\nfor s in a, b:\n    s.send(b'x')\n    s.recv(1)\n"
+    );
     // By itself, although something of it would stay; and because nobody wants it any more.
     for (ending, kept) in [("os._exit(0)", true), ("signal.pause()", false)] {
         let stay = "if os.fork() == 0: signal.pause()\n";

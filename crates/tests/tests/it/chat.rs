@@ -81,6 +81,20 @@ impl Place {
             .await
     }
 
+    /// Waits until all of it was shown, in this order, and returns everything that was: an
+    /// answer's words come one after the other, and a screen may be read while it is drawn.
+    async fn until_told(&self, order: &[&str]) -> anyhow::Result<String> {
+        let mut all = String::new();
+        let told = async || {
+            all = self.terminal.all().await.unwrap_or_default();
+            is_in_order(&all, order)
+        };
+        match until("the whole conversation", PATIENCE, told).await {
+            Ok(()) => Ok(all),
+            Err(error) => Err(error.context(all)),
+        }
+    }
+
     /// An agent that works in the same folder.
     async fn agent(&self) -> anyhow::Result<Peer> {
         let clients = self.hub.home().join("clients");
@@ -169,24 +183,17 @@ async fn example(columns: usize) -> anyhow::Result<()> {
     terminal
         .enter("What did Claude Code ask for? SAY Claude Code asked for a Board class")
         .await?;
-    place.until("[legation] Claude Code").await?;
-    let all = terminal.all().await?;
-    assert!(
-        is_in_order(
-            &all,
-            &[
-                "[you] Help me build a chess application",
-                "[legation] I will help you design a chess application",
-                "[claude-code] Implement the Board class",
-                "[legation]",
-                "board.py",
-                "DONE[",
-                "[you] What did Claude Code ask for?",
-                "[legation] Claude Code asked for a Board class",
-            ]
-        ),
-        "{all}"
-    );
+    let order = [
+        "[you] Help me build a chess application",
+        "[legation] I will help you design a chess application",
+        "[claude-code] Implement the Board class",
+        "[legation]",
+        "board.py",
+        "DONE[",
+        "[you] What did Claude Code ask for?",
+        "[legation] Claude Code asked for a Board class",
+    ];
+    let all = place.until_told(&order).await?;
     assert!(
         all.lines().all(|row| row.chars().count() <= columns),
         "{all}"
@@ -230,14 +237,13 @@ async fn preemption(columns: usize) -> anyhow::Result<()> {
         !rows.iter().any(is_open)
     };
     until("the task is over", PATIENCE, over).await?;
-    let all = place.terminal.all().await?;
     let order = [
         "[claude-code] HOLD Working",
         "[you] SAY you come first",
         "[legation] you come first",
         "on the long task",
     ];
-    assert!(is_in_order(&all, &order), "{all}");
+    let all = place.until_told(&order).await?;
     assert!(
         all.lines().all(|row| row.chars().count() <= columns),
         "{all}"
