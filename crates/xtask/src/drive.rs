@@ -42,7 +42,7 @@ pub(crate) fn drive(
     let home = Home::new(programs, &servers)?;
     let mut hub = Running::start(serve(&home))?;
     home.connected(IDLE + 1)?;
-    let (token, socket) = (home.token(), home.socket().display().to_string());
+    let token = home.token();
     for &connections in clients {
         for tool in ["echo", "kib", "change"] {
             for upstream in ["http", "stdio"] {
@@ -57,15 +57,7 @@ pub(crate) fn drive(
                 programs.load(&over_http, effort)?;
             }
         }
-        let over_socket = Load {
-            url: None,
-            era,
-            tool: "stdio-echo".to_owned(),
-            connections,
-            token: None,
-            more: vec!["--socket".to_owned(), socket.clone()],
-        };
-        programs.load(&over_socket, effort)?;
+        programs.load(&Load::over_socket(&home.socket(), era, connections), effort)?;
     }
     stop(&mut hub)?;
     Ok(home)

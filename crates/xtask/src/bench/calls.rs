@@ -205,19 +205,11 @@ fn socket(
     calls: &mut u64,
     table: &mut Table,
 ) -> Result<()> {
-    let socket = home.socket().display().to_string();
     let echo = programs.echo.display().to_string();
     for connections in [CROWD, 1] {
         let (mut governed, mut direct) = (Vec::new(), Vec::new());
         for _ in 0..effort.rounds {
-            let through = Load {
-                url: None,
-                era,
-                tool: "stdio-echo".to_owned(),
-                connections,
-                token: None,
-                more: vec!["--socket".to_owned(), socket.clone()],
-            };
+            let through = Load::over_socket(&home.socket(), era, connections);
             let report = programs.load(&through, effort)?;
             *calls += report.all_calls;
             governed.push(if connections == 1 {

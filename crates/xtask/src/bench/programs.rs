@@ -57,6 +57,22 @@ pub(crate) struct Load<'a> {
     pub(crate) more: Vec<String>,
 }
 
+// === impl Load ===
+
+impl<'a> Load<'a> {
+    /// Calls over a hub's socket of the server `stdio`, whose tool says back what it is told.
+    pub(crate) fn over_socket(socket: &Path, era: &'a str, connections: usize) -> Self {
+        Self {
+            url: None,
+            era,
+            tool: "stdio-echo".to_owned(),
+            connections,
+            token: None,
+            more: vec!["--socket".to_owned(), socket.display().to_string()],
+        }
+    }
+}
+
 // === impl Programs ===
 
 impl Programs {
