@@ -81,18 +81,23 @@ impl Place {
             .await
     }
 
-    /// Waits until all of it was shown, in this order, and returns everything that was: an
-    /// answer's words come one after the other, and a screen may be read while it is drawn.
-    async fn until_told(&self, order: &[&str]) -> anyhow::Result<String> {
+    /// Waits until everything that was shown is as wanted, and returns it: an answer's words come one
+    /// after the other, and a screen may be read while it is drawn.
+    async fn until_all(&self, what: &str, so: impl Fn(&str) -> bool) -> anyhow::Result<String> {
         let mut all = String::new();
-        let told = async || {
+        let seen = async || {
             all = self.terminal.all().await.unwrap_or_default();
-            is_in_order(&all, order)
+            so(&all)
         };
-        match until("the whole conversation", PATIENCE, told).await {
+        match until(what, PATIENCE, seen).await {
             Ok(()) => Ok(all),
             Err(error) => Err(error.context(all)),
         }
+    }
+
+    async fn until_told(&self, order: &[&str]) -> anyhow::Result<String> {
+        self.until_all("the whole conversation", |all| is_in_order(all, order))
+            .await
     }
 
     /// An agent that works in the same folder.
@@ -319,8 +324,10 @@ async fn a_hub_that_is_killed_is_waited_for() -> anyhow::Result<()> {
     place.until("the hub answers again").await?;
     place.terminal.enter("SAY after").await?;
     place.until("[legation] after").await?;
-    let all = place.terminal.all().await?;
-    assert_eq!(all.matches("[legation] before").count(), 1, "{all}");
+    let is_once = |all: &str| all.matches("[legation] before").count() == 1;
+    place
+        .until_all("what was said before, once", is_once)
+        .await?;
     Ok(())
 }
 

@@ -76,7 +76,14 @@ async fn looked_at(columns: usize, style: &str) -> anyhow::Result<String> {
         home.cursor() == Some(count)
     })
     .await?;
-    let rows = terminal.rows().await?;
+    // What is written is on the screen a moment later.
+    let mut rows = Vec::new();
+    until("the last hint", PATIENCE, async || {
+        rows = terminal.rows().await.unwrap_or_default();
+        let hints = rows.iter().filter(|row| row.contains("→ tell your agent"));
+        hints.count() == MESSAGES.len()
+    })
+    .await?;
     let wanted = MESSAGES.iter().map(|(_, _, wide, narrow)| match columns {
         80 => *wide,
         _ => *narrow,
