@@ -14,6 +14,7 @@ mod publish;
 mod records;
 mod shred;
 mod tamper;
+mod volume;
 
 use std::fs::File;
 use std::io;

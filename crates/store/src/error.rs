@@ -15,6 +15,13 @@ pub enum DatabaseError {
         #[from]
         source: rusqlite::Error,
     },
+    /// The file system refused, where rows of the ledger stand in a file.
+    #[error("the file system refused")]
+    File {
+        /// Why.
+        #[from]
+        source: io::Error,
+    },
     /// PostgreSQL refused.
     #[error("PostgreSQL refused: {message} ({code})")]
     Postgres {
@@ -235,6 +242,11 @@ impl DatabaseError {
                 Some(ErrorCode::DiskFull) => Class::Full,
                 Some(ErrorCode::SystemIoFailure) => Class::Doubt,
                 _ => Class::Refused,
+            },
+            Self::File { source } => match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Class::Full,
+                io::ErrorKind::InvalidInput => Class::Refused,
+                _ => Class::Doubt,
             },
             // 53100: disk full. See appendix A of the PostgreSQL manual.
             Self::Postgres { code, .. } if code == "53100" => Class::Full,

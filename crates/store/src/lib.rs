@@ -1,7 +1,7 @@
 //! The hub's store: ledger rows, and what else has to survive it.
 //!
-//! Everything lies either in one SQLite file, `state.db`, opened only by the
-//! holder of the data directory's lock, or in a PostgreSQL database that
+//! Everything lies either in one SQLite file, `state.db`, with the ledger's rows in a file of their own beside it, both
+//! opened only by the holder of the data directory's lock, or in a PostgreSQL database that
 //! several hubs may share. Rows go in and come out; a noun has a file of its
 //! own, and its methods start with its name.
 //!
@@ -36,6 +36,7 @@ mod state;
 mod store;
 mod tasks;
 mod vault;
+mod volume;
 
 pub use approvals::{ApprovalRow, ApprovalState};
 pub use checkpoints::CheckpointRow;

@@ -1,16 +1,20 @@
 //! Reading the ledger, with a connection that cannot write.
 
 use std::fmt;
+use std::io;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use legation_core::EntityId;
 use rusqlite::Connection;
 
 use crate::postgres::ServerReader;
 use crate::postgres::url::DatabaseUrl;
 use crate::sql::Session;
 use crate::sqlite::connection::{check_version, open_reading};
-use crate::sqlite::{FileSession, migrate};
+use crate::sqlite::ledger::{Names, stored_places};
+use crate::sqlite::{FileSession, Files, migrate};
+use crate::volume::{VolumeReader, volume_path};
 use crate::{DatabaseError, OpenError, StoreError};
 
 /// A read-only connection: the hub's own for `tail`, `follow` and `verify`, or
@@ -20,7 +24,12 @@ pub struct Reader {
 }
 
 enum Source {
-    File(Mutex<Connection>),
+    File {
+        connection: Mutex<Connection>,
+        volume: VolumeReader,
+        /// What it reads, where that is written here.
+        files: Option<Arc<Files>>,
+    },
     Server(Box<ServerReader>),
 }
 
@@ -35,8 +44,32 @@ impl Reader {
         check_version()?;
         let connection = open_reading(path)?;
         migrate::check(&connection, path, migrate::STEPS)?;
+        let stored = stored_places(&connection)
+            .map_err(StoreError::of("reading the places of the ledger"))
+            .map_err(|source| OpenError::first_use(path.display().to_string(), source))?;
+        let beside = volume_path(path);
+        let volume =
+            VolumeReader::open(&beside, stored).map_err(OpenError::file("opening", &beside))?;
         Ok(Self {
-            source: Source::File(Mutex::new(connection)),
+            source: Source::File {
+                connection: Mutex::new(connection),
+                volume,
+                files: None,
+            },
+        })
+    }
+
+    /// Opens what is written here, for reading beside that.
+    pub(crate) fn beside(path: &Path, files: &Arc<Files>) -> Result<Self, OpenError> {
+        let volume = files
+            .volume_reader()
+            .map_err(|source| OpenError::first_use(path.display().to_string(), source))?;
+        Ok(Self {
+            source: Source::File {
+                connection: Mutex::new(open_reading(path)?),
+                volume,
+                files: Some(Arc::clone(files)),
+            },
         })
     }
 
@@ -60,12 +93,43 @@ impl Reader {
         work: impl FnOnce(&mut dyn Session) -> Result<T, DatabaseError>,
     ) -> Result<T, StoreError> {
         match &self.source {
-            Source::File(connection) => {
+            Source::File { connection, .. } => {
                 // A reader's panic leaves nothing half done.
                 let connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
                 work(&mut FileSession(&connection)).map_err(StoreError::of(what))
             }
             Source::Server(reader) => reader.read(what, work),
+        }
+    }
+
+    /// Reads rows of the ledger where they stand in a file; `None` where they are in a database.
+    pub(crate) fn volume<T>(
+        &self,
+        what: &'static str,
+        work: impl FnOnce(&VolumeReader, &dyn Fn(i64) -> EntityId) -> io::Result<T>,
+    ) -> Option<Result<T, StoreError>> {
+        let Source::File {
+            connection, volume, ..
+        } = &self.source
+        else {
+            return None;
+        };
+        let names = {
+            let connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
+            Names::read(&connection).map_err(StoreError::of(what))
+        };
+        Some(names.and_then(|names| {
+            work(volume, &|number| names.of(number)).map_err(StoreError::of(what))
+        }))
+    }
+
+    /// Has the database be told what the volume holds, where that is done here.
+    pub(crate) fn note(&self) -> Result<(), StoreError> {
+        match &self.source {
+            Source::File {
+                files: Some(files), ..
+            } => files.note(),
+            Source::File { .. } | Source::Server(_) => Ok(()),
         }
     }
 }

@@ -98,7 +98,7 @@ impl Store {
             })
             .map_err(|source| OpenError::first_use(path.display().to_string(), source))?;
         Ok(Self {
-            reader: Reader::open(path)?,
+            reader: Reader::beside(path, &file.files)?,
             backend: Backend::Sqlite(file),
             grants: AtomicI64::new(grants),
             fence: RwLock::default(),
@@ -227,9 +227,7 @@ impl Store {
     ) -> Result<T, StoreError> {
         match &self.backend {
             Backend::Sqlite(file) => file
-                .write(what, rows, None, |connection| {
-                    work(&mut FileSession(connection))
-                })
+                .write(what, rows, |connection| work(&mut FileSession(connection)))
                 .map(|(value, _)| value),
             Backend::Postgres(server) => server.write(what, work),
         }

@@ -1,8 +1,8 @@
 //! The store, opened on real files.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,6 +12,7 @@ use rusqlite::Connection;
 use super::*;
 use crate::sqlite::connection::{open_writing, prepare_file, wal_path};
 use crate::sqlite::migrate::{STEPS, Step, migrate_with};
+use crate::volume::volume_path;
 
 struct Place {
     _dir: tempfile::TempDir,
@@ -37,6 +38,7 @@ fn row(position: i64, entity: &str, seq: i64, bytes: usize) -> LedgerRow {
         prev: vec![0; 32],
         hash: vec![u8::try_from(position % 251).expect("small"); 32],
         bytes: vec![b'x'; bytes],
+        is_sound: true,
     }
 }
 
@@ -176,7 +178,7 @@ fn every_file_is_closed_to_others_even_if_it_stood_open() {
         assert_eq!(mode & 0o777, 0o600, "{:?}", entry.path());
         seen += 1;
     }
-    assert_eq!(seen, 3, "database, log, shared memory");
+    assert_eq!(seen, 4, "database, log, shared memory, the ledger's rows");
 }
 
 #[test]
@@ -250,10 +252,13 @@ fn a_head_is_found_before_the_mark_after_it_and_missed_when_its_row_is_gone() {
     let _ = append(&store, &[row(4, "b", 3, 10)]).expect("appended");
     let expected = [("idle", 0, 0, false), ("a", 1, 1, false), ("b", 3, 4, true)];
     assert_eq!(heads(&store), expected.map(owned));
-    let connection = open_writing(&place.path).expect("opened");
-    connection
-        .execute_batch("DELETE FROM ledger WHERE position = 1")
-        .expect("deleted");
+    let file = OpenOptions::new()
+        .write(true)
+        .open(volume_path(&place.path));
+    // Inside the first row, which is then not what it was.
+    file.expect("opened")
+        .write_all_at(b"!", 100)
+        .expect("damaged");
     let expected = [
         ("idle", 0, 0, false),
         ("a", 1, u8::MAX, false),
@@ -301,18 +306,34 @@ fn after_a_failed_sync_nothing_is_called_durable_until_the_store_is_opened_anew(
     store.sync(third).expect("synced");
 }
 
+/// Puts definitions down until `enough` says so, which a few thousand do unless the machine is very busy; how many.
+fn put_until(store: &Store, enough: impl Fn() -> bool) -> usize {
+    for count in 0..200_000 {
+        if count % 500 == 0 && enough() {
+            return count;
+        }
+        let key = format!("k{count}");
+        store.definition_put(&key, &[b'x'; 400], 1).expect("put");
+    }
+    panic!("it never comes to that");
+}
+
 #[test]
 fn the_log_is_moved_into_the_database_while_commits_go_on() {
     let place = place();
-    let store = open(&place);
-    let small = fs::metadata(&place.path).expect("there").len();
-    for position in 1..=2_000 {
-        let _ = append(&store, &[row(position, "a", position, 400)]).expect("appended");
-    }
+    let options = StoreOptions {
+        log_pages: 1_024,
+        ..StoreOptions::default()
+    };
+    let store = Store::open(&place.path, options).expect("opened");
+    let length = || fs::metadata(&place.path).expect("there").len();
+    let small = length();
+    let count = put_until(&store, || length() > small + 200_000);
+    assert!(count > 0);
     drop(store);
-    assert!(fs::metadata(&place.path).expect("there").len() > small + 2_000 * 400);
     assert!(!wal_path(&place.path).exists(), "closing empties the log");
-    assert_eq!(open(&place).ledger_position().expect("read"), 2_000);
+    let key = format!("k{}", count - 1);
+    assert!(open(&place).definition_get(&key).expect("read").is_some());
 }
 
 /// How often the log was started over: the checkpoint number in its header,
@@ -325,20 +346,73 @@ fn log_number(place: &Place) -> u32 {
 #[test]
 fn the_log_starts_over_under_sustained_writing() {
     let place = place();
-    let store = open(&place);
-    let _ = append(&store, &[row(1, "a", 1, 400)]).expect("appended");
+    let options = StoreOptions {
+        log_pages: 1_024,
+        ..StoreOptions::default()
+    };
+    let store = Store::open(&place.path, options).expect("opened");
+    store.definition_put("k", b"v", 1).expect("put");
     let first = log_number(&place);
-    let mut last = 1;
-    // A few thousand commits are enough unless the machine is very busy.
-    while log_number(&place) == first {
-        for position in last + 1..=last + 500 {
-            let _ = append(&store, &[row(position, "a", position, 400)]).expect("appended");
-        }
-        last += 500;
-        assert!(last < 200_000, "the log never starts over");
+    put_until(&store, || log_number(&place) != first);
+}
+
+#[test]
+fn rows_of_a_database_of_before_there_was_a_volume_are_moved() {
+    let place = place();
+    let store = open(&place);
+    for position in 1..=3 {
+        let _ = append(&store, &[row(position, "a", position, 10)]).expect("appended");
     }
     drop(store);
-    assert_eq!(open(&place).ledger_position().expect("read"), last);
+    fs::remove_file(volume_path(&place.path)).expect("removed");
+    let connection = open_writing(&place.path).expect("opened");
+    connection
+        .execute_batch(
+            "DELETE FROM schema_steps WHERE name = 'ledger_places';
+             DROP TABLE ledger_places;
+             WITH RECURSIVE rows(position) AS (
+                 SELECT 1 UNION ALL SELECT position + 1 FROM rows WHERE position < 3000)
+             INSERT INTO ledger SELECT position, 1, position, 1000 + position,
+                 zeroblob(32), zeroblob(32), CAST('row ' || position AS BLOB) FROM rows",
+        )
+        .expect("as they were");
+    drop(connection);
+    for _ in 0..2 {
+        let store = open(&place);
+        assert_eq!(store.ledger_position().expect("read"), 3_000);
+        let rows = store.reader().ledger_after(0, 10_000).expect("read");
+        assert!(rows.iter().zip(1..).all(|(row, position)| {
+            let text = format!("row {position}");
+            row.position == position && row.bytes == text.as_bytes() && row.is_sound
+        }));
+        assert_eq!(heads(&store), [owned(("a", 3_000, 0, true))]);
+    }
+    let left: i64 = open_writing(&place.path)
+        .expect("opened")
+        .query_row("SELECT count(*) FROM ledger", [], |row| row.get(0))
+        .expect("read");
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn rows_that_only_came_into_the_table_are_moved() {
+    let place = place();
+    let store = open(&place);
+    let _ = append(&store, &[row(1, "a", 1, 10)]).expect("appended");
+    drop(store);
+    // As when the hub is killed between the two.
+    open_writing(&place.path)
+        .expect("opened")
+        .execute_batch(
+            "INSERT INTO ledger VALUES (1, 1, 1, 9, zeroblob(32), zeroblob(32), x'41'),
+                 (2, 1, 2, 9, zeroblob(32), zeroblob(32), x'42'),
+                 (4, 1, 4, 9, zeroblob(32), zeroblob(32), x'44')",
+        )
+        .expect("put");
+    let store = open(&place);
+    let rows = store.reader().ledger_after(0, 10).expect("read");
+    let texts: Vec<&[u8]> = rows.iter().map(|row| &row.bytes[..]).collect();
+    assert_eq!(texts, [&[b'x'; 10][..], b"B"]);
 }
 
 #[test]

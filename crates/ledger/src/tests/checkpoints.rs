@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
+use super::volume::Table;
 use legation_keystore::Keystore;
-use rusqlite::Connection;
 
 use super::oracle::{both, faults};
 use super::*;
@@ -55,8 +55,7 @@ fn exported() -> Exported {
 
 impl Exported {
     fn edit(&self, sql: &str) {
-        let connection = Connection::open(&self.place.path).expect("opened");
-        connection.execute_batch(sql).expect("edited");
+        super::volume::edit(&self.place, sql);
     }
 
     fn faults(&self) -> Vec<String> {
@@ -139,13 +138,16 @@ fn a_file_that_was_rolled_back_is_found_before_and_after_it_goes_on() {
     calls(&ledger, 4);
     ledger.checkpoint().expect("made");
     drop((store, ledger));
-    let yesterday = fs::read(&place.path).expect("read");
+    let files = [place.path.clone(), super::volume::path(&place)];
+    let yesterday = files.clone().map(|file| fs::read(file).expect("read"));
     let (store, ledger) = place.open();
     publish(&ledger, &place);
     calls(&ledger, 4);
     ledger.checkpoint().expect("made");
     drop((store, ledger));
-    fs::write(&place.path, yesterday).expect("rolled back");
+    for (file, yesterday) in files.iter().zip(yesterday) {
+        fs::write(file, yesterday).expect("rolled back");
+    }
     assert_eq!(faults(&place, Some(&folder), &[]), ["cut a 5", "cut b 5"]);
     assert_eq!(faults(&place, None, &[]), [""; 0]);
     // The hub itself notices, at its start and when it exports the next one.
@@ -173,8 +175,9 @@ fn a_file_that_was_rolled_back_is_found_before_and_after_it_goes_on() {
 
 /// Writes chain `a` anew from a place on, hashes included, as somebody who owns
 /// the database can.
-fn rewrite(path: &std::path::Path, from: i64) {
-    let connection = Connection::open(path).expect("opened");
+fn rewrite(place: &Place, from: i64) {
+    let table = Table::open(place);
+    let connection = &table.connection;
     let rows: Vec<(i64, i64, Vec<u8>, Vec<u8>)> = connection
         .prepare(
             "SELECT position, seq, prev, bytes FROM ledger
@@ -205,6 +208,7 @@ fn rewrite(path: &std::path::Path, from: i64) {
             .expect("rewritten");
         prev = Some(hash);
     }
+    table.save();
 }
 
 #[test]
@@ -212,7 +216,7 @@ fn a_chain_written_anew_by_the_owner_of_the_database_is_found() {
     // The first checkpoint covers four records of each chain, the second eight.
     for (from, first) in [(1, 1), (4, 1), (5, 5), (8, 5), (9, 9), (12, 9)] {
         let exported = exported();
-        rewrite(&exported.place.path, from);
+        rewrite(&exported.place, from);
         let expected = [format!("rewritten a {first}")];
         assert_eq!(exported.faults(), expected, "from {from}");
         assert_eq!(faults(&exported.place, None, &[]), expected, "from {from}");

@@ -4,9 +4,8 @@
 //! record's hash covers its own columns alone, so that what is flipped beside
 //! it changes nothing about whether it is found.
 
-use rusqlite::Connection;
-
 use super::oracle::python;
+use super::volume::{HEAD, Table};
 use super::*;
 
 const RECORDS: usize = 1_000;
@@ -39,11 +38,8 @@ fn every_byte_of_a_thousand_records_is_found_by_python() {
 #[test]
 fn every_byte_of_a_thousand_records_is_found() {
     let place = thousand();
-    let connection = Connection::open(&place.path).expect("opened");
-    // Thousands of changes that nobody needs on disk.
-    connection
-        .pragma_update(None, "synchronous", "OFF")
-        .expect("set");
+    let table = Table::open(&place);
+    let connection = &table.connection;
     let reader = LedgerReader::open(&place.path).expect("opened");
     let verify = || reader.records().verify(&Evidence::default()).expect("read");
     let mut flips = 0;
@@ -77,6 +73,7 @@ fn every_byte_of_a_thousand_records_is_found() {
             }
             drop(update);
             connection.execute_batch("COMMIT").expect("committed");
+            table.save();
             let report = verify();
             let found: Vec<_> = report
                 .faults
@@ -96,4 +93,39 @@ fn every_byte_of_a_thousand_records_is_found() {
     }
     assert!(flips > RECORDS * 350, "{flips}");
     assert!(verify().is_intact());
+}
+
+#[test]
+fn every_byte_that_a_disk_turns_is_found_where_it_is() {
+    let place = thousand();
+    let path = super::volume::path(&place);
+    let whole = std::fs::read(&path).expect("read");
+    let reader = LedgerReader::open(&place.path).expect("opened");
+    let (mut start, mut flips) = (0, 0);
+    for position in 1..=RECORDS {
+        let size = whole[start + 8..start + 12].try_into().expect("a size");
+        let end = start + HEAD + u32::from_le_bytes(size) as usize;
+        // Beside the record, sums and sizes included; of the record itself one byte.
+        for at in (start..start + HEAD)
+            .chain([end - 1])
+            .step_by(if position % 50 == 0 { 1 } else { 13 })
+        {
+            let mut changed = whole.clone();
+            changed[at] ^= 1 << (at % 8);
+            std::fs::write(&path, changed).expect("written");
+            let report = reader.records().verify(&Evidence::default()).expect("read");
+            let fault = report
+                .first()
+                .unwrap_or_else(|| panic!("row {position}, byte {}", at - start));
+            assert_eq!(
+                (usize::try_from(fault.position), fault.kind),
+                (Ok(position), FaultKind::Changed),
+                "row {position}, byte {}: {fault}",
+                at - start
+            );
+            flips += 1;
+        }
+        start = end;
+    }
+    assert!(flips > 2 * HEAD, "{flips}");
 }

@@ -1,8 +1,7 @@
 //! Whatever is done to the file between its first record and its last shows,
 //! and shows where.
 
-use rusqlite::Connection;
-
+use super::volume::{Table, edit};
 use super::*;
 use crate::FaultKind::{Changed, Misplaced, Missing, Repeated};
 
@@ -24,13 +23,6 @@ fn written() -> Place {
     place
 }
 
-fn edit(place: &Place, sql: &str) {
-    Connection::open(&place.path)
-        .expect("opened")
-        .execute_batch(sql)
-        .expect("edited");
-}
-
 #[test]
 fn an_untouched_file_is_intact() {
     let place = written();
@@ -44,11 +36,8 @@ fn an_untouched_file_is_intact() {
 #[test]
 fn every_flipped_byte_is_found_and_located() {
     let place = written();
-    let connection = Connection::open(&place.path).expect("opened");
-    // Thousands of changes that nobody needs on disk.
-    connection
-        .pragma_update(None, "synchronous", "OFF")
-        .expect("set");
+    let table = Table::open(&place);
+    let connection = &table.connection;
     let reader = LedgerReader::open(&place.path).expect("opened");
     let rows: Vec<(i64, String, i64, [Vec<u8>; 3])> = connection
         .prepare(
@@ -72,6 +61,7 @@ fn every_flipped_byte_is_found_and_located() {
                 let mut changed = blob.clone();
                 changed[at] ^= 1 << (at % 8);
                 update.execute((&changed, position)).expect("changed");
+                table.save();
                 let fault = reader
                     .records()
                     .verify(&Evidence::default())
@@ -86,6 +76,7 @@ fn every_flipped_byte_is_found_and_located() {
                 flips += 1;
             }
             update.execute((blob, position)).expect("restored");
+            table.save();
         }
     }
     assert!(flips > 16 * 300, "{flips}");
@@ -255,7 +246,8 @@ fn every_rearrangement_is_found_and_located() {
 #[test]
 fn a_record_forged_with_a_hash_of_its_own_breaks_the_link_after_it() {
     let place = written();
-    let connection = Connection::open(&place.path).expect("opened");
+    let table = Table::open(&place);
+    let connection = &table.connection;
     let (prev, bytes): (Vec<u8>, String) = connection
         .query_row(
             "SELECT prev, CAST(bytes AS TEXT) FROM ledger WHERE position = 5",
@@ -272,6 +264,7 @@ fn a_record_forged_with_a_hash_of_its_own_breaks_the_link_after_it() {
             (&forged, &hash[..]),
         )
         .expect("forged");
+    table.save();
     let fault = place.verify().faults.remove(0);
     assert_eq!(
         (fault.entity.as_str(), fault.seq, fault.kind),
@@ -300,7 +293,11 @@ fn a_damaged_record_does_not_keep_the_hub_from_starting_but_a_damaged_head_does(
     edit(&place, "UPDATE ledger SET bytes = x'00' WHERE position = 5");
     // The intent cannot be read, so its call is not closed a second time.
     assert_eq!(place.open().1.swept(), 0);
-    edit(&place, "UPDATE ledger SET hash = x'00' WHERE position = 16");
+    // The last row's record, and nothing else.
+    let file = super::volume::path(&place);
+    let mut bytes = std::fs::read(&file).expect("read");
+    *bytes.last_mut().expect("rows") ^= 1;
+    std::fs::write(&file, bytes).expect("written");
     let store = Store::open(&place.path, StoreOptions::default()).expect("a store");
     let error = Ledger::open(Arc::new(store), keys(), SystemClock::shared()).expect_err("damaged");
     assert!(
@@ -337,7 +334,8 @@ const ADDED: &[(&str, Option<FaultKind>)] = &[
 fn a_record_added_at_the_end_is_read_alike_by_both_verifiers() {
     for (rest, found) in ADDED {
         let place = written();
-        let connection = Connection::open(&place.path).expect("opened");
+        let table = Table::open(&place);
+        let connection = &table.connection;
         let (prev, at_ms): (Vec<u8>, i64) = connection
             .query_row(
                 "SELECT hash, at_ms FROM ledger WHERE entity = 1 AND seq = 8",
@@ -355,7 +353,7 @@ fn a_record_added_at_the_end_is_read_alike_by_both_verifiers() {
                 (at_ms, &prev, &hash[..], &text),
             )
             .expect("added");
-        drop(connection);
+        table.save();
         let expected = found.map(|kind| format!("{} a 9", kind.name()));
         let said = super::oracle::faults(&place, None, &[]);
         assert_eq!(said, Vec::from_iter(expected), "{rest}");

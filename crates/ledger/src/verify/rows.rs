@@ -67,7 +67,7 @@ impl Verifier {
         };
         let computed = hash(&row.prev, &row.bytes);
         let stated = Hash::try_from(row.hash.as_slice()).ok();
-        let whole = stated == Some(computed) && row.prev.len() == computed.len();
+        let whole = row.is_sound && stated == Some(computed) && row.prev.len() == computed.len();
         line::stamp(&mut self.start, &row.entity, row.seq, row.at_ms);
         let rest = row.bytes.strip_prefix(&self.start[..]);
         let said = rest

@@ -447,7 +447,7 @@ async fn rows_are_known_again_after_a_start_and_sealed_on_disk() {
         Some(EntityId::new("harbor"))
     );
     let mut raw = Vec::new();
-    for name in ["state.db", "state.db-wal"] {
+    for name in ["state.db", "state.db-wal", "state.db-ledger"] {
         raw.extend(std::fs::read(stand.folder().join(name)).unwrap_or_default());
     }
     assert!(raw.len() > 10_000);

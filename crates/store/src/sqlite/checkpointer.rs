@@ -1,4 +1,4 @@
-//! Moves the write-ahead log into the database on a thread of its own.
+//! Moves the write-ahead log into the database on a thread of its own, and tells the database what the volume holds.
 //!
 //! On the committing connection a checkpoint costs milliseconds at the tail.
 //! Here passive ones run beside the commits until few pages are left; for those
@@ -6,13 +6,12 @@
 //! over blocks that exist is also what makes `fdatasync` quick, so the log is
 //! cut off only when a burst has made it very large.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 
-use super::Writer;
+use super::Files;
 use super::connection::{checkpoint_passive, checkpoint_truncate};
 
 /// The log is cut off when it has so many times the pages at which it shall
@@ -32,15 +31,17 @@ pub(crate) struct Checkpointer {
     thread: Option<JoinHandle<()>>,
 }
 
+/// How the thread is told what to do.
 #[derive(Debug, Default)]
-struct Signal {
+pub(crate) struct Signal {
     state: Mutex<State>,
     wake: Condvar,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone, Copy)]
 struct State {
-    due: bool,
+    log_is_due: bool,
+    note_is_due: bool,
     stop: bool,
 }
 
@@ -49,19 +50,29 @@ impl Checkpointer {
     /// `log_pages`.
     pub(crate) fn start(
         connection: Connection,
-        writer: Arc<Mutex<Writer>>,
-        path: PathBuf,
+        files: Arc<Files>,
         log_pages: i64,
     ) -> std::io::Result<Self> {
-        let signal = Arc::new(Signal::default());
+        let signal = Arc::clone(&files.signal);
         let told = Arc::clone(&signal);
         let thread = std::thread::Builder::new()
             .name("checkpoint".to_owned())
             .spawn(move || {
-                while told.wait() {
-                    if let Err(error) = run(&connection, &writer, log_pages) {
+                while let Some(due) = told.wait() {
+                    if due.note_is_due
+                        && let Err(error) = files.note()
+                    {
                         tracing::warn!(
-                            path = %path.display(),
+                            path = %files.path.display(),
+                            error = %legation_core::error::chain(&error),
+                            "the database could not be told what the ledger holds; the next start reads more of it"
+                        );
+                    }
+                    if due.log_is_due
+                        && let Err(error) = run(&connection, &files, log_pages)
+                    {
+                        tracing::warn!(
+                            path = %files.path.display(),
                             error = %error,
                             "the write-ahead log could not be moved into the database; it grows until this works again"
                         );
@@ -74,14 +85,8 @@ impl Checkpointer {
         })
     }
 
-    /// Says that the log has grown.
-    pub(crate) fn nudge(&self) {
-        self.signal.set(|state| state.due = true);
-    }
-}
-
-impl Drop for Checkpointer {
-    fn drop(&mut self) {
+    /// Ends the thread and waits for it.
+    pub(crate) fn stop(&mut self) {
         self.signal.set(|state| state.stop = true);
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
@@ -91,7 +96,13 @@ impl Drop for Checkpointer {
     }
 }
 
-fn run(connection: &Connection, writer: &Mutex<Writer>, log_pages: i64) -> rusqlite::Result<()> {
+impl Drop for Checkpointer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn run(connection: &Connection, files: &Files, log_pages: i64) -> rusqlite::Result<()> {
     let mut done = checkpoint_passive(connection)?;
     if done.log_pages <= log_pages {
         return Ok(());
@@ -104,7 +115,7 @@ fn run(connection: &Connection, writer: &Mutex<Writer>, log_pages: i64) -> rusql
     }
     // Holding the writer keeps commits from adding pages, and from meeting
     // SQLite's own lock, for which they would sleep in milliseconds.
-    let held = writer.lock().unwrap_or_else(PoisonError::into_inner);
+    let held = files.writer();
     if done.log_pages > log_pages * HUGE {
         checkpoint_truncate(connection)?;
     } else {
@@ -117,19 +128,32 @@ fn run(connection: &Connection, writer: &Mutex<Writer>, log_pages: i64) -> rusql
 // === impl Signal ===
 
 impl Signal {
+    /// Says that the log has grown.
+    pub(crate) fn log_is_due(&self) {
+        self.set(|state| state.log_is_due = true);
+    }
+
+    /// Says that the volume has something to be noted.
+    pub(crate) fn note_is_due(&self) {
+        self.set(|state| state.note_is_due = true);
+    }
+
     fn set(&self, change: impl FnOnce(&mut State)) {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
         self.wake.notify_one();
     }
 
-    /// Waits for a nudge; `false` when the thread shall end.
-    fn wait(&self) -> bool {
+    /// Waits until something is to be done; `None` when the thread shall end.
+    fn wait(&self) -> Option<State> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut state = self
             .wake
-            .wait_while(state, |state| !state.due && !state.stop)
+            .wait_while(state, |state| {
+                !state.log_is_due && !state.note_is_due && !state.stop
+            })
             .unwrap_or_else(PoisonError::into_inner);
-        state.due = false;
-        !state.stop
+        let due = *state;
+        (state.log_is_due, state.note_is_due) = (false, false);
+        (!due.stop).then_some(due)
     }
 }

@@ -94,6 +94,10 @@ pub(crate) const STEPS: &[Step] = &[
         name: "delegated_owners",
         sql: include_str!("../schema/sqlite/0019_delegated_owners.sql"),
     },
+    Step {
+        name: "ledger_places",
+        sql: include_str!("../schema/sqlite/0020_ledger_places.sql"),
+    },
 ];
 
 /// The schema all steps lead to.

@@ -1,5 +1,6 @@
 //! A database of its own for each case, and what cases share.
 
+use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -92,6 +93,23 @@ impl<'a> Bench<'a> {
                 connection.execute_batch(sql).expect("changed");
             }
             Kind::Server { server, database } => drop(server.run(database, sql)),
+        }
+    }
+
+    /// Takes the ledger's first row away behind the store's back.
+    pub(crate) fn lose_first_row(&self) {
+        match &self.kind {
+            Kind::File { path, .. } => {
+                let mut rows = path.clone().into_os_string();
+                rows.push("-ledger");
+                let file = std::fs::OpenOptions::new().write(true).open(rows);
+                file.expect("opened")
+                    .write_all_at(b"!", 100)
+                    .expect("damaged");
+            }
+            Kind::Server { server, database } => {
+                drop(server.run(database, "DELETE FROM ledger WHERE position = 1"));
+            }
         }
     }
 

@@ -109,11 +109,12 @@ fn durable_in_a_file(path: &Path) {
     assert_eq!(syncs(), before + 1, "what is durable on return is synced");
     let mut writer = Writer::new(&store);
     let made = [writer.make("a", b"record")];
+    assert_eq!(syncs(), before + 2, "rows have an entity's number alone");
     let commit = writer.append(&made, false).expect("appended");
-    assert_eq!(syncs(), before + 1, "rows wait in the page cache");
+    assert_eq!(syncs(), before + 2, "rows wait in the page cache");
     for _ in 0..2 {
         store.sync(commit).expect("synced");
-        assert_eq!(syncs(), before + 2, "and are synced once");
+        assert_eq!(syncs(), before + 3, "and are synced once");
     }
 }
 
@@ -171,6 +172,8 @@ fn both_stores_have_the_same_columns(bench: &Bench<'_>) {
     assert!(here.remove(&only("only")) && here.insert(only("single")));
     let noted = ("ledger_entities".to_owned(), "last_hash".to_owned(), false);
     assert!(here.insert(noted));
+    // What tells where in a file beside the database rows stand.
+    here.retain(|(table, ..)| table != "ledger_places");
     assert_eq!(there, here);
 }
 

@@ -219,7 +219,7 @@ async fn a_changed_ledger_is_found_out() -> anyhow::Result<()> {
     }
     hub.stop().await?;
     said(&hub, &["audit", "verify", "--json"], 0).await?;
-    let file = hub.home().join("state.db");
+    let file = hub.home().join("state.db-ledger");
     let bytes = std::fs::read(&file)?;
     // Inside the newest record: its item, `echo`, becomes another word.
     let word = br#""item":"echo""#;

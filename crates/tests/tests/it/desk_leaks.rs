@@ -314,7 +314,7 @@ fn is_not_on_disk(home: &Path) -> anyhow::Result<()> {
         }
     }
     files.retain(|path| path.is_file());
-    for name in ["hub.log", "state.db"] {
+    for name in ["hub.log", "state.db", "state.db-ledger"] {
         ensure!(
             files.iter().any(|path| path.ends_with(name)),
             "no {name}: {files:?}"

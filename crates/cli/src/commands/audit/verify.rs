@@ -45,7 +45,7 @@ pub(super) fn cmd_verify(context: &Context, args: &VerifyArgs) -> Result<(), Cli
         "the ledger was changed after it was written, or is damaged",
     )
     .with_hint(
-        "keep state.db as it is and compare it with a copy; new calls go on in the same chain",
+        "keep state.db and state.db-ledger as they are and compare them with copies; new calls go on in the same chain",
     ))
 }
 

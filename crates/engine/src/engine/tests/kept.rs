@@ -209,7 +209,7 @@ async fn nothing_that_was_said_lies_on_the_disk_as_it_is_and_a_lost_key_takes_it
     assert_ne!(other.session, secret.session);
     hub.until(&other.task_id, TaskState::Completed).await;
     hub.crash().await;
-    for name in ["state.db", "state.db-wal"] {
+    for name in ["state.db", "state.db-wal", "state.db-ledger"] {
         let bytes = std::fs::read(place.folder.path().join(name)).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         assert!(

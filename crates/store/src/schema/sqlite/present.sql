@@ -278,3 +278,7 @@ CREATE TABLE desk_log (
 ) STRICT;
 
 CREATE INDEX desk_log_by_row ON desk_log (kind, id, seq);
+CREATE TABLE ledger_places (
+    position INTEGER PRIMARY KEY,
+    ends_at INTEGER NOT NULL
+) STRICT;

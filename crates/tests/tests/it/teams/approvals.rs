@@ -234,7 +234,9 @@ async fn the_sponsor_answers_by_code_and_the_call_goes_through() -> anyhow::Resu
     // No code is kept.
     let home = asked.asked.hub.home();
     let mut store = std::fs::read(home.join("state.db"))?;
-    store.extend(std::fs::read(home.join("state.db-wal")).unwrap_or_default());
+    for beside in ["state.db-wal", "state.db-ledger"] {
+        store.extend(std::fs::read(home.join(beside)).unwrap_or_default());
+    }
     let has = |code: &str| {
         store
             .windows(code.len())
