@@ -34,6 +34,8 @@ const EFFORT: Effort = Effort {
 };
 /// How many clients make it: a commit of many records goes another way than one of a few.
 const CLIENTS: [usize; 2] = [32, 1];
+/// Cargo's profile, see `Cargo.toml`.
+const PROFILE: &str = "dist";
 /// How the name of a file with counts begins and ends. Between is what tells its contents apart, because cargo builds again
 /// what another file is named for, not what a file has changed for.
 const COUNTS: (&str, &str) = ("hub-", ".profdata");
@@ -131,14 +133,15 @@ fn counted_before(folder: &Path) -> Result<Option<PathBuf>> {
 }
 
 /// Builds the hub with one more flag for the compiler, and some for its own crate, and copies it to where the next build
-/// does not write.
+/// does not write. Both builds are of one profile of cargo's, which is a part of the names by which counts are found.
 fn compile(folder: &Path, flag: &str, more: &[&str], name: &str) -> Result<PathBuf> {
     let host = tools::rustc_says("host: ")?;
     // Named, so that the flag does not hold for what runs while the program is built.
     let status = sys::cargo()
         .args([
             "rustc",
-            "--release",
+            "--profile",
+            PROFILE,
             "--locked",
             "-p",
             "legation",
@@ -157,7 +160,7 @@ fn compile(folder: &Path, flag: &str, more: &[&str], name: &str) -> Result<PathB
         bail!("the build failed");
     }
     let file = |name: &str| Path::new(name).with_extension(std::env::consts::EXE_EXTENSION);
-    let built = folder.join(&host).join("release").join(file("legation"));
+    let built = folder.join(&host).join(PROFILE).join(file("legation"));
     let copy = folder.join(file(name));
     std::fs::copy(&built, &copy)
         .with_context(|| format!("cannot copy {} to {}", built.display(), copy.display()))?;
