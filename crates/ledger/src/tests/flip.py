@@ -34,11 +34,11 @@ for column in (3, 4, 5):
         flips += len(expected)
 write(lambda row: row)
 assert verify(path)[0] == []
-# As a disk does it, sums and all: every byte of some rows.
+# As a disk does it, sums and all: every byte of one row.
 at = 0
 for index, row in enumerate(there):
     end = at + 104 + len(row[5])
-    for place in range(at, end) if index % 100 == 99 else ():
+    for place in range(at, end) if index == len(there) // 2 else ():
         with open(f"{path}-ledger", "wb") as file:
             file.write(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1:])
         faults, _, _ = verify(path)
