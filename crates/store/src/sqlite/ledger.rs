@@ -275,6 +275,8 @@ impl Files {
         let last = self.volume.last();
         if last != before {
             self.volume.force()?;
+            let records = last.position - before.position;
+            tracing::info!(records, "records of the ledger were moved to their file");
         }
         connection.prepare_cached(MOVED)?.execute([last.position])?;
         Ok(())
