@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use legation_core::Secret;
 
 mod entropy;
@@ -46,7 +46,9 @@ static WORDS: LazyLock<Option<Words>> = LazyLock::new(|| {
     let words =
         words.flat_map(|(index, pattern)| pattern.words.iter().map(move |word| (index, *word)));
     let (of, words): (Vec<usize>, Vec<&str>) = words.unzip();
+    // Every result is read by it: three times as fast as what is chosen for so many words, and larger.
     let automaton = AhoCorasick::builder()
+        .kind(Some(AhoCorasickKind::DFA))
         .ascii_case_insensitive(true)
         .build(words)
         .ok()?;
