@@ -395,6 +395,34 @@ fn rows_of_a_database_of_before_there_was_a_volume_are_moved() {
 }
 
 #[test]
+fn places_behind_the_end_of_a_shorter_file_are_forgotten() {
+    let place = place();
+    let store = open(&place);
+    let rows: Vec<_> = (1..=3)
+        .map(|position| row(position, "a", position, 10))
+        .collect();
+    let _ = append(&store, &rows).expect("appended");
+    drop(store);
+    let volume = volume_path(&place.path);
+    let whole = fs::read(&volume).expect("read");
+    fs::write(&volume, &whole[..whole.len() / 3]).expect("cut");
+    for last in 2..=3 {
+        let store = open(&place);
+        let _ = append(&store, &[row(last, "a", last, 10)]).expect("appended");
+        drop(store);
+        let connection = open_writing(&place.path).expect("opened");
+        let places: Vec<i64> = connection
+            .prepare("SELECT position FROM ledger_places ORDER BY position")
+            .expect("prepared")
+            .query_map([], |row| row.get(0))
+            .expect("queried")
+            .collect::<Result<_, _>>()
+            .expect("read");
+        assert_eq!(places.last(), Some(&last), "{places:?}");
+    }
+}
+
+#[test]
 fn rows_that_only_came_into_the_table_are_moved() {
     let place = place();
     let store = open(&place);

@@ -28,6 +28,8 @@ const END: &str = "UPDATE ledger_entities SET last_seq = ?2, last_position = ?3 
 const PLACE: &str = "INSERT OR REPLACE INTO ledger_places (position, ends_at) VALUES (?1, ?2)";
 const PLACES: &str = "SELECT position, ends_at FROM ledger_places ORDER BY position";
 const READ_MARK: &str = "SELECT ifnull((SELECT position FROM ledger_mark), 0)";
+/// Places behind the last row, of a file that somebody made shorter.
+const GONE: &str = "DELETE FROM ledger_places WHERE position > ?1";
 const MOVED: &str = "DELETE FROM ledger WHERE position <= ?1";
 const TO_MOVE: &str = "SELECT position, entity, seq, at_ms, prev, hash, bytes FROM ledger
     WHERE position > ?1 ORDER BY position LIMIT 1024";
@@ -297,6 +299,7 @@ fn note(connection: &Connection, notes: &Notes, last: Place) -> Result<(), Datab
             update.execute(*end)?;
         }
     }
+    connection.prepare_cached(GONE)?.execute([last.position])?;
     let mut insert = connection.prepare_cached(PLACE)?;
     for place in &notes.places {
         let end = i64::try_from(place.end).unwrap_or(i64::MAX);
