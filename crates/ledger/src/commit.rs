@@ -60,21 +60,17 @@ impl Inner {
             return Err(LedgerError::Busy { waiting });
         }
         let shard = my_shard();
-        let for_disk = pending.duty.durability() == Durability::Disk;
         if self.away.is_used() {
             self.queues.push_quietly(shard, pending);
             self.commit_away();
         } else if self.queues.push(shard, pending) {
             let lead = Lead { inner: self, shard };
-            // Whatever else is ready on this thread joins the commit, unless no call is under way at all: a
-            // turn that nobody takes is a look at all connections. Giving
+            // Whatever else is ready on this thread joins the commit. Giving
             // more turns away, for larger batches or while another thread
             // commits, was measured to cost more than it saves, but for the
             // disk: it costs a commit many times over.
-            if for_disk || lead.inner.running.load(Ordering::Relaxed) > 0 {
-                tokio::task::yield_now().await;
-                lead.gather().await;
-            }
+            tokio::task::yield_now().await;
+            lead.gather().await;
             drop(lead);
         }
         told.await.unwrap_or(Err(LedgerError::Stopped))

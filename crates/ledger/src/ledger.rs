@@ -61,8 +61,6 @@ pub(crate) struct Inner {
     pub(crate) chain: Mutex<Chain>,
     pub(crate) queues: Queues,
     pub(crate) waiting: AtomicUsize,
-    /// Calls whose intent is recorded and whose outcome is not.
-    pub(crate) running: AtomicUsize,
     /// An outcome was queued since the flusher last looked.
     pub(crate) dirty: AtomicBool,
     pub(crate) flusher: Notify,
@@ -120,7 +118,6 @@ impl Ledger {
                 chain: Mutex::new(chain),
                 queues: Queues::default(),
                 waiting: AtomicUsize::new(0),
-                running: AtomicUsize::new(0),
                 dirty: AtomicBool::new(false),
                 flusher: Notify::new(),
                 written,

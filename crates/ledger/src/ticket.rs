@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use legation_core::EntityId;
@@ -37,7 +36,6 @@ impl Ticket {
         (position, seq): (i64, i64),
         asked: (Vec<u8>, Spans),
     ) -> Self {
-        inner.running.fetch_add(1, Ordering::Relaxed);
         Self {
             started: inner.clock.now(),
             inner,
@@ -71,7 +69,6 @@ impl Ticket {
         let Some((members, spans)) = self.asked.take() else {
             return;
         };
-        self.inner.running.fetch_sub(1, Ordering::Relaxed);
         let passed = self
             .inner
             .clock
