@@ -47,6 +47,8 @@ pub(crate) struct Volume {
 struct Written {
     file: File,
     last: Place,
+    /// Up to here it is known to be on disk.
+    durable: u64,
     /// How long the file is: rows are written over zeros, because syncing a file that grows costs its metadata too.
     room: u64,
     /// How much longer it is made at a time.
@@ -160,15 +162,31 @@ impl Volume {
         self.written().limit = limit;
     }
 
-    /// After a failure: cuts off what nobody was told of, and forces the rest to disk.
+    /// After a failure: cuts off what nobody was told of, and forces the rest to disk. What may not be there is written
+    /// again: after a sync that failed the system takes it for written, and the next sync would leave it out.
     pub(crate) fn repair(&self) -> io::Result<()> {
         let mut written = self.written();
         let end = written.last.end;
         written.file.set_len(end)?;
         written.room = end;
+        let mut piece = [0; ZEROS];
+        let mut at = written.durable;
+        while at < end {
+            let size = usize::try_from(end - at).unwrap_or(ZEROS).min(ZEROS);
+            written.file.read_exact_at(&mut piece[..size], at)?;
+            written.file.write_all_at(&piece[..size], at)?;
+            at += size as u64;
+        }
         written.file.sync_all()?;
+        written.durable = end;
         written.failed = false;
         Ok(())
+    }
+
+    /// Says that a row, and all before it, are on disk.
+    pub(crate) fn set_durable(&self, last: Place) {
+        let mut written = self.written();
+        written.durable = written.durable.max(last.end);
     }
 
     /// Forces what has been written to disk.

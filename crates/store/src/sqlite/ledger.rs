@@ -218,6 +218,7 @@ impl Files {
         }
         let last = self.volume.last();
         self.sync(Committed(self.commits.load(Ordering::Acquire)))?;
+        self.volume.set_durable(last);
         let rows = notes.marks.len() + notes.places.len();
         let (_, commit) = self.write(NOTING, rows, |connection| note(connection, &notes, last))?;
         // Nobody waits for it, and rows that come after it do not depend on it.

@@ -62,6 +62,9 @@ impl Volume {
             written: std::sync::Mutex::new(Written {
                 file,
                 last: ending.last,
+                durable: stored
+                    .last()
+                    .map_or(0, |place| place.end.min(ending.last.end)),
                 room: length.max(ending.last.end),
                 ahead: room.ahead,
                 limit: room.limit,
