@@ -2,11 +2,11 @@
 //!
 //! Of the program's text a hub that starts, connects its servers and answers calls executes a fifth. The system
 //! maps text in pieces of 64 KiB around what is touched, so a fifth that is strewn over everything is resident
-//! as two thirds. The names found here go into `crates/legation/text.order`, and those of the build that is shipped
+//! as two thirds. The names of the sections found here go into `crates/legation/text.order`, and those of the build that is shipped
 //! into `text.dist.order`, from which that crate's build script makes a linker script. What is not named, or is not
 //! there any more, lies where it did: a list that is old costs memory and nothing else.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
@@ -44,6 +44,8 @@ const MAP: &str = "legation.map";
 const TEXT: &str = ".text.";
 /// What may stand between that and the function's name: how often the compiler thinks it is executed.
 const OFTEN: [&str; 3] = ["", "unlikely.", "hot."];
+/// What callgrind calls the object of text that lies outside `.text`, which it gives the addresses of while it runs.
+const NOWHERE: &str = "???";
 /// Clients that call it at once.
 const CLIENTS: usize = 8;
 /// How long a call to the hub is made over and over. It runs fifty times as slowly as it would.
@@ -67,20 +69,15 @@ pub(crate) fn run(args: &Args) -> Result<std::process::ExitCode> {
         None => Programs::around(folder.join("legation"))?,
     };
     let map = std::fs::read_to_string(folder.join(MAP)).context("the linker left no map")?;
-    let executed = executed(&programs)?;
-    let sections: Vec<(&str, u64)> = sections(&map).collect();
+    let sections: Vec<Section<'_>> = sections(&map);
     ensure!(!sections.is_empty(), "the linker's map names no functions");
-    let hot = || {
-        sections.iter().filter(|(section, _)| {
-            let mut names = OFTEN.iter().filter_map(|often| section.strip_prefix(often));
-            names.any(|name| executed.contains(name))
-        })
-    };
-    let patterns: BTreeSet<String> = hot().map(|(section, _)| pattern(section)).collect();
+    let executed = executed(&programs, &sections)?;
+    let hot = || executed.iter().map(|&at| &sections[at]);
+    let patterns: BTreeSet<String> = hot().map(|section| pattern(section.name)).collect();
     sys::say(&format!(
         "{:.1} of {:.1} MB of text are executed; {} patterns",
-        hot().map(|(_, size)| size).sum::<u64>() as f64 / 1e6,
-        sections.iter().map(|(_, size)| size).sum::<u64>() as f64 / 1e6,
+        hot().map(|section| section.size).sum::<u64>() as f64 / 1e6,
+        sections.iter().map(|section| section.size).sum::<u64>() as f64 / 1e6,
         patterns.len()
     ));
     if !args.dry_run {
@@ -121,47 +118,134 @@ fn build(shipped: bool) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The names of all functions that a hub executes which starts, has servers and clients, and is stopped.
-fn executed(programs: &Programs) -> Result<HashSet<String>> {
-    let mut found = HashSet::new();
+/// A section of text with one function, as the linker's map has it.
+#[derive(Debug, PartialEq, Eq)]
+struct Section<'m> {
+    /// Its name, without what all begin with.
+    name: &'m str,
+    /// Where it lies in the program.
+    at: u64,
+    /// Its bytes.
+    size: u64,
+}
+
+/// Which sections a hub executes something of that starts, has servers and clients, and is stopped, by their places in the list.
+fn executed(programs: &Programs, sections: &[Section<'_>]) -> Result<BTreeSet<usize>> {
+    let mut found = BTreeSet::new();
     for era in ["legacy", "modern"] {
         let out = |home: &Home| home.path().with_file_name("executed");
         let home = drive(programs, era, EFFORT, &[CLIENTS], |home| {
             let mut command = home.command(Path::new("valgrind"));
             command
                 .args(["--tool=callgrind", "--demangle=no", "--log-file=/dev/null"])
+                .args(["--dump-instr=yes", "--compress-pos=no"])
                 .arg(format!("--callgrind-out-file={}", out(home).display()))
                 .arg(&programs.legation)
                 .args(["serve", "--listen", "127.0.0.1:0"]);
             command
         })?;
         let text = std::fs::read(out(&home)).context("the run left no list of functions")?;
-        found.extend(names(&String::from_utf8_lossy(&text)));
+        let text = String::from_utf8_lossy(&text);
+        let mut run = Vec::new();
+        for object in [&*programs.legation.to_string_lossy(), NOWHERE] {
+            run.extend(of_sections(&instructions(&text, object), sections));
+        }
+        ensure!(
+            !run.is_empty(),
+            "nothing was executed that the linker's map names"
+        );
+        found.extend(run);
     }
     Ok(found)
 }
 
-/// The names in callgrind's output: `fn=(ID) NAME` where one is met first, `cfn=` where it is called first.
-fn names(output: &str) -> impl Iterator<Item = String> {
-    output.lines().filter_map(|line| {
-        let rest = line
-            .strip_prefix("fn=(")
-            .or_else(|| line.strip_prefix("cfn=("))?;
-        let (_, name) = rest.split_once(") ")?;
-        // A function that calls itself has a number for each depth.
-        Some(name.split('\'').next().unwrap_or(name).to_owned())
-    })
+/// The instructions of an object in callgrind's output, the function with each: `ob=(ID) PATH` and `fn=(ID) NAME` where something is
+/// met first and `fn=(ID)` from then on, `cob=` and `cfn=` where it is called, and lines that begin with an address.
+fn instructions<'o>(output: &'o str, object: &str) -> Vec<(&'o str, u64)> {
+    let (mut objects, mut names) = (HashMap::new(), HashMap::new());
+    let (mut within, mut current) = ("", "");
+    let mut found = Vec::new();
+    for line in output.lines() {
+        if let Some(address) = line.strip_prefix("0x") {
+            let address = address.split(' ').next().unwrap_or_default();
+            if let (true, Ok(address)) = (within == object, u64::from_str_radix(address, 16)) {
+                found.push((current, address));
+            }
+            continue;
+        }
+        let Some((what, (id, name))) = line
+            .split_once("=(")
+            .and_then(|(what, rest)| Some((what, rest.split_once(')')?)))
+        else {
+            continue;
+        };
+        let (known, here) = match what {
+            "ob" => (&mut objects, Some(&mut within)),
+            "cob" => (&mut objects, None),
+            "fn" => (&mut names, Some(&mut current)),
+            "cfn" => (&mut names, None),
+            _ => continue,
+        };
+        if let Some(name) = name.strip_prefix(' ') {
+            // A function that calls itself has a number for each depth.
+            known.insert(id, name.split('\'').next().unwrap_or(name));
+        }
+        if let Some(here) = here {
+            *here = known.get(id).copied().unwrap_or_default();
+        }
+    }
+    found
 }
 
-/// The sections of text in a linker's map, without what all their names begin with, and their sizes in bytes. A line
-/// of it is three numbers in hexadecimal, of which the last is the size, one in decimal, and `FILE:(SECTION)`.
-fn sections(map: &str) -> impl Iterator<Item = (&str, u64)> {
-    map.lines().filter_map(|line| {
-        let (_, section) = line.strip_suffix(')')?.rsplit_once(":(")?;
-        let size = line.split_whitespace().nth(2)?;
-        let size = u64::from_str_radix(size, 16).ok()?;
-        Some((section.strip_prefix(TEXT)?, size))
-    })
+/// The sections that instructions of one object are of. Their names do not tell: functions that are the same to the byte are one, with the
+/// name of either. Addresses do, once it is known how far all are moved: most functions are executed from where their sections begin.
+fn of_sections(instructions: &[(&str, u64)], sections: &[Section<'_>]) -> BTreeSet<usize> {
+    let mut firsts: HashMap<&str, u64> = HashMap::new();
+    for &(name, address) in instructions {
+        let first = firsts.entry(name).or_insert(address);
+        *first = address.min(*first);
+    }
+    let mut votes: HashMap<u64, usize> = HashMap::new();
+    for section in sections {
+        let names = OFTEN
+            .iter()
+            .filter_map(|often| section.name.strip_prefix(often));
+        for first in names.filter_map(|name| firsts.get(name)) {
+            *votes.entry(first.wrapping_sub(section.at)).or_default() += 1;
+        }
+    }
+    let moved = votes.into_iter().max_by_key(|&(_, votes)| votes);
+    let section = |address: u64| {
+        let (moved, _) = moved?;
+        let address = address.wrapping_sub(moved);
+        let after = sections.partition_point(|section| section.at <= address);
+        let at = after.checked_sub(1)?;
+        (address - sections[at].at < sections[at].size).then_some(at)
+    };
+    instructions
+        .iter()
+        .filter_map(|&(_, address)| section(address))
+        .collect()
+}
+
+/// The sections of text in a linker's map, in the order of where they lie. A line of it is three numbers in hexadecimal, of which
+/// the first is the address and the last the size, one in decimal, and `FILE:(SECTION)`.
+fn sections(map: &str) -> Vec<Section<'_>> {
+    let mut found: Vec<Section<'_>> = map
+        .lines()
+        .filter_map(|line| {
+            let (_, section) = line.strip_suffix(')')?.rsplit_once(":(")?;
+            let mut numbers = line.split_whitespace();
+            let mut number = |skipped| u64::from_str_radix(numbers.nth(skipped)?, 16).ok();
+            Some(Section {
+                at: number(0)?,
+                size: number(1)?,
+                name: section.strip_prefix(TEXT)?,
+            })
+        })
+        .collect();
+    found.sort_by_key(|section| section.at);
+    found
 }
 
 /// A pattern for a section: its name, with `*` for what differs between two builds of the same
@@ -210,11 +294,33 @@ mod tests {
     }
 
     #[test]
-    fn what_was_executed_is_read_once_for_each_name() {
-        let output =
-            "events: Ir\nfn=(1) _RNv1a\n1 2\ncfn=(2) _RNv1b'2\ncalls=1\nfn=(1)\nfl=(3) x.rs\n";
-        let found: Vec<String> = names(output).collect();
-        assert_eq!(found, ["_RNv1a", "_RNv1b"]);
+    fn instructions_are_read_with_their_functions() {
+        let output = "events: Ir\nob=(1) /x/legation\nfn=(1) _RNv1a\n0xa0 1 2\ncob=(2) ???\ncfn=(2) _RNv1b'2\n\
+                      calls=1 0x50b0 0\n0xa4 1 9\n\nob=(2)\nfn=(2)\n0x50b0 0 1\nfl=(3) x.rs\n\nob=(1)\nfn=(1)\n0xa8 1 1\n";
+        let expected = [("_RNv1a", 0xa0), ("_RNv1a", 0xa4), ("_RNv1a", 0xa8)];
+        assert_eq!(instructions(output, "/x/legation"), expected);
+        assert_eq!(instructions(output, NOWHERE), [("_RNv1b", 0x50b0)]);
+    }
+
+    #[test]
+    fn what_is_executed_under_another_name_is_found_by_its_address() {
+        let section = |name, at, size| Section { name, at, size };
+        let sections = [
+            section("a", 0x100, 0x10),
+            section("unlikely.b", 0x110, 0x8),
+            section("kept", 0x120, 0x10),
+            section("never", 0x130, 0x10),
+        ];
+        let run = [
+            ("a", 0x40_0104),
+            ("a", 0x40_0100),
+            ("b", 0x40_0110),
+            ("folded", 0x40_0120),
+            ("between", 0x40_0119),
+            ("elsewhere", 0x90_0000),
+        ];
+        assert_eq!(of_sections(&run, &sections), BTreeSet::from([0, 1, 2]));
+        assert!(of_sections(&[("elsewhere", 0x100)], &sections).is_empty());
     }
 
     #[test]
@@ -222,12 +328,16 @@ mod tests {
         let map = "\
              VMA              LMA     Size Align Out     In      Symbol\n\
              2e0              2e0       1c     1 .interp\n\
+             c66430           c66430        a    16         b.o:(.text.unlikely.b)\n\
              c66410           c66410   83f0ba    16 .text.hot\n\
              c66410           c66410       1f    16         a.o (x):(.text._RNv1a)\n\
              c66410           c66410       1f     1                 _RNv1a\n\
-             c66430           c66430        a    16         b.o:(.text.unlikely.b)\n\
              c66440           c66440        b     1         b.o:(.rodata.cst)\n";
-        let found: Vec<_> = sections(map).collect();
-        assert_eq!(found, [("_RNv1a", 0x1f), ("unlikely.b", 10)]);
+        let section = |name, at, size| Section { name, at, size };
+        let expected = [
+            section("_RNv1a", 0xc6_6410, 0x1f),
+            section("unlikely.b", 0xc6_6430, 10),
+        ];
+        assert_eq!(sections(map), expected);
     }
 }
