@@ -9,14 +9,16 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use aho_corasick::AhoCorasick;
 use legation_core::Secret;
 
 mod entropy;
 mod own;
 pub(crate) mod patterns;
+mod words;
 
 use self::patterns::PATTERNS;
+use self::words::Words;
 use crate::result::escapes_by_number;
 
 /// The kind under which the hub's own secrets are reported.
@@ -34,26 +36,7 @@ pub struct SecretMasker {
     own: Option<AhoCorasick>,
 }
 
-/// Words of all patterns.
-struct Words {
-    automaton: AhoCorasick,
-    /// The pattern of each word.
-    of: Vec<usize>,
-}
-
-static WORDS: LazyLock<Option<Words>> = LazyLock::new(|| {
-    let words = PATTERNS.iter().enumerate();
-    let words =
-        words.flat_map(|(index, pattern)| pattern.words.iter().map(move |word| (index, *word)));
-    let (of, words): (Vec<usize>, Vec<&str>) = words.unzip();
-    // Every result is read by it: three times as fast as what is chosen for so many words, and larger.
-    let automaton = AhoCorasick::builder()
-        .kind(Some(AhoCorasickKind::DFA))
-        .ascii_case_insensitive(true)
-        .build(words)
-        .ok()?;
-    Some(Words { automaton, of })
-});
+static WORDS: LazyLock<Option<Words>> = LazyLock::new(Words::new);
 
 // === impl Masked ===
 
@@ -141,9 +124,7 @@ impl SecretMasker {
     #[must_use]
     pub fn may_hold(&self, json: &[u8]) -> bool {
         let own = self.own.as_ref().is_some_and(|own| own.is_match(json));
-        let word = WORDS
-            .as_ref()
-            .is_none_or(|words| words.automaton.is_match(json));
+        let word = WORDS.as_ref().is_none_or(|words| words.any(json));
         own || word || escapes_by_number(json)
     }
 }
@@ -155,17 +136,9 @@ fn patterned(text: &str, found: &mut Vec<(Range<usize>, &'static str)>) {
         found.push((0..text.len(), "unchecked"));
         return;
     };
-    let mut tried = [false; PATTERNS.len()];
-    // Overlapping: one pattern's word may hide another's.
-    for hit in words.automaton.find_overlapping_iter(text) {
-        let index = words.of[hit.pattern().as_usize()];
-        if !std::mem::replace(&mut tried[index], true) {
-            found.extend(
-                PATTERNS[index]
-                    .find(text)
-                    .map(|range| (range, PATTERNS[index].kind)),
-            );
-        }
+    for index in words.patterns(text) {
+        let pattern = &PATTERNS[index];
+        found.extend(pattern.find(text).map(|range| (range, pattern.kind)));
     }
 }
 
