@@ -1,9 +1,8 @@
 //! The words of all patterns, and whether any is in a text.
 
-use aho_corasick::Input;
 use aho_corasick::automaton::{Automaton, OverlappingState};
 use aho_corasick::dfa::DFA;
-use aho_corasick::{Anchored, StartKind};
+use aho_corasick::{Anchored, Input, StartKind};
 
 use super::patterns::PATTERNS;
 
