@@ -188,7 +188,11 @@ fn instructions<'o>(output: &'o str, object: &str) -> Vec<(&'o str, u64)> {
         };
         if let Some(name) = name.strip_prefix(' ') {
             // A function that calls itself has a number for each depth.
-            known.insert(id, name.split('\'').next().unwrap_or(name));
+            let one = match what {
+                "fn" | "cfn" => name.split('\'').next().unwrap_or(name),
+                _ => name,
+            };
+            known.insert(id, one);
         }
         if let Some(here) = here {
             *here = known.get(id).copied().unwrap_or_default();
@@ -295,10 +299,10 @@ mod tests {
 
     #[test]
     fn instructions_are_read_with_their_functions() {
-        let output = "events: Ir\nob=(1) /x/legation\nfn=(1) _RNv1a\n0xa0 1 2\ncob=(2) ???\ncfn=(2) _RNv1b'2\n\
+        let output = "events: Ir\nob=(1) /x's/legation\nfn=(1) _RNv1a\n0xa0 1 2\ncob=(2) ???\ncfn=(2) _RNv1b'2\n\
                       calls=1 0x50b0 0\n0xa4 1 9\n\nob=(2)\nfn=(2)\n0x50b0 0 1\nfl=(3) x.rs\n\nob=(1)\nfn=(1)\n0xa8 1 1\n";
         let expected = [("_RNv1a", 0xa0), ("_RNv1a", 0xa4), ("_RNv1a", 0xa8)];
-        assert_eq!(instructions(output, "/x/legation"), expected);
+        assert_eq!(instructions(output, "/x's/legation"), expected);
         assert_eq!(instructions(output, NOWHERE), [("_RNv1b", 0x50b0)]);
     }
 
