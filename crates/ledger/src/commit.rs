@@ -60,6 +60,8 @@ impl Inner {
             return Err(LedgerError::Busy { waiting });
         }
         let shard = my_shard();
+        let for_disk = pending.duty.durability() == Durability::Disk;
+        let is_alone = waiting == 0 && self.open.load(Ordering::Acquire) == 0;
         if self.away.is_used() {
             self.queues.push_quietly(shard, pending);
             self.commit_away();
@@ -68,9 +70,12 @@ impl Inner {
             // Whatever else is ready on this thread joins the commit. Giving
             // more turns away, for larger batches or while another thread
             // commits, was measured to cost more than it saves, but for the
-            // disk: it costs a commit many times over.
-            tokio::task::yield_now().await;
-            lead.gather().await;
+            // disk: it costs a commit many times over. Where no other call is
+            // under way, what is ready is at most the first of many.
+            if !is_alone || for_disk {
+                tokio::task::yield_now().await;
+                lead.gather().await;
+            }
             drop(lead);
         }
         told.await.unwrap_or(Err(LedgerError::Stopped))

@@ -61,6 +61,8 @@ pub(crate) struct Inner {
     pub(crate) chain: Mutex<Chain>,
     pub(crate) queues: Queues,
     pub(crate) waiting: AtomicUsize,
+    /// Tickets without an outcome.
+    pub(crate) open: AtomicUsize,
     /// An outcome was queued since the flusher last looked.
     pub(crate) dirty: AtomicBool,
     pub(crate) flusher: Notify,
@@ -118,6 +120,7 @@ impl Ledger {
                 chain: Mutex::new(chain),
                 queues: Queues::default(),
                 waiting: AtomicUsize::new(0),
+                open: AtomicUsize::new(0),
                 dirty: AtomicBool::new(false),
                 flusher: Notify::new(),
                 written,

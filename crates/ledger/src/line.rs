@@ -4,6 +4,9 @@
 //! written out here instead of being left to a map or a derive. Names, numbers
 //! and times are written without the formatting machinery of the standard
 //! library, which would cost more than the hash.
+//!
+//! A record has twenty members, so what writes one is not copied to each place
+//! that does: a call would find none of the copies in the processor's caches.
 
 use legation_core::{EntityId, Wall};
 
@@ -25,9 +28,7 @@ impl Line {
         Self(Vec::with_capacity(bytes))
     }
 
-    /// Inlined with those who call it: of a name that is known at compile time every byte can be
-    /// written as it is, without a copy of unknown length.
-    #[inline(always)]
+    #[inline(never)]
     fn name(&mut self, name: &'static str) {
         self.0.reserve(name.len() + 4);
         if !self.0.is_empty() {
@@ -39,7 +40,7 @@ impl Line {
     }
 
     /// A string of at most `limit` bytes; a longer one is cut and ends in `…`.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn text(&mut self, name: &'static str, text: &str, limit: usize) -> &mut Self {
         self.name(name);
         cut(&mut self.0, text, limit);
@@ -66,7 +67,7 @@ impl Line {
     }
 
     /// One of the ledger's own words, which need no escaping.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn word(&mut self, name: &'static str, word: &'static str) -> &mut Self {
         self.name(name);
         self.0.push(b'"');
@@ -75,7 +76,7 @@ impl Line {
         self
     }
 
-    #[inline]
+    #[inline(never)]
     pub(crate) fn int(&mut self, name: &'static str, value: i64) -> &mut Self {
         self.name(name);
         int(&mut self.0, value);
@@ -83,7 +84,7 @@ impl Line {
     }
 
     /// Microseconds, as milliseconds with three decimal places.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn millis(&mut self, name: &'static str, micros: u64) -> &mut Self {
         self.name(name);
         unsigned(&mut self.0, micros / 1_000);
@@ -94,7 +95,7 @@ impl Line {
     }
 
     /// A digest, as hexadecimal digits.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn digest(&mut self, name: &'static str, digest: &[u8; 32]) -> &mut Self {
         self.name(name);
         self.0.push(b'"');
@@ -104,6 +105,7 @@ impl Line {
     }
 
     /// A version, as 16 hexadecimal digits: a reader of JSON would round it.
+    #[inline(never)]
     pub(crate) fn version(&mut self, name: &'static str, version: u64) -> &mut Self {
         self.name(name);
         self.0.push(b'"');
@@ -113,7 +115,7 @@ impl Line {
     }
 
     /// A call's id; the same text as its `Display`.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn call(&mut self, name: &'static str, call: CallId) -> &mut Self {
         self.name(name);
         self.0.push(b'"');
@@ -184,6 +186,7 @@ pub(crate) fn year_and_month(at_ms: i64) -> (u32, u32) {
     )
 }
 
+#[inline(never)]
 fn cut(out: &mut Vec<u8>, text: &str, limit: usize) {
     if text.len() <= limit {
         return string(out, text);
@@ -192,6 +195,7 @@ fn cut(out: &mut Vec<u8>, text: &str, limit: usize) {
     string(out, &format!("{start}…"));
 }
 
+#[inline(never)]
 pub(crate) fn string(out: &mut Vec<u8>, text: &str) {
     // No early return: without one the compiler tests many bytes at a time.
     let special = text.bytes().fold(false, |found, byte| {
@@ -208,6 +212,7 @@ pub(crate) fn string(out: &mut Vec<u8>, text: &str) {
 }
 
 /// `TEXT` is twice `BYTES`.
+#[inline(never)]
 fn hex<const BYTES: usize, const TEXT: usize>(out: &mut Vec<u8>, bytes: &[u8; BYTES]) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     const { assert!(TEXT == BYTES * 2) };
@@ -226,6 +231,7 @@ fn int(out: &mut Vec<u8>, value: i64) {
     unsigned(out, value.unsigned_abs());
 }
 
+#[inline(never)]
 fn unsigned(out: &mut Vec<u8>, mut value: u64) {
     let mut digits = [0u8; 20];
     let mut start = digits.len();
@@ -241,6 +247,7 @@ fn unsigned(out: &mut Vec<u8>, mut value: u64) {
 }
 
 /// The same text as [`Wall`]'s `Display`.
+#[inline(never)]
 fn time(out: &mut Vec<u8>, at_ms: i64) {
     if !(0..=LAST_MS).contains(&at_ms) {
         out.extend_from_slice(Wall(at_ms).to_string().as_bytes());

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use legation_core::EntityId;
@@ -36,6 +37,7 @@ impl Ticket {
         (position, seq): (i64, i64),
         asked: (Vec<u8>, Spans),
     ) -> Self {
+        inner.open.fetch_add(1, Ordering::AcqRel);
         Self {
             started: inner.clock.now(),
             inner,
@@ -69,6 +71,7 @@ impl Ticket {
         let Some((members, spans)) = self.asked.take() else {
             return;
         };
+        self.inner.open.fetch_sub(1, Ordering::AcqRel);
         let passed = self
             .inner
             .clock

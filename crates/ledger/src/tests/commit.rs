@@ -121,6 +121,35 @@ fn those_who_come_one_after_the_other_share_one_sync() {
     assert_eq!(place.verify().pairs, 7);
 }
 
+/// A call that is under way, beside which nobody is alone.
+fn under_way(ledger: &Ledger, asked: &Asked) -> Ticket {
+    block_on(ledger.intent(&asked.intent(ledger), Durability::PageCache)).expect("recorded")
+}
+
+#[test]
+fn one_alone_gives_no_turn_away_for_others() {
+    let place = place();
+    let (_store, ledger) = place.open();
+    let asked = asked("a");
+    let mut context = Context::from_waker(Waker::noop());
+    for _ in 0..2 {
+        let mut alone = pin!(ledger.intent(&asked.intent(&ledger), Durability::PageCache));
+        let Poll::Ready(ticket) = alone.as_mut().poll(&mut context) else {
+            panic!("it gave a turn away");
+        };
+        let mut second = pin!(ledger.intent(&asked.intent(&ledger), Durability::PageCache));
+        assert!(second.as_mut().poll(&mut context).is_pending());
+        let Poll::Ready(second) = second.as_mut().poll(&mut context) else {
+            panic!("it gave more than one turn away");
+        };
+        for ticket in [ticket, second] {
+            ledger.outcome(ticket.expect("recorded"), &OutcomeRecord::bare(Status::Ok));
+        }
+    }
+    let mut for_disk = pin!(ledger.intent(&asked.intent(&ledger), Durability::Disk));
+    assert!(for_disk.as_mut().poll(&mut context).is_pending());
+}
+
 #[test]
 fn a_leader_that_is_dropped_lets_no_one_wait() {
     let place = place();
@@ -128,6 +157,7 @@ fn a_leader_that_is_dropped_lets_no_one_wait() {
     let asked = asked("a");
     for durability in [Durability::PageCache, Durability::Disk] {
         let before = place.verify();
+        let other = under_way(&ledger, &asked);
         let mut context = Context::from_waker(Waker::noop());
         let mut leader = Box::pin(ledger.intent(&asked.intent(&ledger), durability));
         let mut follower = pin!(ledger.intent(&asked.intent(&ledger), durability));
@@ -137,12 +167,14 @@ fn a_leader_that_is_dropped_lets_no_one_wait() {
         let Poll::Ready(ticket) = follower.as_mut().poll(&mut context) else {
             panic!("the follower waits for ever");
         };
-        ledger.outcome(ticket.expect("recorded"), &OutcomeRecord::bare(Status::Ok));
+        for ticket in [other, ticket.expect("recorded")] {
+            ledger.outcome(ticket, &OutcomeRecord::bare(Status::Ok));
+        }
         block_on(ledger.flush()).expect("flushed");
         let after = place.verify();
         // The dropped one may be recorded or not, but never half.
         assert_eq!(after.open, 0);
-        assert!(after.pairs > before.pairs);
+        assert!(after.pairs > before.pairs + 1);
         assert!(after.is_intact());
     }
 }
@@ -205,6 +237,7 @@ fn a_follower_that_is_dropped_is_not_recorded_or_closed() {
     let place = place();
     let (_store, ledger) = place.open();
     let asked = asked("a");
+    let other = under_way(&ledger, &asked);
     let mut context = Context::from_waker(Waker::noop());
     let mut leader = pin!(ledger.intent(&asked.intent(&ledger), Durability::PageCache));
     let mut follower = Box::pin(ledger.intent(&asked.intent(&ledger), Durability::PageCache));
@@ -219,11 +252,13 @@ fn a_follower_that_is_dropped_is_not_recorded_or_closed() {
     assert!(late.as_mut().poll(&mut context).is_pending());
     block_on(ledger.flush()).expect("flushed");
     drop(late);
-    ledger.outcome(ticket, &OutcomeRecord::bare(Status::Ok));
+    for ticket in [other, ticket] {
+        ledger.outcome(ticket, &OutcomeRecord::bare(Status::Ok));
+    }
     block_on(ledger.flush()).expect("flushed");
     let report = place.verify();
     assert!(report.is_intact());
-    assert_eq!((report.intents, report.pairs, report.open), (2, 2, 0));
+    assert_eq!((report.intents, report.pairs, report.open), (3, 3, 0));
 }
 
 #[test]
@@ -231,6 +266,7 @@ fn too_many_callers_are_sent_away_and_the_others_served() {
     let place = place();
     let (_store, ledger) = place.open();
     let asked = asked("a");
+    let other = under_way(&ledger, &asked);
     let mut context = Context::from_waker(Waker::noop());
     let mut callers: Vec<_> = (0..4_096)
         .map(|_| Box::pin(ledger.intent(&asked.intent(&ledger), Durability::PageCache)))
@@ -247,9 +283,10 @@ fn too_many_callers_are_sent_away_and_the_others_served() {
         ledger.outcome(ticket.expect("recorded"), &OutcomeRecord::bare(Status::Ok));
     }
     drop(callers);
+    ledger.outcome(other, &OutcomeRecord::bare(Status::Ok));
     block_on(one_call(&ledger, &asked, Durability::PageCache));
     block_on(ledger.flush()).expect("flushed");
     let report = place.verify();
     assert!(report.is_intact());
-    assert_eq!(report.pairs, 4_097);
+    assert_eq!(report.pairs, 4_098);
 }
