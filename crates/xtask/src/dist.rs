@@ -36,6 +36,8 @@ const EFFORT: Effort = Effort {
 const CLIENTS: [usize; 2] = [32, 1];
 /// Cargo's profile, see `Cargo.toml`.
 const PROFILE: &str = "dist";
+/// What was never executed lies apart from its function, so that what calls run through lies close together.
+const APART: &str = "-Cllvm-args=-enable-split-machine-functions";
 /// How the name of a file with counts begins and ends. Between is what tells its contents apart, because cargo builds again
 /// what another file is named for, not what a file has changed for.
 const COUNTS: (&str, &str) = ("hub-", ".profdata");
@@ -71,12 +73,8 @@ fn counted(again: bool, more: &[&str], name: &str) -> Result<PathBuf> {
         _ => count(&folder)?,
     };
     sys::say("building the hub for what was counted");
-    compile(
-        &folder,
-        &format!("-Cprofile-use={}", counts.display()),
-        more,
-        name,
-    )
+    let counted = format!("-Cprofile-use={}", counts.display());
+    compile(&folder, &[&counted, APART], more, name)
 }
 
 /// Counts what a hub does; the file with the counts.
@@ -85,7 +83,7 @@ fn count(folder: &Path) -> Result<PathBuf> {
     let raw = folder.join("raw");
     sys::say("building the hub with counters");
     let flag = format!("-Cprofile-generate={}", raw.display());
-    let counting = compile(folder, &flag, &[], "legation-counting")?;
+    let counting = compile(folder, &[&flag], &[], "legation-counting")?;
     // Programs that cargo ran while it built may have left counts of their own.
     if raw.exists() {
         std::fs::remove_dir_all(&raw).context("cannot remove old counts")?;
@@ -132,9 +130,9 @@ fn counted_before(folder: &Path) -> Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// Builds the hub with one more flag for the compiler, and some for its own crate, and copies it to where the next build
+/// Builds the hub with more flags for the compiler, and some for its own crate, and copies it to where the next build
 /// does not write. Both builds are of one profile of cargo's, which is a part of the names by which counts are found.
-fn compile(folder: &Path, flag: &str, more: &[&str], name: &str) -> Result<PathBuf> {
+fn compile(folder: &Path, flags: &[&str], more: &[&str], name: &str) -> Result<PathBuf> {
     let host = tools::rustc_says("host: ")?;
     // Named, so that the flag does not hold for what runs while the program is built.
     let status = sys::cargo()
@@ -151,7 +149,7 @@ fn compile(folder: &Path, flag: &str, more: &[&str], name: &str) -> Result<PathB
         .args(["--target", &host, "--target-dir"])
         .arg(folder)
         .arg("--config")
-        .arg(format!("target.{host}.rustflags=[{flag:?}]"))
+        .arg(format!("target.{host}.rustflags={flags:?}"))
         .arg("--")
         .args(more)
         .status()

@@ -4,9 +4,12 @@
 //! maps text in pieces of 64 KiB around what is touched, so a fifth that is strewn over everything is resident
 //! as two thirds. The names of the sections found here go into `crates/legation/text.order`, and those of the build that is shipped
 //! into `text.dist.order`, from which that crate's build script makes a linker script. What is not named, or is not
-//! there any more, lies where it did: a list that is old costs memory and nothing else.
+//! there any more, lies where it did: a list that is old costs memory and time and nothing else.
+//!
+//! First come those of calls. One call alone finds little of its code in the processor's caches, and each page that it
+//! lies on is one to be looked up.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
@@ -14,7 +17,7 @@ use clap::Parser;
 
 use crate::bench::Effort;
 use crate::bench::hub::Home;
-use crate::bench::programs::Programs;
+use crate::bench::programs::{Programs, output_of};
 use crate::drive::drive;
 use crate::{dist, sys, tools};
 
@@ -43,9 +46,11 @@ const MAP: &str = "legation.map";
 /// How the name of a section with a function begins.
 const TEXT: &str = ".text.";
 /// What may stand between that and the function's name: how often the compiler thinks it is executed.
-const OFTEN: [&str; 3] = ["", "unlikely.", "hot."];
+const OFTEN: [&str; 4] = ["", "unlikely.", "hot.", "split."];
 /// What callgrind calls the object of text that lies outside `.text`, which it gives the addresses of while it runs.
 const NOWHERE: &str = "???";
+/// What is executed once in so many calls, or more often, is of calls: there are seven kinds of them, and commits are of several.
+const OF_CALLS: u64 = 50;
 /// Clients that call it at once.
 const CLIENTS: usize = 8;
 /// How long a call to the hub is made over and over. It runs fifty times as slowly as it would.
@@ -72,27 +77,41 @@ pub(crate) fn run(args: &Args) -> Result<std::process::ExitCode> {
     let sections: Vec<Section<'_>> = sections(&map);
     ensure!(!sections.is_empty(), "the linker's map names no functions");
     let executed = executed(&programs, &sections)?;
-    let hot = || executed.iter().map(|&at| &sections[at]);
-    let patterns: BTreeSet<String> = hot().map(|section| pattern(section.name)).collect();
+    let [mut often, mut seldom] = [BTreeSet::new(), BTreeSet::new()];
+    let (mut of_calls, mut all) = (0, 0);
+    for (&at, &called) in &executed {
+        let section = &sections[at];
+        let list = if called { &mut often } else { &mut seldom };
+        list.insert(pattern(section.name));
+        of_calls += if called { section.size } else { 0 };
+        all += section.size;
+    }
+    // Two functions may differ in what a pattern leaves open.
+    seldom.retain(|pattern| !often.contains(pattern));
     sys::say(&format!(
-        "{:.1} of {:.1} MB of text are executed; {} patterns",
-        hot().map(|section| section.size).sum::<u64>() as f64 / 1e6,
+        "{:.1} of {:.1} MB of text are executed, {:.2} of them by calls; {} and {} patterns",
+        all as f64 / 1e6,
         sections.iter().map(|section| section.size).sum::<u64>() as f64 / 1e6,
-        patterns.len()
+        of_calls as f64 / 1e6,
+        often.len(),
+        seldom.len()
     ));
     if !args.dry_run {
         let list = LISTS[usize::from(args.dist)];
-        let mut text = String::from(
-            "# Sections of text that a running hub executes, made by `cargo xtask order`.\n",
+        let text = format!(
+            "# Sections of text that a running hub executes, made by `cargo xtask order`: those of calls, and the others.\n\
+             {}\n{}",
+            lines(&often),
+            lines(&seldom)
         );
-        for pattern in &patterns {
-            text.push_str(pattern);
-            text.push('\n');
-        }
         std::fs::write(sys::root().join(list), text).context("cannot write the list")?;
         sys::say(&format!("wrote {list}"));
     }
     Ok(std::process::ExitCode::SUCCESS)
+}
+
+fn lines(patterns: &BTreeSet<String>) -> String {
+    patterns.iter().flat_map(|p| [p, "\n"]).collect()
 }
 
 /// Builds the hub with its names; the folder where it lies, with the linker's map.
@@ -129,50 +148,95 @@ struct Section<'m> {
     size: u64,
 }
 
-/// Which sections a hub executes something of that starts, has servers and clients, and is stopped, by their places in the list.
-fn executed(programs: &Programs, sections: &[Section<'_>]) -> Result<BTreeSet<usize>> {
-    let mut found = BTreeSet::new();
+/// Which sections a hub executes something of that starts, has servers and clients, and is stopped, by their places in the list;
+/// whether calls do, which is what is executed more often than where nobody calls.
+fn executed(programs: &Programs, sections: &[Section<'_>]) -> Result<BTreeMap<usize, bool>> {
+    let mut found: BTreeMap<usize, bool> = BTreeMap::new();
     for era in ["legacy", "modern"] {
-        let out = |home: &Home| home.path().with_file_name("executed");
-        let home = drive(programs, era, EFFORT, &[CLIENTS], |home| {
-            let mut command = home.command(Path::new("valgrind"));
-            command
-                .args(["--tool=callgrind", "--demangle=no", "--log-file=/dev/null"])
-                .args(["--dump-instr=yes", "--compress-pos=no"])
-                .arg(format!("--callgrind-out-file={}", out(home).display()))
-                .arg(&programs.legation)
-                .args(["serve", "--listen", "127.0.0.1:0"]);
-            command
-        })?;
-        let text = std::fs::read(out(&home)).context("the run left no list of functions")?;
-        let text = String::from_utf8_lossy(&text);
-        let mut run = Vec::new();
-        for object in [&*programs.legation.to_string_lossy(), NOWHERE] {
-            run.extend(of_sections(&instructions(&text, object), sections));
+        let (idle, none) = watched(programs, era, &[], sections)?;
+        let (busy, calls) = watched(programs, era, &[CLIENTS], sections)?;
+        ensure!(none == 0 && calls > 0, "{none} and {calls} calls were made");
+        let often = (calls / OF_CALLS).max(1);
+        for (at, times) in &busy {
+            let before = idle.get(at).copied().unwrap_or_default();
+            *found.entry(*at).or_default() |= times.saturating_sub(before) >= often;
         }
-        ensure!(
-            !run.is_empty(),
-            "nothing was executed that the linker's map names"
-        );
-        found.extend(run);
+        for at in idle.into_keys() {
+            found.entry(at).or_default();
+        }
     }
     Ok(found)
 }
 
-/// The instructions of an object in callgrind's output, the function with each: `ob=(ID) PATH` and `fn=(ID) NAME` where something is
-/// met first and `fn=(ID)` from then on, `cob=` and `cfn=` where it is called, and lines that begin with an address.
-fn instructions<'o>(output: &'o str, object: &str) -> Vec<(&'o str, u64)> {
+/// How often each section was executed of a hub that so many clients called, and how many calls its ledger holds.
+fn watched(
+    programs: &Programs,
+    era: &str,
+    clients: &[usize],
+    sections: &[Section<'_>],
+) -> Result<(BTreeMap<usize, u64>, u64)> {
+    let out = |home: &Home| home.path().with_file_name("executed");
+    let home = drive(programs, era, EFFORT, clients, |home| {
+        let mut command = home.command(Path::new("valgrind"));
+        command
+            .args(["--tool=callgrind", "--demangle=no", "--log-file=/dev/null"])
+            .args(["--dump-instr=yes", "--compress-pos=no"])
+            .arg(format!("--callgrind-out-file={}", out(home).display()))
+            .arg(&programs.legation)
+            .args(["serve", "--listen", "127.0.0.1:0"]);
+        command
+    })?;
+    let text = std::fs::read(out(&home)).context("the run left no list of functions")?;
+    let text = String::from_utf8_lossy(&text);
+    let mut found = BTreeMap::new();
+    for object in [&*programs.legation.to_string_lossy(), NOWHERE] {
+        for (at, times) in of_sections(&instructions(&text, object), sections) {
+            let most: &mut u64 = found.entry(at).or_default();
+            *most = times.max(*most);
+        }
+    }
+    ensure!(
+        !found.is_empty(),
+        "nothing was executed that the linker's map names"
+    );
+    let ledger = output_of(home.legation(&["audit", "verify", "--json"]))?;
+    let calls = ledger["intents"].as_u64();
+    Ok((found, calls.context("the ledger counts no calls")?))
+}
+
+/// An instruction that was executed.
+#[derive(Debug, PartialEq, Eq)]
+struct Instruction<'o> {
+    function: &'o str,
+    at: u64,
+    times: u64,
+}
+
+/// The instructions of an object in callgrind's output: `ob=(ID) PATH` and `fn=(ID) NAME` where something is met first and `fn=(ID)`
+/// from then on, `cob=` and `cfn=` where it is called, and lines of an address, a line's number and how often. Such a line
+/// after one of `calls=` is what was executed in the functions called.
+fn instructions<'o>(output: &'o str, object: &str) -> Vec<Instruction<'o>> {
     let (mut objects, mut names) = (HashMap::new(), HashMap::new());
     let (mut within, mut current) = ("", "");
+    let mut called = false;
     let mut found = Vec::new();
     for line in output.lines() {
-        if let Some(address) = line.strip_prefix("0x") {
-            let address = address.split(' ').next().unwrap_or_default();
-            if let (true, Ok(address)) = (within == object, u64::from_str_radix(address, 16)) {
-                found.push((current, address));
+        if let Some(line) = line.strip_prefix("0x") {
+            let mut numbers = line.split(' ');
+            let at = numbers.next().map(|at| u64::from_str_radix(at, 16));
+            let times = numbers.nth(1).and_then(|times| times.parse().ok());
+            if let (true, Some(Ok(at)), Some(times)) = (within == object && !called, at, times) {
+                let function = current;
+                found.push(Instruction {
+                    function,
+                    at,
+                    times,
+                });
             }
+            called = false;
             continue;
         }
+        called |= line.starts_with("calls=");
         let Some((what, (id, name))) = line
             .split_once("=(")
             .and_then(|(what, rest)| Some((what, rest.split_once(')')?)))
@@ -201,13 +265,14 @@ fn instructions<'o>(output: &'o str, object: &str) -> Vec<(&'o str, u64)> {
     found
 }
 
-/// The sections that instructions of one object are of. Their names do not tell: functions that are the same to the byte are one, with the
-/// name of either. Addresses do, once it is known how far all are moved: most functions are executed from where their sections begin.
-fn of_sections(instructions: &[(&str, u64)], sections: &[Section<'_>]) -> BTreeSet<usize> {
+/// The sections that instructions of one object are of, and how often the most executed one of each was. Their names do not tell:
+/// functions that are the same to the byte are one, with the name of either. Addresses do, once it is known how far all are moved:
+/// most functions are executed from where their sections begin.
+fn of_sections(instructions: &[Instruction<'_>], sections: &[Section<'_>]) -> BTreeMap<usize, u64> {
     let mut firsts: HashMap<&str, u64> = HashMap::new();
-    for &(name, address) in instructions {
-        let first = firsts.entry(name).or_insert(address);
-        *first = address.min(*first);
+    for instruction in instructions {
+        let first = firsts.entry(instruction.function).or_insert(instruction.at);
+        *first = instruction.at.min(*first);
     }
     let mut votes: HashMap<u64, usize> = HashMap::new();
     for section in sections {
@@ -226,10 +291,14 @@ fn of_sections(instructions: &[(&str, u64)], sections: &[Section<'_>]) -> BTreeS
         let at = after.checked_sub(1)?;
         (address - sections[at].at < sections[at].size).then_some(at)
     };
-    instructions
-        .iter()
-        .filter_map(|&(_, address)| section(address))
-        .collect()
+    let mut found = BTreeMap::new();
+    for instruction in instructions {
+        if let Some(at) = section(instruction.at) {
+            let times: &mut u64 = found.entry(at).or_default();
+            *times = instruction.times.max(*times);
+        }
+    }
+    found
 }
 
 /// The sections of text in a linker's map, in the order of where they lie. A line of it is three numbers in hexadecimal, of which
@@ -301,9 +370,14 @@ mod tests {
     fn instructions_are_read_with_their_functions() {
         let output = "events: Ir\nob=(1) /x's/legation\nfn=(1) _RNv1a\n0xa0 1 2\ncob=(2) ???\ncfn=(2) _RNv1b'2\n\
                       calls=1 0x50b0 0\n0xa4 1 9\n\nob=(2)\nfn=(2)\n0x50b0 0 1\nfl=(3) x.rs\n\nob=(1)\nfn=(1)\n0xa8 1 1\n";
-        let expected = [("_RNv1a", 0xa0), ("_RNv1a", 0xa4), ("_RNv1a", 0xa8)];
+        let of = |function, at, times| Instruction {
+            function,
+            at,
+            times,
+        };
+        let expected = [of("_RNv1a", 0xa0, 2), of("_RNv1a", 0xa8, 1)];
         assert_eq!(instructions(output, "/x's/legation"), expected);
-        assert_eq!(instructions(output, NOWHERE), [("_RNv1b", 0x50b0)]);
+        assert_eq!(instructions(output, NOWHERE), [of("_RNv1b", 0x50b0, 1)]);
     }
 
     #[test]
@@ -316,15 +390,21 @@ mod tests {
             section("never", 0x130, 0x10),
         ];
         let run = [
-            ("a", 0x40_0104),
-            ("a", 0x40_0100),
-            ("b", 0x40_0110),
-            ("folded", 0x40_0120),
-            ("between", 0x40_0119),
-            ("elsewhere", 0x90_0000),
-        ];
-        assert_eq!(of_sections(&run, &sections), BTreeSet::from([0, 1, 2]));
-        assert!(of_sections(&[("elsewhere", 0x100)], &sections).is_empty());
+            ("a", 0x40_0104, 7),
+            ("a", 0x40_0100, 3),
+            ("b", 0x40_0110, 2),
+            ("folded", 0x40_0120, 1),
+            ("between", 0x40_0119, 9),
+            ("elsewhere", 0x90_0000, 9),
+        ]
+        .map(|(function, at, times)| Instruction {
+            function,
+            at,
+            times,
+        });
+        let expected = BTreeMap::from([(0, 7), (1, 2), (2, 1)]);
+        assert_eq!(of_sections(&run, &sections), expected);
+        assert!(of_sections(&run[5..], &sections).is_empty());
     }
 
     #[test]
