@@ -71,7 +71,7 @@ impl Inner {
             // more turns away, for larger batches or while another thread
             // commits, was measured to cost more than it saves, but for the
             // disk: it costs a commit many times over. Where no other call is
-            // under way, what is ready is at most the first of many.
+            // under way there is hardly anybody to join.
             if !is_alone || for_disk {
                 tokio::task::yield_now().await;
                 lead.gather().await;
