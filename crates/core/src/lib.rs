@@ -1,8 +1,9 @@
 //! What every other crate stands on: ids, the operation context, secrets,
-//! time, cancellation, joined tasks and child processes.
+//! time, cancellation, boxed futures, joined tasks and child processes.
 //!
 //! Nothing here knows MCP, JSON-RPC, a configuration file or a policy.
 
+mod boxed;
 pub mod cancel;
 pub mod clock;
 pub mod context;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, join_all};
-use legation_core::OpContext;
+use legation_core::{OpContext, boxed};
 use legation_wire::caps::ClientCapabilities;
 use legation_wire::codes;
 use legation_wire::json::Raw;
@@ -194,18 +194,15 @@ fn requested(
         deliveries: std::sync::Mutex::default(),
     };
     let session = Arc::clone(session);
-    Ok(Intake::Run(
-        async move {
-            let flight = Flight {
-                session,
-                id: inquiry.request.id.clone(),
-            };
-            let body = dispatch::answer(&inquiry, None).await;
-            let wanted = flight.end();
-            wanted.then(|| inquiry.answered(body))
-        }
-        .boxed(),
-    ))
+    Ok(Intake::Run(boxed!(async move {
+        let flight = Flight {
+            session,
+            id: inquiry.request.id.clone(),
+        };
+        let body = dispatch::answer(&inquiry, None).await;
+        let wanted = flight.end();
+        wanted.then(|| inquiry.answered(body))
+    })))
 }
 
 /// What is special about the tool a request calls.

@@ -3,9 +3,8 @@
 
 use std::sync::Arc;
 
-use futures_util::FutureExt as _;
 use http::StatusCode;
-use legation_core::{Caller, OpContext, SeatId};
+use legation_core::{Caller, OpContext, SeatId, boxed};
 use legation_wire::caps::ClientCapabilities;
 use legation_wire::codes;
 use legation_wire::headers;
@@ -54,15 +53,15 @@ pub(super) fn request(asked: Asked<'_>, posted: Posted, request: Request) -> Beg
     // A call was let in once; what stands needs somebody to be let in all the time.
     let until = asked.until.filter(|_| inquiry.method.is_held());
     let lost = Lost::CallOff(inquiry.context.cancel.clone());
-    let answer = async move {
+    let answer = boxed!(async move {
         let body = dispatch::answer(&inquiry, Some(taken)).await;
         let status = status(&body);
         Answer {
             status,
             message: Some(inquiry.answered(body)),
         }
-    };
-    let exchange = Exchange::new(&shared, answer.boxed(), &outbox, lost);
+    });
+    let exchange = Exchange::new(&shared, answer, &outbox, lost);
     Begun::Wait(Box::new(exchange.wait(posted.accepts, None).ending(until)))
 }
 

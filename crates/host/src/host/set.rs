@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, join_all};
-use legation_core::{Caller, EntityId, OpContext, ServerName, TaskHandle};
+use legation_core::{Caller, EntityId, OpContext, ServerName, TaskHandle, boxed};
 use legation_gate::policy::{Permitted, Target};
 use legation_gate::{
     Call, CallFailure, Description, Endpoint, HubEvent, Item, ListKind, Listing, Outcome, Peer,
@@ -82,7 +82,7 @@ impl ServerSet for Host {
         match self.decided(&context, &permitted) {
             Ok(server) => {
                 let common = Arc::clone(&self.inner.common);
-                Box::pin(call::call(common, server, context, permitted, call))
+                boxed!(call::call(common, server, context, permitted, call))
             }
             Err(outcome) => Box::pin(std::future::ready(outcome)),
         }

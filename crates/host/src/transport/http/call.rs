@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use legation_core::boxed;
 use legation_core::error::chain;
 use legation_wire::codes;
 use legation_wire::message::Message;
@@ -35,7 +36,7 @@ pub(in crate::transport) fn run_call(
     message: Message,
     mirrored: Option<Vec<u8>>,
 ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-    Box::pin(async move {
+    boxed!(async move {
         match http.post(&shared, &message, mirrored).await {
             Ok(Answer::Json(text)) => {
                 shared.feed(text, Some(key));
