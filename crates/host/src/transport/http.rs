@@ -54,6 +54,8 @@ const SHORT: Duration = Duration::from_secs(30);
 /// The shortest pause before a stream is opened again, whatever the server says.
 const RETRY_MIN: Duration = Duration::from_millis(5);
 const FAREWELL: Duration = Duration::from_secs(2);
+/// Room for the lines of a session, in bytes.
+const LINES: usize = 128;
 
 /// What a POST and a GET of the protocol say of the bodies they have and want.
 const POST: &[u8] =
@@ -233,6 +235,7 @@ impl Http {
         if let Some(revision) = shared.revision.get()
             && !revision.is_modern()
         {
+            lines.reserve(LINES);
             let spoken = HeaderValue::from_static(revision.as_str());
             line(&mut lines, &headers::PROTOCOL_VERSION, &spoken);
             if let Some(session) = &*lock(&self.session) {

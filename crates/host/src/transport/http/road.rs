@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use legation_core::boxed;
 use legation_oauth::{Challenge, Upstream};
 use legation_wire::headers;
 
@@ -95,10 +96,10 @@ impl Road {
     ) -> Result<Inbound, HttpError> {
         // Seldom, and large.
         if let Some(helped) = &self.helped {
-            return Box::pin(self.send_helped(helped, target, method, (headers, body))).await;
+            return boxed!(self.send_helped(helped, target, method, (headers, body))).await;
         }
         if self.auth.is_some() {
-            return Box::pin(self.send_signed(target, method, headers, body)).await;
+            return boxed!(self.send_signed(target, method, headers, body)).await;
         }
         let request = Outbound {
             method,
@@ -120,8 +121,7 @@ impl Road {
         let mut is_last = false;
         loop {
             let lines = said.lines(&helped.given);
-            let mut all = headers.to_vec();
-            all.push(&lines);
+            let all = [headers, &[&lines]].concat();
             let request = Outbound {
                 method,
                 headers: &all,
@@ -160,11 +160,10 @@ impl Road {
             if let Some(access) = &access {
                 auth.write(access, method, &mut lines);
             }
-            let mut all = headers.to_vec();
-            all.push(&lines);
+            let all = (!lines.is_empty()).then(|| [headers, &[&lines]].concat());
             let request = Outbound {
                 method,
-                headers: &all,
+                headers: all.as_deref().unwrap_or(headers),
                 body,
             };
             let mut inbound = self.client.send(target, request).await?;
