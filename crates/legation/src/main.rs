@@ -15,10 +15,6 @@ use legation_core::SystemClock;
 /// This program's version.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// A call takes memory fifty times: glibc's allocator would be a tenth of what it costs.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
     // A guard stands before every server: it must not pay for a command line it does not have.
