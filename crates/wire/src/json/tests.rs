@@ -287,6 +287,36 @@ fn rebuild(raw: &Raw) -> Value {
     }
 }
 
+#[test]
+fn finds_what_a_long_string_may_not_hold_wherever_it_stands() {
+    for length in 0..150 {
+        for at in 0..=length {
+            for byte in [0x00, 0x0a, 0x1f, b'"'] {
+                let mut body = vec![b'~'; length];
+                body.insert(at, byte);
+                let text = [&b"\""[..], &body, b"\""].concat();
+                let error = Raw::parse(text.into(), &Limits::CLIENT).unwrap_err();
+                let offset = at + 1 + usize::from(byte == b'"');
+                assert_eq!(
+                    error.offset, offset,
+                    "{byte:#x} at {at} of {length}: {error}"
+                );
+            }
+            for escaped in [r#"\""#, r"\\", r"\n"] {
+                let mut body = "~".repeat(length);
+                body.insert_str(at, escaped);
+                let object = raw(&format!(r#"{{"{body}":"{body}","after":1}}"#));
+                assert_eq!(object.get("after"), Some(raw("1")), "{body}");
+                let members = object.to_object().expect("an object");
+                let (name, value) = members.iter().next().expect("a member");
+                let text = value.to_str().expect("a string");
+                assert_eq!(*name, *text);
+                assert_eq!(text.chars().filter(|&c| c == '~').count(), length);
+            }
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn agrees_with_a_general_parser(value in arbitrary_json(), pretty: bool) {

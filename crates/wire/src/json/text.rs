@@ -7,20 +7,27 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 /// Below this length looking at every byte is faster than setting up a vector search.
 const SHORT: usize = 24;
 
+/// Behind as many characters of a string a search takes it for a long one.
+const LONG: usize = 16;
+/// How many characters of a long string are looked at together.
+const BLOCK: usize = 32;
+
 /// Offset of the first byte at or after `from` that a string cannot hold as it is:
 /// a quote, a backslash or a control character. Eight bytes at a time, because strings
-/// are most of what a message consists of.
+/// are most of what a message consists of, and more of them in a long string.
 #[inline]
 pub(super) fn find_special(text: &[u8], from: usize) -> usize {
     let mut at = from;
-    while let Some(chunk) = text.get(at..at + 8) {
-        let word = u64::from_le_bytes(chunk.try_into().expect("a slice of eight bytes"));
+    while let Some(word) = word(text, at) {
         let mask =
             zero_bytes(word ^ (LOW * 0x22)) | zero_bytes(word ^ (LOW * 0x5c)) | control_bytes(word);
         if mask != 0 {
             return at + (mask.trailing_zeros() / 8) as usize;
         }
         at += 8;
+        if at == from + LONG {
+            at = skip_plain(text, at);
+        }
     }
     while at < text.len() && !is_special(text[at]) {
         at += 1;
@@ -28,25 +35,45 @@ pub(super) fn find_special(text: &[u8], from: usize) -> usize {
     at
 }
 
-/// Offset of the first quote or backslash at or after `from`. For text that was checked before,
-/// and shorter strings than a vector search pays for.
+/// From `from` on to behind the blocks that hold nothing special.
+#[inline(never)]
+fn skip_plain(text: &[u8], from: usize) -> usize {
+    let (blocks, _) = text[from..].as_chunks::<BLOCK>();
+    // Every byte of a block, so that the compiler compares many at once.
+    let special = |block: &[u8; BLOCK]| {
+        block
+            .iter()
+            .fold(false, |any, &byte| any | is_special(byte))
+    };
+    let plain = blocks.iter().position(special).unwrap_or(blocks.len());
+    from + plain * BLOCK
+}
+
+/// Offset of the first quote or backslash at or after `from`. For text that was checked before.
 fn find_mark(text: &[u8], from: usize) -> usize {
     let mut at = from;
-    while let Some((chunk, _)) = text
-        .get(at..)
-        .and_then(|rest| rest.split_first_chunk::<8>())
-    {
-        let word = u64::from_le_bytes(*chunk);
+    while let Some(word) = word(text, at) {
         let mask = zero_bytes(word ^ (LOW * 0x22)) | zero_bytes(word ^ (LOW * 0x5c));
         if mask != 0 {
             return at + (mask.trailing_zeros() / 8) as usize;
         }
         at += 8;
+        if at == from + LONG {
+            let rest = &text[at..];
+            return at + memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+        }
     }
     while at < text.len() && !matches!(text[at], b'"' | b'\\') {
         at += 1;
     }
     at
+}
+
+/// Eight bytes, the first one lowest.
+#[inline]
+fn word(text: &[u8], at: usize) -> Option<u64> {
+    let (chunk, _) = text.get(at..)?.split_first_chunk::<8>()?;
+    Some(u64::from_le_bytes(*chunk))
 }
 
 /// High bit set in the bytes of `word` that are zero. Bytes above the first hit may be
