@@ -55,9 +55,10 @@ impl Words {
             b = self.automaton.next_state(Anchored::No, b, second);
             c = self.automaton.next_state(Anchored::No, c, third);
             d = self.automaton.next_state(Anchored::No, d, fourth);
+            // Special is what matches, and a state that an automaton without a prefilter and without anchors never enters.
             if [a, b, c, d]
                 .iter()
-                .any(|&state| self.automaton.is_match(state))
+                .any(|&state| self.automaton.is_special(state))
             {
                 return true;
             }
