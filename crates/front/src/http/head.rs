@@ -35,7 +35,7 @@ pub(super) struct Head {
     pub(super) expects: bool,
 }
 
-/// Where a header stands.
+/// Where a header stands, whose name is in lower case there, whatever it came in.
 #[derive(Debug)]
 struct Field {
     name: Range<usize>,
@@ -176,8 +176,10 @@ impl Head {
         let mut is_chunked = false;
         for field in request.headers.iter() {
             let (name, value) = (field.name, field.value.trim_ascii());
+            let place_of_name = place(text, name.as_bytes());
+            self.text[place_of_name.clone()].make_ascii_lowercase();
             self.fields.push(Field {
-                name: place(text, name.as_bytes()),
+                name: place_of_name,
                 value: place(text, value),
             });
             if is(name, &header::CONTENT_LENGTH) {
@@ -246,9 +248,7 @@ impl Fields for Head {
         let name = name.as_str().as_bytes();
         for field in &self.fields {
             // The text is only looked at where it may be the one.
-            if field.name.len() == name.len()
-                && self.text[field.name.clone()].eq_ignore_ascii_case(name)
-            {
+            if field.name.len() == name.len() && self.text[field.name.clone()] == *name {
                 with(&self.text[field.value.clone()]);
             }
         }

@@ -21,10 +21,7 @@ pub trait Fields {
         match found {
             _ if is_repeated => Err(NotSole::Repeated),
             None => Ok(None),
-            Some(value) => match text(value) {
-                Some(text) => Ok(Some(text.trim_matches([' ', '\t']))),
-                None => Err(NotSole::NoText),
-            },
+            Some(value) => text(trim(value)).map(Some).ok_or(NotSole::NoText),
         }
     }
 }
@@ -36,6 +33,13 @@ pub enum NotSole {
     Repeated,
     /// It is no text.
     NoText,
+}
+
+fn trim(mut value: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
+        value = rest;
+    }
+    value
 }
 
 /// A header's value, if it is visible ASCII and white space.
