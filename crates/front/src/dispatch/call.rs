@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use legation_core::{Cancel, CancelReason, OpContext};
+use legation_core::{Cancel, CancelReason, OpContext, boxed};
 use legation_gate::{
     CallFailure, InputRequired, Item, Outcome, Peer, Refusal, Request, Retry, TaskWish,
 };
@@ -373,15 +373,16 @@ fn bind(inquiry: &Inquiry) -> Binding {
 /// good order, then it is dropped, which ends it too.
 pub(super) fn run(shared: &Arc<Shared>, context: &OpContext, request: Request) -> Running {
     let gate = Arc::clone(&shared.gate);
-    let context = context.clone();
     let in_flight = Gauge::new(shared, |shared| &shared.counters.in_flight);
-    Box::pin(async move {
+    // In a box of their own: a future that captures nothing large is made where it stays.
+    let luggage = Box::new((context.clone(), request));
+    boxed!(async move {
         let _in_flight = in_flight;
-        let cancel = context.cancel.clone();
+        let (context, request) = *luggage;
         tokio::select! {
             biased;
             end = gate.call(&context, request) => end,
-            reason = called_off(&cancel) => Ok(Outcome::Failed(CallFailure::Cancelled(reason))),
+            reason = called_off(&context.cancel) => Ok(Outcome::Failed(CallFailure::Cancelled(reason))),
         }
     })
 }
