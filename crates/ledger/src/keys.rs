@@ -7,10 +7,11 @@ use std::fmt;
 use std::fmt::Write as _;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use legation_core::EntityId;
 use legation_core::id::hex;
 use legation_keystore::{Key, Keystore, KeystoreError, Signer};
-use ring::hmac;
+use sha2::{Digest as _, Sha256};
 
 use crate::line;
 
@@ -35,7 +36,7 @@ enum Source {
 struct Current {
     entity: EntityId,
     month: Month,
-    key: hmac::Key,
+    key: Hmac<Sha256>,
 }
 
 /// What a signing key's name begins with; a number follows.
@@ -191,14 +192,17 @@ impl fmt::Debug for LedgerKeys {
     }
 }
 
-fn keyed(key: &Key) -> hmac::Key {
-    hmac::Key::new(hmac::HMAC_SHA256, key.reveal())
+fn keyed(key: &Key) -> Hmac<Sha256> {
+    Hmac::new_from_slice(key.reveal()).expect("HMAC takes a key of any length")
 }
 
-fn sign(key: &hmac::Key, bytes: &[u8]) -> [u8; 32] {
-    let mut digest = [0u8; 32];
-    digest.copy_from_slice(hmac::sign(key, bytes).as_ref());
-    digest
+// By the hash that the chain is made with: a second one would be as much code again in the way of every call.
+fn sign(key: &Hmac<Sha256>, bytes: &[u8]) -> [u8; 32] {
+    key.clone()
+        .chain_update(bytes)
+        .finalize()
+        .into_bytes()
+        .into()
 }
 
 fn name(entity: &EntityId, month: Month) -> String {
@@ -219,7 +223,7 @@ fn escaped(entity: &EntityId) -> String {
         return text;
     }
     // `_h` is no escape, so no other entity is written like this.
-    let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
+    let digest = Sha256::digest(text.as_bytes());
     format!("_h{}", hex(digest.as_ref()))
 }
 

@@ -211,17 +211,28 @@ pub(crate) fn string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// `TEXT` is twice `BYTES`.
+/// `TEXT` is twice `BYTES`, of which there are whole fours.
 #[inline(never)]
 fn hex<const BYTES: usize, const TEXT: usize>(out: &mut Vec<u8>, bytes: &[u8; BYTES]) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    const { assert!(TEXT == BYTES * 2) };
+    const { assert!(TEXT == BYTES * 2 && BYTES.is_multiple_of(4)) };
     let mut text = [0u8; TEXT];
-    for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
-        pair[0] = DIGITS[usize::from(byte >> 4)];
-        pair[1] = DIGITS[usize::from(byte & 15)];
+    let (eights, _) = text.as_chunks_mut::<8>();
+    for (digits, four) in eights.iter_mut().zip(bytes.as_chunks::<4>().0) {
+        *digits = hex_of(*four);
     }
     out.extend_from_slice(&text);
+}
+
+/// Eight digits at once: each byte of a number holds one.
+fn hex_of(four: [u8; 4]) -> [u8; 8] {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    // Each byte to the lower half of two, and from there its upper digit before its lower one.
+    let apart = u64::from(u32::from_le_bytes(four));
+    let apart = (apart | apart << 16) & 0x0000_ffff_0000_ffff;
+    let apart = (apart | apart << 8) & 0x00ff_00ff_00ff_00ff;
+    let digits = (apart >> 4 | apart << 8) & (ONES * 0x0f);
+    let letters = (digits + ONES * 6) >> 4 & ONES;
+    (digits + ONES * u64::from(b'0') + letters * u64::from(b'a' - b'0' - 10)).to_le_bytes()
 }
 
 fn int(out: &mut Vec<u8>, value: i64) {

@@ -53,3 +53,12 @@ fn strings_are_escaped_as_serde_does() {
         assert_eq!(written(|out| string(out, text)), expected);
     }
 }
+
+#[test]
+fn digits_are_those_of_the_bytes() {
+    for byte in 0..=u8::MAX {
+        let four = [byte, 0x0f, !byte, 0xa9];
+        let wanted = format!("{byte:02x}0f{:02x}a9", !byte);
+        assert_eq!(hex_of(four), wanted.as_bytes());
+    }
+}
