@@ -15,6 +15,9 @@ use legation_core::SystemClock;
 /// This program's version.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+#[global_allocator]
+static MEMORY: legation_alloc::BySize = legation_alloc::BySize;
+
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
     // A guard stands before every server: it must not pay for a command line it does not have.

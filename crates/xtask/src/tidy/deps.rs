@@ -18,6 +18,7 @@ use super::{Finding, documents};
 /// without a running hub. `servers` may name `keystore` because what is kept of files for taking a
 /// task back is sealed. `cli` may name `sandbox` because `doctor` tries it without a hub.
 const WALLS: &[(&str, &[&str])] = &[
+    ("alloc", &[]),
     ("core", &[]),
     ("crash", &[]),
     ("wire", &["core"]),
@@ -107,6 +108,7 @@ const WALLS: &[(&str, &[&str])] = &[
 
 /// Every crate that is part of the shipped binary.
 const PRODUCT: &[&str] = &[
+    "alloc",
     "core",
     "wire",
     "policy",

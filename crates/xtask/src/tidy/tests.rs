@@ -320,6 +320,14 @@ fn words_that_only_look_alike_are_not_found() {
 }
 
 #[test]
+fn only_the_allocator_is_unsafe() {
+    let mut workspace = clean();
+    let text = concat!("//! It.\nunsafe", " impl GlobalAlloc for It {}\n");
+    workspace.files.push(file("crates/alloc/src/lib.rs", text));
+    assert_eq!(broken(&workspace), []);
+}
+
+#[test]
 fn a_sleeping_test_is_found_unless_it_says_why() {
     let sleep = concat!("std::thread::sleep", "(pause);\n");
     fails("words", "crates/core/src/tests.rs:2", |w| {
