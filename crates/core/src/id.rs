@@ -1,10 +1,11 @@
 //! Every id is a type of its own, registered here, so that a signature says
-//! which one it takes and the compiler holds callers to it.
+//! which one it takes and the compiler holds callers to it. Most are short and lie where they are used: a text that
+//! is shared has a count of its holders, which every call would write to from whichever processor it runs on.
 
 use std::fmt;
-use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use smol_str::SmolStr;
 
 /// Longest accepted server name, in bytes.
 pub const SERVER_NAME_MAX: usize = 128;
@@ -45,7 +46,7 @@ macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct $name(Arc<str>);
+        pub struct $name(SmolStr);
 
         impl $name {
             /// The id as text.
@@ -82,7 +83,7 @@ macro_rules! free_id {
         impl $name {
             /// Wraps text that is already known to be an id of this kind.
             #[must_use]
-            pub fn new(text: impl Into<Arc<str>>) -> Self {
+            pub fn new(text: impl Into<SmolStr>) -> Self {
                 Self(text.into())
             }
 

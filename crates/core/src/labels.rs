@@ -1,6 +1,8 @@
 //! Whose data something is.
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -10,8 +12,17 @@ use crate::EntityId;
 /// The entities whose data a message, a result or a conversation holds: a set
 /// that only ever grows. Sorted, without doubles; the empty set is data of
 /// nobody's.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct EntityLabels(Option<Arc<[EntityId]>>);
+#[derive(Debug, Clone, Default)]
+pub struct EntityLabels(Labels);
+
+/// One entity is the usual case, and lies where it is used.
+#[derive(Debug, Clone, Default)]
+enum Labels {
+    #[default]
+    None,
+    One(EntityId),
+    Many(Arc<[EntityId]>),
+}
 
 // === impl EntityLabels ===
 
@@ -19,19 +30,19 @@ impl EntityLabels {
     /// Data of nobody's.
     #[must_use]
     pub fn none() -> Self {
-        Self(None)
+        Self(Labels::None)
     }
 
     /// Data of one entity.
     #[must_use]
     pub fn of(entity: EntityId) -> Self {
-        Self(Some(Arc::new([entity])))
+        Self(Labels::One(entity))
     }
 
     /// Whether it is data of nobody's.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_none()
+        matches!(self.0, Labels::None)
     }
 
     /// Whether some of it is this entity's.
@@ -43,7 +54,11 @@ impl EntityLabels {
     /// The entities, sorted.
     #[must_use]
     pub fn as_slice(&self) -> &[EntityId] {
-        self.0.as_deref().unwrap_or_default()
+        match &self.0 {
+            Labels::None => &[],
+            Labels::One(entity) => std::slice::from_ref(entity),
+            Labels::Many(entities) => entities,
+        }
     }
 
     /// The entities, sorted.
@@ -64,12 +79,41 @@ impl EntityLabels {
     }
 }
 
+impl PartialEq for EntityLabels {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for EntityLabels {}
+
+impl Hash for EntityLabels {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_slice().hash(state);
+    }
+}
+
+impl PartialOrd for EntityLabels {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for EntityLabels {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_slice().cmp(other.as_slice())
+    }
+}
+
 impl FromIterator<EntityId> for EntityLabels {
     fn from_iter<I: IntoIterator<Item = EntityId>>(entities: I) -> Self {
         let mut all: Vec<_> = entities.into_iter().collect();
         all.sort_unstable();
         all.dedup();
-        Self((!all.is_empty()).then(|| all.into()))
+        match all.len() {
+            0 | 1 => all.pop().map_or_else(Self::none, Self::of),
+            _ => Self(Labels::Many(all.into())),
+        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! The names of rules.
 
 use std::fmt;
-use std::sync::Arc;
+
+use smol_str::SmolStr;
 
 /// The name of one rule; it goes into refusals and the ledger.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RuleId(Arc<str>);
+pub struct RuleId(SmolStr);
 
 /// Beginnings of ids that belong to the program: nobody's rule may look like
 /// one of its own answers.
