@@ -21,14 +21,13 @@ use crate::target::Target;
 /// use legation_core::context::Principal;
 ///
 /// fn forge(target: Target, principal: Principal, rule: RuleId) -> Permitted {
-///     Permitted {
-///         target, principal, rule, reads_only: true, policy_version: 1,
-///         rung: legation_policy::Rung::Execute,
-///         entity: legation_core::EntityId::personal(),
-///         entities: legation_core::EntityLabels::none(),
-///         labels: legation_core::EntityLabels::none(),
-///         grant: None, args_digest: None,
-///     }
+///     Permitted(std::sync::Arc::new((target, principal, rule).into()))
+/// }
+/// ```
+///
+/// ```compile_fail
+/// fn back(receipt: legation_policy::Receipt) -> legation_policy::Permitted {
+///     receipt.0
 /// }
 /// ```
 ///
@@ -47,8 +46,12 @@ use crate::target::Target;
 /// ```
 #[derive(Debug)]
 #[must_use = "a permission that is dropped was decided for nothing"]
-pub struct Permitted {
-    target: Arc<Target>,
+pub struct Permitted(Arc<Decided>);
+
+/// What was decided. A call and what judges its result hold it together.
+#[derive(Debug)]
+struct Decided {
+    target: Target,
     principal: Principal,
     rule: RuleId,
     reads_only: bool,
@@ -90,8 +93,8 @@ impl Permitted {
         policy_version: u64,
         args_digest: Option<[u8; 32]>,
     ) -> Self {
-        Self {
-            target: Arc::new(target),
+        Self(Arc::new(Decided {
+            target,
             principal,
             rule: found.rule,
             reads_only: found.reads_only,
@@ -103,87 +106,74 @@ impl Permitted {
             labels: found.labels,
             grant: found.grant,
             args_digest,
-        }
+        }))
     }
 
     /// What to judge the result by.
     pub fn receipt(&self) -> Receipt {
-        Receipt(Self {
-            target: Arc::clone(&self.target),
-            principal: self.principal.clone(),
-            rule: self.rule.clone(),
-            reads_only: self.reads_only,
-            policy_version: self.policy_version,
-            rung: self.rung,
-            entity: self.entity.clone(),
-            entities: self.entities.clone(),
-            apart: self.apart,
-            labels: self.labels.clone(),
-            grant: self.grant.clone(),
-            args_digest: self.args_digest,
-        })
+        Receipt(Self(Arc::clone(&self.0)))
     }
 
     /// What may be done.
     pub fn target(&self) -> &Target {
-        &self.target
+        &self.0.target
     }
 
     /// Who may do it.
     pub fn principal(&self) -> &Principal {
-        &self.principal
+        &self.0.principal
     }
 
     /// The rule that allows it.
     pub fn rule(&self) -> &RuleId {
-        &self.rule
+        &self.0.rule
     }
 
     /// Whether a rule says that what is permitted only reads, in which case
     /// its intent record need not wait for the disk (DESIGN decision 7).
     pub fn reads_only(&self) -> bool {
-        self.reads_only
+        self.0.reads_only
     }
 
     /// The [`crate::Policy::version`] that decided.
     pub fn policy_version(&self) -> u64 {
-        self.policy_version
+        self.0.policy_version
     }
 
     /// How far the call goes.
     pub fn rung(&self) -> Rung {
-        self.rung
+        self.0.rung
     }
 
     /// The chain the call is recorded in.
     pub fn entity(&self) -> &EntityId {
-        &self.entity
+        &self.0.entity
     }
 
     /// Whether it is about every entity, each of which stands by itself in the answer.
     pub fn is_apart(&self) -> bool {
-        self.apart
+        self.0.apart
     }
 
     /// The entities of the call itself.
     pub fn entities(&self) -> &EntityLabels {
-        &self.entities
+        &self.0.entities
     }
 
     /// Whose data the call touches; its result carries these labels.
     pub fn labels(&self) -> &EntityLabels {
-        &self.labels
+        &self.0.labels
     }
 
     /// The grant that the intent record has to use up, where one was needed.
     pub fn grant(&self) -> Option<&GrantId> {
-        self.grant.as_ref()
+        self.0.grant.as_ref()
     }
 
     /// SHA-256 of the canonical arguments that were decided on, where an answer
     /// of a person's was bound to it.
     pub fn args_digest(&self) -> Option<&[u8; 32]> {
-        self.args_digest.as_ref()
+        self.0.args_digest.as_ref()
     }
 }
 

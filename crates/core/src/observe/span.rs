@@ -20,7 +20,7 @@ const ATTRIBUTES_MAX: usize = 16;
 /// A span that has begun. Dropping it ends it.
 #[derive(Debug)]
 pub struct Span {
-    ended: Option<Ended>,
+    ended: Option<Box<Ended>>,
 }
 
 /// A span that is over.
@@ -147,7 +147,7 @@ impl Span {
 
     fn begin(trace: u128, parent: Option<u64>, name: Cow<'static, str>, kind: SpanKind) -> Self {
         Self {
-            ended: Some(Ended {
+            ended: Some(Box::new(Ended {
                 trace,
                 span: random(),
                 parent,
@@ -157,7 +157,7 @@ impl Span {
                 ended_ns: 0,
                 attributes: Vec::new(),
                 error: None,
-            }),
+            })),
         }
     }
 
@@ -203,7 +203,7 @@ impl Drop for Span {
     fn drop(&mut self) {
         if let (Some(mut ended), Some(observer)) = (self.ended.take(), observer()) {
             ended.ended_ns = clock::unix_nanos().max(ended.began_ns);
-            observer.span_ended(ended);
+            observer.span_ended(*ended);
         }
     }
 }
