@@ -17,6 +17,7 @@ pub mod labels;
 pub mod map;
 pub mod net;
 pub mod observe;
+mod parts;
 pub mod process;
 pub mod secret;
 pub mod task;
@@ -33,5 +34,6 @@ pub use id::{
 pub use identity::{Attribution, Identity};
 pub use labels::EntityLabels;
 pub use map::{QuickMap, QuickState};
+pub use parts::Parts;
 pub use secret::Secret;
 pub use task::TaskSet;

@@ -114,6 +114,34 @@ fn calls_are_counted_by_server_rung_and_outcome() {
 }
 
 #[test]
+fn what_threads_count_is_added_up_and_a_name_is_the_same_to_all() {
+    let metrics = Metrics::default();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for name in 0..300 {
+                    metrics.count_call(&call(&format!("server-{name}"), "ok", None));
+                }
+            });
+        }
+    });
+    let page = text(&metrics);
+    let samples = read(&page);
+    let mut counts: Vec<f64> = samples
+        .iter()
+        .filter(|(name, _)| name.starts_with("legation_server_calls_total"))
+        .map(|(_, count)| *count)
+        .collect();
+    counts.sort_by(f64::total_cmp);
+    // 200 names with one call of each thread, and the rest of all under one.
+    assert_eq!(counts.len(), 201);
+    assert_eq!(
+        (counts[0], counts[199], counts[200]),
+        (4.0, 4.0, 4.0 * 100.0)
+    );
+}
+
+#[test]
 fn models_are_counted_by_provider() {
     let metrics = Metrics::default();
     let mut model = ModelEnded {

@@ -2,24 +2,27 @@
 
 use std::hash::BuildHasher as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use legation_core::context::Principal;
-use legation_core::{EntityLabels, QuickMap, QuickState};
+use legation_core::{EntityLabels, Parts, QuickMap, QuickState};
 
 use super::judge::Judged;
 use crate::decision::Inquiry;
 use crate::target::Target;
 
-/// How many are kept; past that they are made anew.
-const ENTRIES_MAX: usize = 16 * 1024;
+/// How many each part keeps; past that they are made anew.
+const ENTRIES_MAX: usize = 4 * 1024;
 
-/// The decisions so far. The lock is held for a look-up.
+/// The decisions so far. Each thread keeps its own: one that two processors take from the same place costs both of them more
+/// than all that was spared.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
-    entries: Mutex<QuickMap<u64, Entry>>,
+    entries: Parts<Mutex<Entries>>,
     hasher: QuickState,
 }
+
+type Entries = QuickMap<u64, Entry>;
 
 /// One decision and all that it was made of; equal hashes are no proof.
 #[derive(Debug)]
@@ -37,6 +40,11 @@ struct Entry {
 // === impl Cache ===
 
 impl Cache {
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        let entries = self.entries.mine().lock();
+        entries.unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn key(&self, principal: &Principal, inquiry: &Inquiry<'_>, target: &Target) -> u64 {
         self.hasher.hash_one((
             principal,
@@ -56,7 +64,7 @@ impl Cache {
         inquiry: &Inquiry<'_>,
         target: &Target,
     ) -> Option<Arc<Judged>> {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.entries();
         let entry = entries.get(&key)?;
         entry
             .is_of(principal, inquiry, target)
@@ -81,7 +89,7 @@ impl Cache {
             certified: inquiry.certified,
             judged,
         };
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries();
         if entries.len() >= ENTRIES_MAX {
             entries.clear();
         }

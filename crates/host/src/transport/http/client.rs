@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use legation_core::Parts;
 use legation_wire::http1::number;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::{Handle, Id as RuntimeId};
@@ -56,10 +57,10 @@ pub(super) struct Inbound {
     pub(super) wire: Wire,
 }
 
-/// Idle connections by runtime, latest last. There are a handful of runtimes.
+/// Idle connections by runtime, latest last; whose thread it is has them in its part. There are a handful of runtimes.
 #[derive(Default)]
 pub(super) struct Pool {
-    idle: Mutex<Vec<(RuntimeId, Vec<Idle>)>>,
+    idle: Parts<Mutex<Vec<(RuntimeId, Vec<Idle>)>>>,
     /// Somebody looks after the idle connections, or has been told to.
     swept: AtomicBool,
     news: Notify,
@@ -253,7 +254,7 @@ impl Pool {
     fn take(&self) -> Option<Wire> {
         loop {
             let wire = {
-                let mut idle = lock(&self.idle);
+                let mut idle = lock(self.idle.mine());
                 let runtime = Handle::current().id();
                 let (_, here) = idle.iter_mut().find(|(of, _)| *of == runtime)?;
                 let latest = here.pop()?;
@@ -272,7 +273,7 @@ impl Pool {
     }
 
     pub(super) fn put(&self, wire: Wire) {
-        let mut idle = lock(&self.idle);
+        let mut idle = lock(self.idle.mine());
         let runtime = Handle::current().id();
         let at = idle.iter().position(|(of, _)| *of == runtime);
         let at = at.unwrap_or_else(|| {
@@ -289,21 +290,25 @@ impl Pool {
         });
         drop(idle);
         // Once per busy time, not once per request.
-        if !self.swept.swap(true, Ordering::Relaxed) {
+        let is_swept = self.swept.load(Ordering::Relaxed);
+        if !is_swept && !self.swept.swap(true, Ordering::Relaxed) {
             self.news.notify_one();
         }
     }
 
     /// Closes what is old; whether nothing is left to look after.
     fn close_old(&self) -> bool {
-        let mut idle = lock(&self.idle);
-        idle.retain_mut(|(_, here)| {
-            here.retain(|idle| idle.since.elapsed() <= IDLE);
-            !here.is_empty()
-        });
-        if idle.is_empty() {
-            self.swept.store(false, Ordering::Relaxed);
+        // What is put in from here on tells its news again.
+        self.swept.store(false, Ordering::SeqCst);
+        let mut is_empty = true;
+        for part in self.idle.iter() {
+            let mut idle = lock(part);
+            idle.retain_mut(|(_, here)| {
+                here.retain(|idle| idle.since.elapsed() <= IDLE);
+                !here.is_empty()
+            });
+            is_empty &= idle.is_empty();
         }
-        idle.is_empty()
+        is_empty
     }
 }
