@@ -1,7 +1,6 @@
 //! The front as a whole: what it is made of, and how it ends.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use legation_core::{BootId, Cancel, CancelReason, SharedClock, TaskSet};
@@ -11,7 +10,7 @@ use legation_gate::{Feed, Gate};
 use crate::access::{AdminHandler, Authenticator};
 use crate::parking::Parking;
 use crate::settings::FrontSettings;
-use crate::shared::Shared;
+use crate::shared::{Held, Shared};
 use crate::watch;
 use crate::web::WebHandler;
 
@@ -50,7 +49,7 @@ pub struct FrontParts {
 /// Serves clients over HTTP and the Unix socket.
 #[derive(Debug)]
 pub struct Front {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Held,
 }
 
 // === impl Front ===
@@ -63,7 +62,7 @@ impl Front {
     /// When the operating system has no randomness to give.
     pub fn new(parts: FrontParts) -> Result<Arc<Self>, getrandom::Error> {
         let parking = Parking::new(&parts.boot, Arc::clone(&parts.clock), &parts.settings)?;
-        let shared = Arc::new(Shared {
+        let shared = Held::new(Shared {
             started: parts.clock.now(),
             server_info: Shared::server_info(&parts.version),
             gate: parts.gate,
@@ -81,29 +80,30 @@ impl Front {
             watchers: watch::Watchers::default(),
             sessions: crate::sessions::Sessions::default(),
             facts: crate::facts::FactCache::default(),
-            counters: crate::shared::Counters::default(),
+            counters: legation_core::Parts::default(),
             tasks: TaskSet::new(),
             closing: Cancel::new(),
             cancel: Cancel::new(),
         });
         shared
             .tasks
-            .spawn("events to clients", watch::run(Arc::clone(&shared)));
-        shared.tasks.spawn("expiry", sweep(Arc::clone(&shared)));
+            .spawn("events to clients", watch::run(shared.clone()));
+        shared.tasks.spawn("expiry", sweep(shared.clone()));
         Ok(Arc::new(Self { shared }))
     }
 
     /// Connections open now, over HTTP and on the socket.
     #[must_use]
     pub fn connections(&self) -> u64 {
-        let counters = &self.shared.counters;
-        counters.connections.load(Ordering::Relaxed) + counters.sockets.load(Ordering::Relaxed)
+        let shared = &self.shared;
+        shared.counted(|counters| &counters.connections)
+            + shared.counted(|counters| &counters.sockets)
     }
 
     /// Calls under way.
     #[must_use]
     pub fn calls(&self) -> u64 {
-        self.shared.counters.in_flight.load(Ordering::Relaxed)
+        self.shared.counted(|counters| &counters.in_flight)
     }
 
     /// Stops: no new connection is taken, calls under way get a few seconds to
@@ -112,7 +112,7 @@ impl Front {
         let shared = &self.shared;
         shared.closing.cancel(CancelReason::Shutdown);
         let until = tokio::time::Instant::now() + STOP_LIMIT;
-        while shared.counters.in_flight.load(Ordering::Relaxed) > 0
+        while shared.counted(|counters| &counters.in_flight) > 0
             && tokio::time::Instant::now() < until
         {
             tokio::time::sleep(STOP_LOOK).await;
@@ -128,7 +128,7 @@ impl Front {
 }
 
 /// Ends what nobody came back to.
-async fn sweep(shared: Arc<Shared>) {
+async fn sweep(shared: Held) {
     loop {
         tokio::select! {
             () = tokio::time::sleep(SWEEP_EVERY) => {}

@@ -22,7 +22,7 @@ use crate::outgoing::{Deliveries, Outgoing};
 use crate::parking::Body;
 use crate::peer::{LegacyPeer, SeatPeer};
 use crate::session::{Carrier, PERMISSION_REQUEST, Session};
-use crate::shared::Shared;
+use crate::shared::{Held, Shared};
 use crate::speaker::{Claim, Modern, Speaker};
 use crate::watch::{Interest, WatchGuard, Watcher};
 
@@ -41,7 +41,7 @@ pub(crate) enum Intake {
 
 /// Takes in what one text held.
 pub(crate) fn parsed(
-    shared: &Arc<Shared>,
+    shared: &Held,
     session: &Arc<Session>,
     outbox: &Arc<Outbox>,
     parsed: Result<Parsed, MessageError>,
@@ -61,7 +61,7 @@ fn malformed(error: &MessageError) -> Intake {
 }
 
 fn batch(
-    shared: &Arc<Shared>,
+    shared: &Held,
     session: &Arc<Session>,
     outbox: &Arc<Outbox>,
     messages: Vec<Result<Message, MessageError>>,
@@ -124,7 +124,7 @@ fn batch(
 
 /// Takes in one message.
 pub(crate) fn one(
-    shared: &Arc<Shared>,
+    shared: &Held,
     session: &Arc<Session>,
     outbox: &Arc<Outbox>,
     message: Message,
@@ -150,7 +150,7 @@ pub(crate) fn one(
 }
 
 fn requested(
-    shared: &Arc<Shared>,
+    shared: &Held,
     session: &Arc<Session>,
     outbox: &Arc<Outbox>,
     request: Request,
@@ -184,7 +184,7 @@ fn requested(
     let cancel = session.calls_cancel(shared).child();
     session.begin(&request.id, &cancel, method.is_held())?;
     let inquiry = Inquiry {
-        shared: Arc::clone(shared),
+        shared: shared.clone(),
         context: OpContext::new(session.caller.clone(), cancel),
         endpoint: session.endpoint.clone(),
         speaker,
@@ -233,7 +233,7 @@ impl Drop for Flight {
 }
 
 /// The hub's part of the handshake.
-pub(crate) fn initialize(shared: &Arc<Shared>, session: &Arc<Session>, request: &Request) -> Body {
+pub(crate) fn initialize(shared: &Held, session: &Arc<Session>, request: &Request) -> Body {
     // The endpoint is looked at first: a session for none is not begun.
     let context = OpContext::new(session.caller.clone(), shared.cancel.clone());
     let newest = legation_wire::revision::Revision::LATEST_LEGACY;
@@ -280,7 +280,7 @@ fn sit(shared: &Shared, session: &Session, peer: Arc<dyn legation_gate::Peer>) {
     }
 }
 
-fn notified(shared: &Arc<Shared>, session: &Arc<Session>, notification: &Notification) {
+fn notified(shared: &Held, session: &Arc<Session>, notification: &Notification) {
     match &*notification.method {
         "notifications/initialized" if session.ready() => {
             let peer = LegacyPeer::new(session, &session.general, None);
@@ -306,7 +306,7 @@ fn notified(shared: &Arc<Shared>, session: &Arc<Session>, notification: &Notific
     }
 }
 
-fn watch(shared: &Arc<Shared>, session: &Arc<Session>) {
+fn watch(shared: &Held, session: &Arc<Session>) {
     let guard: WatchGuard = shared.watchers.add(Watcher {
         caller: session.caller.clone(),
         endpoint: session.endpoint.clone(),

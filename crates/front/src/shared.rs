@@ -1,10 +1,11 @@
 //! What every connection of the front works with.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use legation_core::{BootId, Cancel, SharedClock, TaskSet};
+use legation_core::{BootId, Cancel, Parts, SharedClock, TaskSet};
 use legation_events::Events;
 use legation_gate::{Feed, Gate, ServerSet};
 use legation_wire::json::{Object, Raw};
@@ -38,7 +39,7 @@ pub(crate) struct Shared {
     pub(crate) watchers: Watchers,
     pub(crate) sessions: Sessions,
     pub(crate) facts: FactCache,
-    pub(crate) counters: Counters,
+    pub(crate) counters: Parts<Counters>,
     /// Everything that runs beside a connection.
     pub(crate) tasks: TaskSet,
     /// Cancelled when no new connection is taken any more.
@@ -46,6 +47,11 @@ pub(crate) struct Shared {
     /// Cancelled when the hub stops and calls under way have had their time.
     pub(crate) cancel: Cancel,
 }
+
+/// Keeps what is shared. Each connection keeps it in a place of its own ([`Held::apart`]), because the count of those who keep
+/// something is written to by every call, from whichever processor it runs on.
+#[derive(Debug, Clone)]
+pub(crate) struct Held(Arc<Arc<Shared>>);
 
 /// What `/metrics` says.
 #[derive(Debug, Default)]
@@ -61,10 +67,10 @@ pub(crate) struct Counters {
     pub(crate) in_flight: AtomicU64,
 }
 
-/// Counts one up for as long as it lives.
+/// Counts one up for as long as it lives. Where it ends another thread may count it down, so a part may be less than nothing.
 #[derive(Debug)]
-pub(crate) struct Gauge<F: Fn(&Shared) -> &AtomicU64> {
-    shared: Arc<Shared>,
+pub(crate) struct Gauge<F: Fn(&Counters) -> &AtomicU64> {
+    shared: Held,
     which: F,
 }
 
@@ -81,6 +87,16 @@ impl Shared {
         u64::try_from(age.as_millis()).unwrap_or(u64::MAX)
     }
 
+    /// What one of the counters comes to. What is counted up on one thread and down on another may be missed for a moment, but is
+    /// never less than nothing.
+    pub(crate) fn counted(&self, which: impl Fn(&Counters) -> &AtomicU64) -> u64 {
+        let parts = self.counters.iter().map(which);
+        let sum = parts.fold(0_u64, |sum, part| {
+            sum.wrapping_add(part.load(Ordering::Relaxed))
+        });
+        if sum > u64::MAX / 2 { 0 } else { sum }
+    }
+
     /// `serverInfo` of the hub.
     pub(crate) fn server_info(version: &str) -> Raw {
         Object::new()
@@ -88,6 +104,27 @@ impl Shared {
             .with("title", Raw::from_static(r#""Legation""#))
             .with("version", Raw::str(version))
             .to_raw()
+    }
+}
+
+// === impl Held ===
+
+impl Held {
+    pub(crate) fn new(shared: Shared) -> Self {
+        Self(Arc::new(Arc::new(shared)))
+    }
+
+    /// The same in a place of its own.
+    pub(crate) fn apart(&self) -> Self {
+        Self(Arc::new(Arc::clone(&self.0)))
+    }
+}
+
+impl Deref for Held {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
     }
 }
 
@@ -100,18 +137,26 @@ pub(crate) fn count(counter: &AtomicU64) {
 
 // === impl Gauge ===
 
-impl<F: Fn(&Shared) -> &AtomicU64> Gauge<F> {
-    pub(crate) fn new(shared: &Arc<Shared>, which: F) -> Self {
-        count(which(shared));
+impl<F: Fn(&Counters) -> &AtomicU64> Gauge<F> {
+    pub(crate) fn new(shared: &Held, which: F) -> Self {
+        count(which(shared.counters.mine()));
         Self {
-            shared: Arc::clone(shared),
+            shared: shared.clone(),
             which,
         }
     }
 }
 
-impl<F: Fn(&Shared) -> &AtomicU64> Drop for Gauge<F> {
+impl<F: Fn(&Counters) -> &AtomicU64> Gauge<F> {
+    /// What is shared, as long as it counts.
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+}
+
+impl<F: Fn(&Counters) -> &AtomicU64> Drop for Gauge<F> {
     fn drop(&mut self) {
-        (self.which)(&self.shared).fetch_sub(1, Ordering::Relaxed);
+        let counters = self.shared.counters.mine();
+        (self.which)(counters).fetch_sub(1, Ordering::Relaxed);
     }
 }

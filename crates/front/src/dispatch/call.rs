@@ -20,7 +20,7 @@ use crate::method::Method;
 use crate::parking::{self, Binding, Body, Parked, Resumed, Store, no_randomness};
 use crate::peer::{LegacyPeer, ModernPeer, Step};
 use crate::session::Session;
-use crate::shared::{Gauge, Shared, count};
+use crate::shared::{Gauge, Held, count};
 use crate::speaker::{Modern, Speaker, missing_capability};
 
 /// How long a call that was called off may take to say so, for its record.
@@ -53,7 +53,7 @@ impl Aside {
 
 /// Makes a call and brings it to its end, or to a question.
 pub(super) async fn call(inquiry: &Inquiry, taken: Option<Taken>) -> Body {
-    count(&inquiry.shared.counters.calls);
+    count(&inquiry.shared.counters.mine().calls);
     let (mut params, aside) = apart(inquiry, taken);
     let item = item(inquiry.method, &params)?;
     if params.get("arguments").is_some_and(Raw::is_null) {
@@ -271,7 +271,7 @@ async fn park(inquiry: &Inquiry, peer: Arc<ModernPeer>, mut running: Running) ->
         peer: Arc::clone(&peer),
         cancel: inquiry.context.cancel.clone(),
     });
-    let shared = Arc::clone(&inquiry.shared);
+    let shared = inquiry.shared.clone();
     shared
         .tasks
         .spawn("parked call", async move { peer.queue.done(running.await) });
@@ -371,13 +371,13 @@ fn bind(inquiry: &Inquiry) -> Binding {
 
 /// The call through the gate. One that was called off gets a moment to end in
 /// good order, then it is dropped, which ends it too.
-pub(super) fn run(shared: &Arc<Shared>, context: &OpContext, request: Request) -> Running {
-    let gate = Arc::clone(&shared.gate);
-    let in_flight = Gauge::new(shared, |shared| &shared.counters.in_flight);
+pub(super) fn run(shared: &Held, context: &OpContext, request: Request) -> Running {
+    let in_flight = Gauge::new(shared, |counters| &counters.in_flight);
     // In a box of their own: a future that captures nothing large is made where it stays.
     let luggage = Box::new((context.clone(), request));
     boxed!(async move {
-        let _in_flight = in_flight;
+        let in_flight = in_flight;
+        let gate = &in_flight.shared().gate;
         let (context, request) = *luggage;
         tokio::select! {
             biased;

@@ -1,7 +1,5 @@
 //! What the hub says of itself: `initialize` and `server/discover`.
 
-use std::sync::Arc;
-
 use legation_core::OpContext;
 use legation_gate::{Description, Endpoint};
 use legation_wire::json::{Object, Raw};
@@ -10,7 +8,7 @@ use legation_wire::revision::Revision;
 
 use super::{Inquiry, events, refused};
 use crate::parking::Body;
-use crate::shared::Shared;
+use crate::shared::{Held, Shared};
 use crate::speaker::supported_versions;
 
 /// How long a client may go on with what `server/discover` said.
@@ -18,7 +16,7 @@ const DISCOVER_TTL_MS: i64 = 60_000;
 
 /// The answer to `initialize` once the revision is settled.
 pub(crate) fn initialize_result(
-    shared: &Arc<Shared>,
+    shared: &Held,
     context: &OpContext,
     endpoint: &Endpoint,
     revision: Revision,

@@ -29,7 +29,7 @@ pub(crate) fn refused(refusal: &Refusal) -> ErrorObject {
 /// does not exist has a code of its own up to 2025-11-25, and its URI in `data`
 /// always.
 pub(super) fn refused_item(inquiry: &Inquiry, refusal: &Refusal) -> ErrorObject {
-    count(&inquiry.shared.counters.refusals);
+    count(&inquiry.shared.counters.mine().refusals);
     let mut error = refusal.to_error();
     let resource = matches!(
         inquiry.method,
@@ -64,7 +64,7 @@ pub(super) fn upstream(inquiry: &Inquiry, error: ErrorObject) -> ErrorObject {
 
 /// A call that brought no answer.
 pub(super) fn failed(inquiry: &Inquiry, failure: &CallFailure) -> ErrorObject {
-    count(&inquiry.shared.counters.failures);
+    count(&inquiry.shared.counters.mine().failures);
     let modern = matches!(inquiry.speaker, Speaker::Modern(_));
     let code = match failure {
         CallFailure::NotConnected { .. }

@@ -25,7 +25,7 @@ use crate::method::Method;
 use crate::outbox::Outbox;
 use crate::outgoing::{Deliveries, Outgoing};
 use crate::parking::Body;
-use crate::shared::Shared;
+use crate::shared::Held;
 use crate::speaker::Speaker;
 use crate::watch::{listen, resource_owner};
 
@@ -37,7 +37,7 @@ pub(crate) use self::events::offered as events_offered;
 /// One request, with everything around it.
 #[derive(Debug)]
 pub(crate) struct Inquiry {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Held,
     pub(crate) context: OpContext,
     pub(crate) endpoint: Endpoint,
     pub(crate) speaker: Speaker,

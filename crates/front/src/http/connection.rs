@@ -32,7 +32,7 @@ use super::reply::{self, Reply, ReplyBody, hex};
 use super::route::{self, Begun, Next};
 use super::stream::{Broken, Waiting};
 use super::web::Answering;
-use crate::shared::{Gauge, Shared, count};
+use crate::shared::{Gauge, Held, count};
 use crate::speaker::Claim;
 use crate::web::WebAnswer;
 
@@ -44,7 +44,7 @@ const TOGETHER: usize = 4 * 1024;
 /// What requests of one connection share.
 #[derive(Debug)]
 pub(super) struct Connection {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Held,
     /// The port it came in at, which `Host` has to name.
     pub(super) port: u16,
     /// Of which its calls are children: were they children of the hub's own, the threads would
@@ -108,8 +108,9 @@ impl Connection {
 }
 
 /// Serves a connection until either side ends it.
-pub(crate) async fn serve(shared: Arc<Shared>, stream: std::net::TcpStream) {
-    let _gauge = Gauge::new(&shared, |shared| &shared.counters.connections);
+pub(crate) async fn serve(shared: Held, stream: std::net::TcpStream) {
+    let shared = shared.apart();
+    let _gauge = Gauge::new(&shared, |counters| &counters.connections);
     let Ok(stream) = TcpStream::from_std(stream) else {
         return;
     };
@@ -122,7 +123,7 @@ pub(crate) async fn serve(shared: Arc<Shared>, stream: std::net::TcpStream) {
     let cancel = shared.cancel.child();
     let mut io = Io::new(stream, cancel.clone(), settings.write_timeout);
     let connection = Arc::new(Connection {
-        shared: Arc::clone(&shared),
+        shared: shared.clone(),
         port: address.port(),
         cancel,
         recent: Mutex::new(None),
@@ -157,7 +158,7 @@ async fn serve_arrived(connection: &Arc<Connection>, io: &mut Io, buffers: &mut 
             Ok(()) => answer(connection, io, buffers).await,
             Err(Unread::Gone) => return After::Over,
             Err(Unread::Bad(bad)) => {
-                count(&connection.shared.counters.rejected);
+                count(&connection.shared.counters.mine().rejected);
                 match send(connection, io, buffers, bad.into()).await {
                     Ok(_) => After::Linger,
                     Err(_) => After::Over,

@@ -1,7 +1,5 @@
 //! `/mcp` and its kin: Streamable HTTP of every revision at one path.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use http::{Method, StatusCode};
 use legation_core::{Caller, SeatId};
@@ -149,6 +147,6 @@ fn is_modern(posted: &Posted, method: &str, params: Option<&Raw>) -> bool {
 }
 
 /// Keeps an `Arc` of what a connection shares.
-pub(super) fn shared(asked: &Asked<'_>) -> Arc<crate::shared::Shared> {
-    Arc::clone(&asked.connection.shared)
+pub(super) fn shared(asked: &Asked<'_>) -> crate::shared::Held {
+    asked.connection.shared.clone()
 }

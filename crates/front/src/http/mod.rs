@@ -21,7 +21,6 @@ mod workers;
 
 use std::io as std_io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 pub(crate) use self::connection::serve;
@@ -55,9 +54,9 @@ impl Front {
             };
             match accepted {
                 Ok((stream, _)) => {
-                    let open = shared.counters.connections.load(Ordering::Relaxed);
+                    let open = shared.counted(|counters| &counters.connections);
                     if open >= shared.settings.connections_max as u64 {
-                        count(&shared.counters.connections_refused);
+                        count(&shared.counters.mine().connections_refused);
                         continue;
                     }
                     if let Ok(stream) = stream.into_std() {

@@ -112,7 +112,7 @@ fn admit(
 }
 
 fn inquiry(
-    shared: Arc<crate::shared::Shared>,
+    shared: crate::shared::Held,
     context: OpContext,
     posted: &Posted,
     modern: Modern,

@@ -1,7 +1,6 @@
 //! What needs no credential because it tells nothing of anybody.
 
 use std::fmt::Write as _;
-use std::sync::atomic::Ordering;
 
 use http::{StatusCode, header};
 use legation_events::Events;
@@ -29,50 +28,48 @@ pub(super) fn resource(shared: &Shared) -> Reply {
 
 /// `/metrics`, in the text format of Prometheus 0.0.4.
 pub(super) fn metrics(shared: &Shared) -> Reply {
-    let counters = &shared.counters;
-    let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
     let rows = [
         (
             "legation_calls_total",
             "counter",
             "Calls of clients.",
-            load(&counters.calls),
+            shared.counted(|counters| &counters.calls),
         ),
         (
             "legation_call_failures_total",
             "counter",
             "Calls that no server answered.",
-            load(&counters.failures),
+            shared.counted(|counters| &counters.failures),
         ),
         (
             "legation_refusals_total",
             "counter",
             "Calls the gate refused.",
-            load(&counters.refusals),
+            shared.counted(|counters| &counters.refusals),
         ),
         (
             "legation_http_rejected_total",
             "counter",
             "Requests refused by their head.",
-            load(&counters.rejected),
+            shared.counted(|counters| &counters.rejected),
         ),
         (
             "legation_http_connections",
             "gauge",
             "Open HTTP connections.",
-            load(&counters.connections),
+            shared.counted(|counters| &counters.connections),
         ),
         (
             "legation_http_connections_refused_total",
             "counter",
             "Connections closed on arrival.",
-            load(&counters.connections_refused),
+            shared.counted(|counters| &counters.connections_refused),
         ),
         (
             "legation_socket_connections",
             "gauge",
             "Open connections on the Unix socket.",
-            load(&counters.sockets),
+            shared.counted(|counters| &counters.sockets),
         ),
         (
             "legation_sessions",
@@ -96,7 +93,7 @@ pub(super) fn metrics(shared: &Shared) -> Reply {
             "legation_calls_in_flight",
             "gauge",
             "Calls on their way now.",
-            load(&counters.in_flight),
+            shared.counted(|counters| &counters.in_flight),
         ),
     ];
     let mut body = String::new();

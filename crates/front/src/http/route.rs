@@ -156,7 +156,7 @@ pub(super) fn begin(connection: &Arc<Connection>, head: &Head) -> Next {
         Err(Halt::Wait(wait)) => return Next::Wait(wait),
         Err(Halt::Rejected(rejected)) => {
             let shared = &connection.shared;
-            count(&shared.counters.rejected);
+            count(&shared.counters.mine().rejected);
             return Next::Reply(match route {
                 Some(Route::Web) => web::refused(&rejected),
                 _ => reply::rejected(&rejected, shared.settings.resource.as_ref()),

@@ -21,7 +21,7 @@ use tokio::time::Sleep;
 use crate::outbox::{Next, Outbox};
 use crate::outgoing::Deliveries;
 use crate::session::Session;
-use crate::shared::Shared;
+use crate::shared::{Held, Shared};
 
 mod exchange;
 
@@ -122,7 +122,7 @@ impl EventStream {
     /// A stream over an outbox that others fill: a session's general one, or
     /// one a client comes back to at `cursor`.
     pub(super) fn over(
-        shared: &Arc<Shared>,
+        shared: &Held,
         session: &Arc<Session>,
         number: u64,
         outbox: &Arc<Outbox>,
@@ -131,7 +131,7 @@ impl EventStream {
     ) -> Self {
         let reader = (number == 0).then(|| session.reader_taken());
         let exchange = Exchange {
-            shared: Arc::clone(shared),
+            shared: shared.clone(),
             answer: None,
             outbox: Arc::clone(outbox),
             lost: Lost::Survive,
@@ -145,9 +145,9 @@ impl EventStream {
     }
 
     /// The one stream of a session of 2024-11-05, which ends with it.
-    pub(super) fn pair(shared: &Arc<Shared>, session: &Arc<Session>, head: Bytes) -> Self {
+    pub(super) fn pair(shared: &Held, session: &Arc<Session>, head: Bytes) -> Self {
         let exchange = Exchange {
-            shared: Arc::clone(shared),
+            shared: shared.clone(),
             answer: None,
             outbox: Arc::clone(&session.general),
             lost: Lost::Survive,

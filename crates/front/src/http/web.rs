@@ -14,12 +14,12 @@ use super::guard::{self, Rejected};
 use super::head::{Head, Target};
 use super::reply::{self, Reply};
 use super::route::Begun;
-use crate::shared::Shared;
+use crate::shared::{Held, Shared};
 use crate::web::{WebAnswer, WebCaller, WebRequest};
 
 /// A request that is being answered.
 pub(super) struct Answering {
-    shared: Arc<Shared>,
+    shared: Held,
     answer: Option<BoxFuture<'static, WebAnswer>>,
     /// Whether it may change something, so that it is not broken off.
     changes: bool,
@@ -82,7 +82,7 @@ pub(super) fn finish(
             "only the owner's own token is taken here",
         ))),
         Some(answer) => Begun::Web(Answering {
-            shared: Arc::clone(shared),
+            shared: shared.clone(),
             answer: Some(answer),
             changes,
         }),

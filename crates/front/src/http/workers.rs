@@ -3,7 +3,6 @@
 //! crosses threads.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -11,14 +10,14 @@ use std::time::Duration;
 use legation_core::TaskSet;
 use tokio::sync::mpsc;
 
-use crate::shared::Shared;
+use crate::shared::Held;
 
 /// Connections that wait for a busy worker; past that the listener waits.
 const WAITING: usize = 1024;
 /// How long connections may take to end when the hub stops.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 
-type Job = (Arc<Shared>, std::net::TcpStream);
+type Job = (Held, std::net::TcpStream);
 
 /// See the module.
 #[derive(Debug)]
@@ -56,10 +55,10 @@ impl Workers {
     }
 
     /// Hands a connection to the next worker.
-    pub(super) async fn hand(&self, shared: &Arc<Shared>, stream: std::net::TcpStream) {
+    pub(super) async fn hand(&self, shared: &Held, stream: std::net::TcpStream) {
         let next = self.next.fetch_add(1, Ordering::Relaxed) % self.senders.len();
         // A worker is gone only when the hub is stopping.
-        drop(self.senders[next].send((Arc::clone(shared), stream)).await);
+        drop(self.senders[next].send((shared.clone(), stream)).await);
     }
 
     /// Waits until every connection has ended, after the front was shut down,

@@ -13,19 +13,19 @@ use legation_wire::message::Message;
 
 use super::Session;
 use crate::outbox::Weight;
-use crate::shared::Shared;
+use crate::shared::{Held, Shared};
 
 impl Session {
     /// Has the session told of things from now on, if it is one that is told. To be
     /// called when it may have become one.
-    pub(crate) fn feed(self: &Arc<Self>, shared: &Arc<Shared>) {
+    pub(crate) fn feed(self: &Arc<Self>, shared: &Held) {
         let Some(feed) = &shared.feed else { return };
         let is_told = self.has_channel() || self.level().is_some();
         if !is_told || !self.is_ready() || self.is_fed.swap(true, Ordering::Relaxed) {
             return;
         }
         let (session, feed) = (Arc::clone(self), Arc::clone(feed));
-        let state = Arc::clone(shared);
+        let state = shared.clone();
         shared.tasks.spawn("feed of a session", async move {
             let end = session.general.until(|| session.general.is_finished());
             tokio::select! {

@@ -1,8 +1,6 @@
 //! The owner's commands on the socket: one JSON-RPC request a line, answered by
 //! whoever put the hub together.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::{BoxStream, SelectAll};
@@ -16,13 +14,13 @@ use super::lines::{Lines, Reader, left_out_bytes, write_out};
 use crate::access::AdminItem;
 use crate::intake::error_bytes;
 use crate::outbox::{Outbox, Weight};
-use crate::shared::Shared;
+use crate::shared::{Held, Shared};
 
 /// Past this many requests under way, no more are read.
 const RUNNING_MAX: usize = 64;
 
 /// Serves the owner until either side ends it.
-pub(super) async fn serve(shared: &Arc<Shared>, lines: Lines, seat: &SeatId) {
+pub(super) async fn serve(shared: &Held, lines: Lines, seat: &SeatId) {
     let Lines {
         mut reader,
         mut writer,

@@ -21,7 +21,7 @@ use crate::outbox::{Outbox, Weight};
 use crate::outgoing::Outgoing;
 use crate::session::{Carrier, Session};
 use crate::sessions;
-use crate::shared::Shared;
+use crate::shared::Held;
 
 /// Past this many requests under way, no more are read; streams that are held open
 /// (at most 256) leave as many as ever to the others.
@@ -37,7 +37,7 @@ type Running = FuturesUnordered<BoxFuture<'static, Option<Outgoing>>>;
 
 /// A client on the socket.
 struct Client<'a> {
-    shared: &'a Arc<Shared>,
+    shared: &'a Held,
     session: Arc<Session>,
     /// Not spawned: the connection's own task drives its requests.
     running: Running,
@@ -46,7 +46,7 @@ struct Client<'a> {
 
 /// Serves a client until either side ends it.
 pub(super) fn serve(
-    shared: &Arc<Shared>,
+    shared: &Held,
     lines: Lines,
     greeted: Greeted,
 ) -> impl Future<Output = ()> + Send {

@@ -12,7 +12,6 @@ mod mcp;
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use legation_core::ServerName;
@@ -24,7 +23,7 @@ pub use self::bind::{SocketError, bind};
 use self::greeting::Greeted;
 use self::lines::{Lines, encode, left_out_bytes};
 use crate::front::Front;
-use crate::shared::{Gauge, Shared, count};
+use crate::shared::{Gauge, Held, Shared, count};
 
 /// Most connections at once.
 const CONNECTIONS_MAX: u64 = 1024;
@@ -56,11 +55,11 @@ impl Front {
             };
             match accepted {
                 Ok((stream, _)) => {
-                    if shared.counters.sockets.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
-                        count(&shared.counters.connections_refused);
+                    if shared.counted(|counters| &counters.sockets) >= CONNECTIONS_MAX {
+                        count(&shared.counters.mine().connections_refused);
                         continue;
                     }
-                    let served = serve(Arc::clone(shared), stream, only.clone());
+                    let served = serve(shared.clone(), stream, only.clone());
                     shared.tasks.spawn("socket connection", served);
                 }
                 Err(error) => {
@@ -72,8 +71,9 @@ impl Front {
     }
 }
 
-async fn serve(shared: Arc<Shared>, stream: UnixStream, only: Option<ServerName>) {
-    let _gauge = Gauge::new(&shared, |shared| &shared.counters.sockets);
+async fn serve(shared: Held, stream: UnixStream, only: Option<ServerName>) {
+    let shared = shared.apart();
+    let _gauge = Gauge::new(&shared, |counters| &counters.sockets);
     // A client that does nothing keeps no room for what greeted it, nor for the other kind of peer.
     let Some((lines, greeted)) = Box::pin(greet(&shared, stream, only)).await else {
         return;
@@ -86,7 +86,7 @@ async fn serve(shared: Arc<Shared>, stream: UnixStream, only: Option<ServerName>
 
 /// Finds out who is there; `None` after whoever is not let in was told so.
 async fn greet(
-    shared: &Arc<Shared>,
+    shared: &Held,
     stream: UnixStream,
     only: Option<ServerName>,
 ) -> Option<(Lines, Greeted)> {
@@ -136,7 +136,7 @@ async fn greet(
             (HelloAnswer::ok(welcome), Some(greeted))
         }
         Err(rejection) => {
-            count(&shared.counters.rejected);
+            count(&shared.counters.mine().rejected);
             (HelloAnswer::error(rejection), None)
         }
     };

@@ -395,13 +395,7 @@ async fn a_client_that_never_reads_is_cut_off() {
     let text = client.text("POST /mcp", &testing::mirrored(&body), &body);
     client.send(text.as_bytes()).await;
     let front = std::sync::Arc::clone(&rig.front);
-    let open = || {
-        front
-            .shared
-            .counters
-            .connections
-            .load(std::sync::atomic::Ordering::Relaxed)
-    };
+    let open = || front.shared.counted(|counters| &counters.connections);
     tokio::time::timeout(Duration::from_secs(20), async {
         while open() > 0 || rig.fake.calls.load(std::sync::atomic::Ordering::Relaxed) == 0 {
             // tidy: the count has nobody to tell of its change.

@@ -19,7 +19,7 @@ use tokio::sync::broadcast::error::RecvError;
 pub(crate) use self::listen::{Listen, listen, require_tasks, resource_owner};
 use crate::outbox::{Outbox, Weight};
 use crate::session::Session;
-use crate::shared::Shared;
+use crate::shared::{Held, Shared};
 
 /// How long list changes are gathered: servers that start together change the
 /// lists together, and a client reads a list again for every word of it.
@@ -118,7 +118,7 @@ impl Drop for WatchGuard {
 }
 
 /// Tells everyone, until the servers are gone or the hub stops.
-pub(crate) async fn run(shared: Arc<Shared>) {
+pub(crate) async fn run(shared: Held) {
     let mut events = shared.servers().events();
     // Bounded by the number of servers, lists and seats: equal changes are one.
     let mut changes: Vec<Change> = Vec::new();

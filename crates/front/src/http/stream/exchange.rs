@@ -16,7 +16,7 @@ use crate::http::reply::{self, Reply};
 use crate::outbox::{Outbox, Weight};
 use crate::outgoing::Outgoing;
 use crate::session::Session;
-use crate::shared::Shared;
+use crate::shared::Held;
 
 /// How long a call that was called off may take to end.
 const CALL_OFF: Duration = Duration::from_secs(5);
@@ -40,7 +40,7 @@ pub(in crate::http) enum Lost {
 
 /// A request that is being answered.
 pub(in crate::http) struct Exchange {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Held,
     pub(super) answer: Option<BoxFuture<'static, Answer>>,
     pub(super) outbox: Arc<Outbox>,
     pub(super) lost: Lost,
@@ -59,13 +59,13 @@ pub(in crate::http) struct Waiting {
 
 impl Exchange {
     pub(in crate::http) fn new(
-        shared: &Arc<Shared>,
+        shared: &Held,
         answer: BoxFuture<'static, Answer>,
         outbox: &Arc<Outbox>,
         lost: Lost,
     ) -> Self {
         Self {
-            shared: Arc::clone(shared),
+            shared: shared.clone(),
             answer: Some(answer),
             outbox: Arc::clone(outbox),
             lost,
