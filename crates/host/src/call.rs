@@ -17,7 +17,6 @@ use legation_wire::json::{Object, Raw};
 use legation_wire::message::ErrorObject;
 
 use crate::ask;
-use crate::common::Common;
 use crate::definitions::{Definitions, TaskSupport};
 use crate::flight::{Flight, Loose, LooseAsk};
 use crate::instance::{Instance, Key, Live};
@@ -34,13 +33,12 @@ const INSTANCE_TRIES: usize = 4;
 
 /// Runs a call to its outcome.
 pub(crate) async fn call(
-    common: Arc<Common>,
     server: Arc<Server>,
     context: OpContext,
     permitted: Permitted,
     call: Call,
 ) -> Outcome {
-    let opened = Conversation::open(common, server, context, Arc::clone(&call.peer)).await;
+    let opened = Conversation::open(server, context, Arc::clone(&call.peer)).await;
     let conversation = match opened {
         Ok(conversation) => conversation,
         Err(failure) => return Outcome::Failed(failure),
@@ -53,7 +51,6 @@ pub(crate) async fn call(
 
 /// A caller with a connected instance of the server it calls.
 pub(crate) struct Conversation {
-    pub(crate) common: Arc<Common>,
     pub(crate) server: Arc<Server>,
     pub(crate) context: OpContext,
     pub(crate) peer: Arc<dyn Peer>,
@@ -88,22 +85,21 @@ struct Asking {
 impl Conversation {
     /// Waits until the caller's instance is connected.
     pub(crate) async fn open(
-        common: Arc<Common>,
         server: Arc<Server>,
         context: OpContext,
         peer: Arc<dyn Peer>,
     ) -> Result<Self, CallFailure> {
         let name = &server.spec.name;
+        let common = &server.common;
         let limit = server.spec.timeout.unwrap_or(common.settings.call_timeout);
         for _ in 0..INSTANCE_TRIES {
-            let instance = server.instance(&common, &context.caller, Some(&peer))?;
+            let instance = server.instance(common, &context.caller, Some(&peer))?;
             let live = instance.connected(name, limit, &context.cancel).await?;
             let Some(flight) = instance.enter(&context.caller.seat, &peer) else {
                 server.forget(&instance);
                 continue;
             };
             return Ok(Self {
-                common,
                 server,
                 context,
                 peer,
@@ -263,8 +259,7 @@ impl Conversation {
         order: Order,
         patient: bool,
     ) -> Result<Result<Raw, ErrorObject>, CallFailure> {
-        let live = Arc::clone(&self.live);
-        let mut exchange = live.port.open(order);
+        let mut exchange = self.live.port.open(order);
         let mut asking = Asking::default();
         self.flight.begin();
         let timer = tokio::time::sleep_until(self.until());
@@ -301,7 +296,7 @@ impl Conversation {
                         (Where::Exchange(key), Some(answer)) => exchange.answer(key, answer),
                         (Where::Connection(key), Some(answer)) => {
                             self.flight.settle(&key);
-                            live.port.answer(key, answer);
+                            self.live.port.answer(key, answer);
                         }
                         (_, None) => {}
                     }
@@ -379,7 +374,7 @@ impl Conversation {
         let Some(deadline) = self.context.deadline else {
             return end;
         };
-        let left = deadline.saturating_duration_since(self.common.clock.now());
+        let left = deadline.saturating_duration_since(self.server.common.clock.now());
         end.min(now + left)
     }
 }

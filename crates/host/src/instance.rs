@@ -84,7 +84,8 @@ pub(crate) struct Instance {
 
 #[derive(Debug)]
 struct Usage {
-    calls: BTreeMap<u64, Running>,
+    /// Small, because they move up where an older one ends.
+    calls: BTreeMap<u64, Box<Running>>,
     next: u64,
     /// The client itself, for what happens outside calls.
     peer: Option<Arc<dyn Peer>>,
@@ -274,11 +275,11 @@ impl Instance {
         let id = usage.next;
         usage.next += 1;
         usage.last_used = self.clock.now();
-        let running = Running {
+        let running = Box::new(Running {
             seat: seat.clone(),
             peer: Arc::clone(peer),
             inbox: Arc::clone(&inbox),
-        };
+        });
         usage.calls.insert(id, running);
         drop(usage);
         Some(Flight::new(Arc::clone(self), id, inbox))

@@ -28,6 +28,8 @@ const INSTANCES_MAX: usize = 256;
 /// A server of the configuration. A changed configuration makes a new one.
 #[derive(Debug)]
 pub(crate) struct Server {
+    /// What all servers work with.
+    pub(crate) common: Arc<Common>,
     /// Its configuration.
     pub(crate) spec: Arc<ServerSpec>,
     /// Where that comes from, in the words of rules.
@@ -73,7 +75,7 @@ impl Server {
     /// A server that is not started yet, with what is remembered of it. It takes
     /// the place of `before`, if there is one.
     pub(crate) fn new(
-        common: &Common,
+        common: &Arc<Common>,
         spec: ServerSpec,
         (enabled, seat): (bool, Option<SeatId>),
         before: Option<&Self>,
@@ -101,6 +103,7 @@ impl Server {
         let memory = spec.transport.memory();
         let offer = memory.and_then(|name| common.offers.get()?.get(name).cloned());
         let server = Self {
+            common: Arc::clone(common),
             folder: spec.source.folder().map(Arc::from),
             digest: digest(&spec),
             sandbox: spec.sandbox(

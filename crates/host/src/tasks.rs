@@ -202,7 +202,7 @@ fn register(
     mut task: Task,
     legacy: bool,
 ) -> Result<Object, String> {
-    let common = &conversation.common;
+    let common = &conversation.server.common;
     let handle = TaskHandle::random().map_err(|error| format!("no randomness: {error}"))?;
     let caller = &conversation.context.caller;
     let row = Row {

@@ -81,8 +81,7 @@ impl ServerSet for Host {
     ) -> BoxFuture<'static, Outcome> {
         match self.decided(&context, &permitted) {
             Ok(server) => {
-                let common = Arc::clone(&self.inner.common);
-                boxed!(call::call(common, server, context, permitted, call))
+                boxed!(call::call(server, context, permitted, call))
             }
             Err(outcome) => Box::pin(std::future::ready(outcome)),
         }
@@ -114,7 +113,7 @@ impl ServerSet for Host {
             let Some(stored) = stored else {
                 return Outcome::Error(tasks::unknown(&handle));
             };
-            match Conversation::open(common, server, context, peer).await {
+            match Conversation::open(server, context, peer).await {
                 Ok(conversation) => tasks::run(conversation, stored, verb).await,
                 Err(failure) => Outcome::Failed(failure),
             }

@@ -68,7 +68,7 @@ impl Carrier {
             port: Arc::clone(&conversation.live.port),
             answers,
         });
-        let common = Arc::clone(&conversation.common);
+        let common = Arc::clone(&conversation.server.common);
         let carried = carry(
             Arc::clone(&common),
             Arc::clone(&carrier),

@@ -31,7 +31,7 @@ struct Unfinished {
 /// Waits for a task, asking its questions live.
 pub(super) async fn follow(conversation: &mut Conversation, task: Task, legacy: bool) -> Outcome {
     let mut guard = Unfinished {
-        common: Arc::clone(&conversation.common),
+        common: Arc::clone(&conversation.server.common),
         live: Arc::clone(&conversation.live),
         upstream: task.task_id.clone(),
         finished: false,

@@ -19,7 +19,7 @@ const QUESTION_WAIT: Duration = Duration::from_millis(500);
 
 /// Runs a verb at the task's server.
 pub(crate) async fn run(mut conversation: Conversation, stored: Stored, verb: TaskVerb) -> Outcome {
-    let common = std::sync::Arc::clone(&conversation.common);
+    let common = std::sync::Arc::clone(&conversation.server.common);
     let done = match verb {
         TaskVerb::Get if stored.legacy => get_legacy(&mut conversation, &stored).await,
         TaskVerb::Get => get_modern(&mut conversation, &stored).await,
@@ -118,7 +118,7 @@ fn carrier(
     upstream: &str,
     status: TaskStatus,
 ) -> Option<std::sync::Arc<Carrier>> {
-    let tasks = &conversation.common.tasks;
+    let tasks = &conversation.server.common.tasks;
     let held = tasks.carrier(handle);
     if held.is_some() || status.is_terminal() {
         return held;
@@ -137,7 +137,7 @@ async fn update(
     responses: Object,
 ) -> Result<Outcome, Outcome> {
     if stored.legacy {
-        if let Some(carrier) = conversation.common.tasks.carrier(&stored.row.handle) {
+        if let Some(carrier) = conversation.server.common.tasks.carrier(&stored.row.handle) {
             carrier.answer(&responses);
         }
     } else {

@@ -26,6 +26,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
 use http::header::{HeaderName, HeaderValue};
 use legation_oauth::Upstream;
 use legation_wire::headers;
@@ -85,7 +86,7 @@ pub(super) struct Http {
     road: Road,
     max_body: usize,
     /// `Mcp-Session-Id`, from the answer to `initialize`.
-    session: Mutex<Option<HeaderValue>>,
+    session: ArcSwapOption<HeaderValue>,
     outgoing: mpsc::Sender<Outgoing>,
     /// The connection's own requests under way: a part of the handshake, and
     /// at most two subscriptions.
@@ -116,7 +117,7 @@ impl Http {
         let http = Arc::new(Self {
             road,
             max_body: shared.limits.bytes,
-            session: Mutex::new(None),
+            session: ArcSwapOption::empty(),
             outgoing,
             requests: Mutex::default(),
         });
@@ -172,7 +173,7 @@ impl Http {
 
     /// Says good-bye, where there is a session to end.
     pub(super) async fn end_session(&self, shared: &Shared) {
-        if lock(&self.session).is_none() {
+        if self.session.load().is_none() {
             return;
         }
         let lines = self.session_lines(shared);
@@ -210,7 +211,7 @@ impl Http {
             && (200..300).contains(&inbound.head.status)
             && let Some(session) = &inbound.head.session
         {
-            *lock(&self.session) = Some(session.clone());
+            self.session.store(Some(Arc::new(session.clone())));
         }
         Answer::sort(inbound, self.max_body).await
     }
@@ -238,7 +239,7 @@ impl Http {
             lines.reserve(LINES);
             let spoken = HeaderValue::from_static(revision.as_str());
             line(&mut lines, &headers::PROTOCOL_VERSION, &spoken);
-            if let Some(session) = &*lock(&self.session) {
+            if let Some(session) = &*self.session.load() {
                 line(&mut lines, &headers::SESSION_ID, session);
             }
         }
@@ -249,7 +250,7 @@ impl Http {
     /// says 404; servers in the wild also say 400 and name the session.
     fn lost_session(&self, shared: &Shared, status: u16, text: &str) -> bool {
         let legacy = shared.revision.get().is_some_and(|r| !r.is_modern());
-        let held = legacy && lock(&self.session).is_some();
+        let held = legacy && self.session.load().is_some();
         held && (status == 404 || (status == 400 && text.to_ascii_lowercase().contains("session")))
     }
 

@@ -67,14 +67,19 @@ struct Inner {
     slots: BTreeMap<CallKey, Arc<Slot>>,
     next_call: u64,
     carrier: Carrier,
+    standing: Box<Standing>,
+    /// The request of the call being made over HTTP, which its own stream sends.
+    outgoing: Option<Box<Message>>,
+    /// Who has something to write as soon as the lock is given back.
+    queued: Option<Arc<Writer>>,
+}
+
+/// What stays as it is from call to call, apart from what each of them changes.
+struct Standing {
     starting: Option<oneshot::Sender<Result<Ready, StartError>>>,
     /// Set before the link is told, so that calls end as lost and not refused.
     ended: Option<Arc<str>>,
     respawn: bool,
-    /// The request of the call being made over HTTP, which its own stream sends.
-    outgoing: Option<Message>,
-    /// Who has something to write as soon as the lock is given back.
-    queued: Option<Arc<Writer>>,
     /// What a modern server is to report, to ask again when it ends.
     wish: ListenFilter,
     relisten: Duration,
@@ -108,14 +113,16 @@ impl Shared {
                 slots: BTreeMap::new(),
                 next_call: 1,
                 carrier: Carrier::None,
-                starting: Some(starting),
-                ended: None,
-                respawn: false,
+                standing: Box::new(Standing {
+                    starting: Some(starting),
+                    ended: None,
+                    respawn: false,
+                    wish: ListenFilter::default(),
+                    relisten: RELISTEN.0,
+                    relistener: None,
+                }),
                 outgoing: None,
                 queued: None,
-                wish: ListenFilter::default(),
-                relisten: RELISTEN.0,
-                relistener: None,
             }),
             events: Arc::default(),
             limits: Limits {
@@ -149,7 +156,7 @@ impl Shared {
     pub(super) fn call(
         self: &Arc<Self>,
         order: CallOrder,
-    ) -> (CallKey, Arc<Slot>, Option<Message>) {
+    ) -> (CallKey, Arc<Slot>, Option<Box<Message>>) {
         let mut inner = self.lock();
         let key = CallKey(inner.next_call);
         inner.next_call += 1;
@@ -242,16 +249,16 @@ impl Shared {
     pub(super) fn closed(self: &Arc<Self>, why: &str) -> After {
         {
             let mut inner = self.lock();
-            inner.ended.get_or_insert_with(|| why.into());
+            inner.standing.ended.get_or_insert_with(|| why.into());
             inner.carrier = Carrier::None;
         }
         self.drive(Link::closed);
         let mut inner = self.lock();
-        if std::mem::take(&mut inner.respawn) {
-            inner.ended = None;
+        if std::mem::take(&mut inner.standing.respawn) {
+            inner.standing.ended = None;
             return After::Respawn;
         }
-        if let Some(starting) = inner.starting.take() {
+        if let Some(starting) = inner.standing.starting.take() {
             let reason = why.to_owned();
             let _unheard = starting.send(Err(StartError::Closed { reason }));
         }
@@ -285,14 +292,14 @@ impl Shared {
 
     /// The connection cannot be made.
     pub(super) fn start_failed(&self, error: StartError) {
-        if let Some(starting) = self.lock().starting.take() {
+        if let Some(starting) = self.lock().standing.starting.take() {
             let _unheard = starting.send(Err(error));
         }
     }
 
     /// The connection is made.
     pub(super) fn started(&self, ready: Ready) {
-        if let Some(starting) = self.lock().starting.take() {
+        if let Some(starting) = self.lock().standing.starting.take() {
             let _unheard = starting.send(Ok(ready));
         }
     }
@@ -304,9 +311,9 @@ impl Shared {
     pub(super) fn listen(self: &Arc<Self>, wish: ListenFilter) {
         {
             let mut inner = self.lock();
-            inner.wish.clone_from(&wish);
-            inner.relisten = RELISTEN.0;
-            if let Some(waiting) = inner.relistener.take() {
+            inner.standing.wish.clone_from(&wish);
+            inner.standing.relisten = RELISTEN.0;
+            if let Some(waiting) = inner.standing.relistener.take() {
                 waiting.abort();
             }
         }

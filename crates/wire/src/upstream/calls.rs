@@ -105,7 +105,7 @@ impl Link {
             }
         }
         translate::drop_other_era(&method, &mut params, revision);
-        let call = Call {
+        let call = Box::new(Call {
             key,
             want_progress,
             wants_log: log_level.is_some() || !revision.is_modern(),
@@ -116,7 +116,7 @@ impl Link {
             may_ask: may_ask(&method),
             takes_tasks: caps.tasks_ext && &*method == "tools/call",
             method: method.clone(),
-        };
+        });
         self.calls.insert(key, id);
         self.request_as(id, method, params, Pending::Call(call));
     }
@@ -146,11 +146,11 @@ impl Link {
                 // Not a slice of the message it came in, which would stay in memory with it.
                 let info = asked.detached();
                 let era = self.era(revision, caps, Some(info.clone()));
-                Said {
+                Box::new(Said {
                     caps: Arc::clone(caps),
                     info,
                     text: era.begin_meta(),
-                }
+                })
             }
         };
         &self.said.insert(said).text
@@ -329,7 +329,7 @@ impl Link {
             .values()
             .rev()
             .filter_map(|pending| match pending {
-                Pending::Call(call) => Some(call).filter(|call| call.may_ask),
+                Pending::Call(call) => Some(&**call).filter(|call| call.may_ask),
                 Pending::Discover | Pending::Initialize | Pending::Listen => None,
             })
     }

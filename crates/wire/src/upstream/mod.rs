@@ -33,9 +33,12 @@ use crate::meta::EraMeta;
 use crate::revision::Revision;
 
 /// The state machine of one connection.
+///
+/// Calls on several processors change it in turn, so what a call only reads lies apart from what it writes, and what is kept of a
+/// call is a pointer: whatever else moves to and fro with the lock.
 #[derive(Debug)]
 pub struct Link {
-    config: LinkConfig,
+    config: Box<LinkConfig>,
     stage: Stage,
     next_id: i64,
     next_ask: u64,
@@ -50,7 +53,7 @@ pub struct Link {
     /// Ids whose answers are not wanted any more; see [`calls::MAX_CANCELLED`].
     cancelled: VecDeque<i64>,
     /// What the last call told the server of its client; the revision never changes.
-    said: Option<Said>,
+    said: Option<Box<Said>>,
     /// Not bounded: drained by the shell after every input.
     effects: VecDeque<Effect>,
 }
@@ -76,7 +79,7 @@ enum Stage {
 enum Pending {
     Discover,
     Initialize,
-    Call(Call),
+    Call(Box<Call>),
     Listen,
 }
 
@@ -86,7 +89,7 @@ impl Link {
     /// A link that has not sent anything yet.
     pub fn new(config: LinkConfig) -> Self {
         Self {
-            config,
+            config: Box::new(config),
             stage: Stage::Idle { legacy: false },
             next_id: 1,
             next_ask: 1,

@@ -33,7 +33,7 @@ pub(in crate::transport) fn run_call(
     shared: Arc<Shared>,
     key: CallKey,
     slot: Arc<Slot>,
-    message: Message,
+    message: Box<Message>,
     mirrored: Option<Vec<u8>>,
 ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     boxed!(async move {

@@ -34,7 +34,7 @@ impl Inner {
             }
             Effect::Ready(ready) => self.ready(shared, ready),
             Effect::Failed(error) => self.failed(error),
-            Effect::Respawn => self.respawn = true,
+            Effect::Respawn => self.standing.respawn = true,
             Effect::Call(key, event) => self.call_event(key, event),
             Effect::AskIdle {
                 key,
@@ -65,7 +65,7 @@ impl Inner {
                 shared.events.push(Event::ElicitationComplete(params));
             }
             Effect::ListenAcknowledged(agreed) => {
-                self.relisten = RELISTEN.0;
+                self.standing.relisten = RELISTEN.0;
                 shared.events.push(Event::ListenAcknowledged(agreed));
             }
             Effect::ListenEnded(error) => self.listen_ended(shared, error),
@@ -85,7 +85,7 @@ impl Inner {
                 writer.queue(&message);
                 self.queued = Some(Arc::clone(writer));
             }
-            Carrier::Http(_) if call.is_some() => self.outgoing = Some(message),
+            Carrier::Http(_) if call.is_some() => self.outgoing = Some(Box::new(message)),
             Carrier::Http(http) => http.enqueue(shared, message),
             Carrier::Sse(sse) => sse.enqueue(shared, message, call),
         }
@@ -98,7 +98,7 @@ impl Inner {
             Carrier::Http(http) => http.enqueue_ready(shared, ready),
             Carrier::Sse(sse) => sse.enqueue_ready(shared, ready),
             Carrier::None | Carrier::Stdio(_) => {
-                if let Some(starting) = self.starting.take() {
+                if let Some(starting) = self.standing.starting.take() {
                     let _unheard = starting.send(Ok(ready));
                 }
             }
@@ -106,8 +106,8 @@ impl Inner {
     }
 
     fn failed(&mut self, source: LinkError) {
-        if let Some(starting) = self.starting.take() {
-            let ended = self.ended.as_deref().map(str::to_owned);
+        if let Some(starting) = self.standing.starting.take() {
+            let ended = self.standing.ended.as_deref().map(str::to_owned);
             let _unheard = starting.send(Err(StartError::Handshake { source, ended }));
         }
     }
@@ -126,7 +126,7 @@ impl Inner {
                 params,
             },
             upstream::CallEvent::Done(body) => {
-                let end = match (body, &self.ended) {
+                let end = match (body, &self.standing.ended) {
                     (Err(_), Some(why)) => CallEvent::Lost(why.to_string()),
                     (body, _) => CallEvent::Done(body),
                 };
@@ -147,16 +147,16 @@ impl Inner {
             .as_ref()
             .is_some_and(|error| error.code == codes::METHOD_NOT_FOUND);
         shared.events.push(Event::ListenEnded(error));
-        if final_word || self.wish.is_empty() || self.ended.is_some() {
+        if final_word || self.standing.wish.is_empty() || self.standing.ended.is_some() {
             return;
         }
-        let pause = self.relisten;
-        self.relisten = (pause * 2).min(RELISTEN.1);
+        let pause = self.standing.relisten;
+        self.standing.relisten = (pause * 2).min(RELISTEN.1);
         let weak = Arc::downgrade(shared);
-        self.relistener = shared.spawn("listen again", async move {
+        self.standing.relistener = shared.spawn("listen again", async move {
             tokio::time::sleep(pause).await;
             if let Some(shared) = weak.upgrade() {
-                let wish = shared.lock().wish.clone();
+                let wish = shared.lock().standing.wish.clone();
                 shared.drive(|link| link.listen(wish));
             }
         });
