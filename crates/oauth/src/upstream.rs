@@ -106,14 +106,19 @@ impl Upstream {
     /// # Errors
     /// See [`OAuthError`]: there is a sign-in, and it could not be renewed now.
     pub async fn access(self: &Arc<Self>) -> Landed {
-        if let Some(access) = self.fresh() {
-            return Ok(Some(access));
-        }
-        {
+        let bound = {
             let state = self.state();
-            if state.waiting.is_some() || (state.recalled && state.bound.is_none()) {
+            if state.bound.is_none() && (state.waiting.is_some() || state.recalled) {
                 return Ok(None);
             }
+            state.bound.clone()
+        };
+        let now = self.oauth.clock.now();
+        if let Some(access) = bound.and_then(|bound| bound.slot.fresh(now)) {
+            return Ok(Some(access));
+        }
+        if self.state().waiting.is_some() {
+            return Ok(None);
         }
         self.join(Need::Next).await
     }

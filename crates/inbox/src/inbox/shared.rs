@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use arc_swap::{ArcSwap, Guard};
 use legation_core::SharedClock;
 use tokio::sync::watch;
 
@@ -24,7 +25,7 @@ pub(crate) struct Shared {
     pub(crate) seals: Seals,
     pub(crate) clock: SharedClock,
     pub(crate) governor: Arc<dyn Governor>,
-    pub(super) tail: RwLock<Tail>,
+    pub(super) tail: ArcSwap<Tail>,
     pub(super) announced: watch::Sender<u64>,
     pub(super) consumers: Mutex<Consumers>,
     pub(super) problems: Mutex<Vec<String>>,
@@ -42,17 +43,14 @@ pub(crate) struct Tail {
 // === impl Shared ===
 
 impl Shared {
-    pub(crate) fn tail(&self) -> Tail {
-        self.tail
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+    pub(crate) fn tail(&self) -> Guard<Arc<Tail>> {
+        self.tail.load()
     }
 
     /// Lets readers see what is on disk, and tells those who wait.
     pub(crate) fn publish(&self, tail: Tail) {
         let seq = tail.seq;
-        *self.tail.write().unwrap_or_else(PoisonError::into_inner) = tail;
+        self.tail.store(Arc::new(tail));
         self.announced.send_replace(seq);
     }
 
