@@ -51,6 +51,10 @@ pub(crate) struct Shared {
 /// Keeps what is shared. Each connection keeps it in a place of its own ([`Held::apart`]), because the count of those who keep
 /// something is written to by every call, from whichever processor it runs on.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::redundant_allocation,
+    reason = "the outer one is there for its count"
+)]
 pub(crate) struct Held(Arc<Arc<Shared>>);
 
 /// What `/metrics` says.

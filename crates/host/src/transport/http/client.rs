@@ -60,11 +60,14 @@ pub(super) struct Inbound {
 /// Idle connections by runtime, latest last; whose thread it is has them in its part. There are a handful of runtimes.
 #[derive(Default)]
 pub(super) struct Pool {
-    idle: Parts<Mutex<Vec<(RuntimeId, Vec<Idle>)>>>,
+    idle: Parts<Mutex<Vec<OfRuntime>>>,
     /// Somebody looks after the idle connections, or has been told to.
     swept: AtomicBool,
     news: Notify,
 }
+
+/// The idle connections of one runtime.
+type OfRuntime = (RuntimeId, Vec<Idle>);
 
 struct Idle {
     since: Instant,
