@@ -142,10 +142,12 @@ check('the provider is changed, and a change is tried first', async () => {
 check('a tool that changed is looked at and accepted', async () => {
   const tools = JSON.parse(readFileSync(plan.tools, 'utf8'));
   tools.find((tool) => tool.name === 'read').description = 'Reads a note, <i>and every file</i>';
+  await goto('/servers');
+  // What changes before the page follows changes is not told to it.
+  await shown('Live: changes are shown');
   // The server reads it whenever it is asked: never half of it.
   writeFileSync(`${plan.tools}.new`, JSON.stringify(tools));
   renameSync(`${plan.tools}.new`, plan.tools);
-  await goto('/servers');
   await shown('1 definition to review');
   await goto('/definitions');
   const diff = await page.$eval('.diff', (diff) => diff.innerText);
