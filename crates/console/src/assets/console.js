@@ -17,13 +17,19 @@ const inUse = (part) =>
   part.contains(document.activeElement) ||
   [...part.querySelectorAll('input:not([type=hidden]), textarea')].some((field) => field.value !== field.defaultValue);
 
-/** Puts a part of a fresh page in the place of the one that is shown. */
+/** What the hub sent of each part that is shown: the page itself has other times, and open details. */
+const sent = new WeakMap();
+
+/** Puts a part of a fresh page in the place of the one that is shown, where the hub sends another. */
 const replace = (part, fresh) => {
-  if (part.innerHTML === fresh.innerHTML || inUse(part)) return;
+  if (sent.get(part) === fresh.innerHTML || inUse(part)) return;
   const open = [...part.querySelectorAll('details[open][id]')].map((one) => one.id);
+  sent.set(fresh, fresh.innerHTML);
+  // A node keeps the listeners of scripts only where it stays; there are none inside.
   part.replaceWith(fresh);
   for (const id of open) document.getElementById(id)?.setAttribute('open', '');
   times(fresh);
+  if (part.dataset.part === 'told') fresh.classList.add('changed');
 };
 
 let asking = false;
@@ -38,12 +44,7 @@ const refresh = async () => {
       const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
       for (const part of document.querySelectorAll('[data-part]')) {
         const found = fresh.getElementById(part.id);
-        if (found) {
-          // A node keeps the listeners of scripts only where it stays; there are none inside.
-          const was = part.innerHTML;
-          replace(part, document.adoptNode(found));
-          if (was !== found.innerHTML && part.dataset.part === 'told') found.classList.add('changed');
-        }
+        if (found) replace(part, document.adoptNode(found));
       }
     } else if (answer.status === 401 || answer.type === 'opaqueredirect') {
       location.reload();
@@ -93,7 +94,11 @@ const follow = (main) => {
   const line = document.getElementById('live');
   const say = (text) => { if (line) line.textContent = text; };
   const stream = new EventSource(main.dataset.live);
-  stream.addEventListener('open', () => say('Live: changes are shown as they happen.'));
+  stream.addEventListener('open', () => {
+    say('Live: changes are shown as they happen.');
+    // What changed after the page was written and before this was heard, or while it was not.
+    refresh();
+  });
   stream.addEventListener('error', () =>
     say(stream.readyState === EventSource.CLOSED ? 'Not live: reload the page.' : 'Not live at the moment; trying again.'));
   stream.addEventListener('changed', refresh);
@@ -104,6 +109,7 @@ const follow = (main) => {
   window.addEventListener('pagehide', () => stream.close());
 };
 
+for (const part of document.querySelectorAll('[data-part]')) sent.set(part, part.innerHTML);
 times(document);
 const main = document.querySelector('main[data-live]');
 if (main) follow(main);

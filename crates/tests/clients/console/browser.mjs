@@ -112,6 +112,22 @@ check('a question is denied', async () => {
   holds(!JSON.stringify(refused).includes('was done'), refused);
 });
 
+check('what changes before a page hears of changes is shown as well', async () => {
+  let hold;
+  const held = new Promise((ready) => {
+    hold = (request) => { if (request.url().includes('/live')) ready(request); else request.continue(); };
+  });
+  page.on('request', hold);
+  await page.setRequestInterception(true);
+  await goto('/approvals');
+  const id = await waits('early');
+  await (await held).continue();
+  await shown(id);
+  await page.setRequestInterception(false);
+  page.off('request', hold);
+  await submit(`[id="${id}"] button[value=deny]`);
+});
+
 check('what is no longer what was looked at is not approved', async () => {
   const id = await waits('later');
   await goto('/approvals');
@@ -143,8 +159,6 @@ check('a tool that changed is looked at and accepted', async () => {
   const tools = JSON.parse(readFileSync(plan.tools, 'utf8'));
   tools.find((tool) => tool.name === 'read').description = 'Reads a note, <i>and every file</i>';
   await goto('/servers');
-  // What changes before the page follows changes is not told to it.
-  await shown('Live: changes are shown');
   // The server reads it whenever it is asked: never half of it.
   writeFileSync(`${plan.tools}.new`, JSON.stringify(tools));
   renameSync(`${plan.tools}.new`, plan.tools);
