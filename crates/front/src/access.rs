@@ -17,6 +17,12 @@ pub trait Authenticator: Send + Sync + fmt::Debug {
     /// The client a bearer token was minted for; compared in constant time.
     fn bearer(&self, token: &str) -> Option<ClientId>;
 
+    /// Another number whenever [`bearer`](Self::bearer) may answer anything else than it did; `None`
+    /// where that is not known, and it is asked about every request.
+    fn edition(&self) -> Option<u64> {
+        None
+    }
+
     /// Who comes with a token that somebody else issued (RFC 9068). Never waits.
     fn issued(&self, token: &str) -> Issued {
         let _nobody = token;

@@ -26,8 +26,9 @@ use tokio::net::TcpStream;
 
 use super::body;
 use super::guard;
-use super::head::{BadHead, Finder};
+use super::head::{BadHead, Finder, Head};
 use super::io::{Buffers, Came, Io};
+use super::known::Known;
 use super::reply::{self, Reply, ReplyBody, hex};
 use super::route::{self, Begun, Next};
 use super::stream::{Broken, Waiting};
@@ -128,6 +129,7 @@ pub(crate) async fn serve(shared: Held, stream: std::net::TcpStream) {
         cancel,
         recent: Mutex::new(None),
     });
+    let mut known: Option<Box<Known>> = None;
     loop {
         io.allow(settings.connection_idle);
         if io.readable().await.is_err() {
@@ -137,9 +139,13 @@ pub(crate) async fn serve(shared: Held, stream: std::net::TcpStream) {
         let after = match io.read_arrived(&mut buffers.came).await {
             Ok(false) => After::Open,
             // Its room is given up with it while the connection is idle.
-            Ok(true) => Box::pin(serve_arrived(&connection, &mut io, &mut buffers)).await,
+            Ok(true) => {
+                let known = known.get_or_insert_default();
+                Box::pin(serve_arrived(&connection, &mut io, &mut buffers, known)).await
+            }
             Err(_) => After::Over,
         };
+        known = known.filter(|known| known.is_of_use());
         if after == After::Linger {
             let most = settings.body_max;
             Box::pin(io.linger(&mut buffers.came, LINGER, most)).await;
@@ -152,14 +158,19 @@ pub(crate) async fn serve(shared: Held, stream: std::net::TcpStream) {
 }
 
 /// Answers requests until everything is used up that has come.
-async fn serve_arrived(connection: &Arc<Connection>, io: &mut Io, buffers: &mut Buffers) -> After {
+async fn serve_arrived(
+    connection: &Arc<Connection>,
+    io: &mut Io,
+    buffers: &mut Buffers,
+    known: &mut Known,
+) -> After {
     while !buffers.came.unused().is_empty() {
-        let after = match read_head(connection, io, buffers).await {
-            Ok(()) => answer(connection, io, buffers).await,
+        let after = match read_head(connection, io, &mut buffers.came, known).await {
+            Ok(()) => answer(connection, io, buffers, known).await,
             Err(Unread::Gone) => return After::Over,
             Err(Unread::Bad(bad)) => {
                 count(&connection.shared.counters.mine().rejected);
-                match send(connection, io, buffers, bad.into()).await {
+                match send(connection, io, buffers, &known.head, bad.into()).await {
                     Ok(_) => After::Linger,
                     Err(_) => After::Over,
                 }
@@ -179,10 +190,14 @@ async fn serve_arrived(connection: &Arc<Connection>, io: &mut Io, buffers: &mut 
 async fn read_head(
     connection: &Connection,
     io: &mut Io,
-    buffers: &mut Buffers,
+    came: &mut Came,
+    known: &mut Known,
 ) -> Result<(), Unread> {
-    let Buffers { came, head, .. } = buffers;
-    head.clear();
+    if let Some(length) = known.again(came.unused()) {
+        came.use_up(length);
+        return Ok(());
+    }
+    let head = known.anew();
     let mut finder = Finder::default();
     let mut is_late = false;
     loop {
@@ -201,17 +216,23 @@ async fn read_head(
 }
 
 /// Answers the request whose head has been read.
-async fn answer(connection: &Arc<Connection>, io: &mut Io, buffers: &mut Buffers) -> After {
-    let Buffers { came, head, .. } = buffers;
+async fn answer(
+    connection: &Arc<Connection>,
+    io: &mut Io,
+    buffers: &mut Buffers,
+    known: &mut Known,
+) -> After {
+    let came = &mut buffers.came;
     let settings = &connection.shared.settings;
-    let mut next = route::begin(connection, head);
+    let mut next = known.begin(connection);
     if let Next::Wait(wait) = next {
         tokio::select! {
             () = wait => {}
             _ = connection.cancel.cancelled() => return After::Over,
         }
-        next = route::begin(connection, head);
+        next = known.begin(connection);
     }
+    let head = &known.head;
     let begun = match next {
         Next::Wait(_) => Begun::Reply(reply::rejected(&guard::unavailable(), None).closing()),
         Next::Reply(reply) => {
@@ -251,7 +272,7 @@ async fn answer(connection: &Arc<Connection>, io: &mut Io, buffers: &mut Buffers
         },
     };
     let was_refused = reply.closes;
-    match send(connection, io, buffers, reply).await {
+    match send(connection, io, buffers, head, reply).await {
         Ok(true) => After::Open,
         Ok(false) if was_refused => After::Linger,
         Ok(false) | Err(_) => After::Over,
@@ -331,9 +352,10 @@ async fn send(
     connection: &Connection,
     io: &mut Io,
     buffers: &mut Buffers,
+    head: &Head,
     mut reply: Reply,
 ) -> io::Result<bool> {
-    let Buffers { came, head, out } = buffers;
+    let Buffers { came, out } = buffers;
     // What is sent as it comes ends with the connection in HTTP/1.0.
     reply.closes |= !head.keep || (reply.body.is_stream() && !head.is_11);
     out.clear();

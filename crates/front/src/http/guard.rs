@@ -33,7 +33,7 @@ pub(super) enum Halt {
 }
 
 /// Whose request it is.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Shown {
     pub(super) principal: Principal,
     /// When what was shown is no longer good, where that is known.

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use http::header::{self, HeaderName, HeaderValue};
 use http::{HeaderMap, Method, StatusCode};
-use legation_wire::http1::{Fields, Framing};
+use legation_wire::http1::{Again, Fields, Framing, digits};
 
 /// Longest head of a request, in bytes, and most of its headers.
 pub(super) const HEAD_MAX: usize = 64 * 1024;
@@ -21,7 +21,8 @@ const EMPTY_MAX: usize = 4;
 /// A request's head, in its own text.
 #[derive(Debug, Default)]
 pub(super) struct Head {
-    text: Vec<u8>,
+    /// As it came.
+    came: Again,
     pub(super) method: Method,
     target: Range<usize>,
     fields: Vec<Field>,
@@ -35,11 +36,18 @@ pub(super) struct Head {
     pub(super) expects: bool,
 }
 
-/// Where a header stands, whose name is in lower case there, whatever it came in.
+/// Where a header stands.
 #[derive(Debug)]
 struct Field {
-    name: Range<usize>,
-    value: Range<usize>,
+    name: Place,
+    value: Place,
+}
+
+/// A part of a head's text, which is too short for more.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    start: u32,
+    end: u32,
 }
 
 /// What a request is about (RFC 9112, section 3.2).
@@ -141,7 +149,7 @@ impl Finder {
 impl Head {
     /// Forgets what was read.
     pub(super) fn clear(&mut self) {
-        self.text.clear();
+        self.came.clear();
         self.fields.clear();
         self.method = Method::GET;
         self.target = 0..0;
@@ -151,12 +159,25 @@ impl Head {
         self.expects = false;
     }
 
+    /// How long it is, in bytes.
+    pub(super) fn length(&self) -> usize {
+        self.came.text().len()
+    }
+
+    /// How long the head at the beginning of `text` is, if it is this one, which was read, but for
+    /// the length of the body; that is taken over.
+    pub(super) fn again(&mut self, text: &[u8]) -> Option<usize> {
+        if let Some(length) = self.came.begins(text)? {
+            self.framing = Some(Framing::Length(length));
+        }
+        Some(self.length())
+    }
+
     /// Reads a whole head into this one's room, which was cleared.
     ///
     /// # Errors
     /// It is none, or could be read in more than one way.
     pub(super) fn read(&mut self, text: &[u8]) -> Result<(), BadHead> {
-        self.text.extend_from_slice(text);
         let mut places = [const { MaybeUninit::uninit() }; HEADERS_MAX];
         let mut request = httparse::Request::new(&mut []);
         let parsed = request.parse_with_uninit_headers(text, &mut places);
@@ -173,19 +194,19 @@ impl Head {
         self.is_11 = request.version == Some(1);
         self.keep = self.is_11;
         let mut length = None;
+        let mut length_at = 0..0;
         let mut is_chunked = false;
         for field in request.headers.iter() {
             let (name, value) = (field.name, field.value.trim_ascii());
-            let place_of_name = place(text, name.as_bytes());
-            self.text[place_of_name.clone()].make_ascii_lowercase();
             self.fields.push(Field {
-                name: place_of_name,
-                value: place(text, value),
+                name: place(text, name.as_bytes()).into(),
+                value: place(text, value).into(),
             });
             if is(name, &header::CONTENT_LENGTH) {
                 if length.replace(content_length(value)?).is_some() {
                     return Err(BadHead::Length);
                 }
+                length_at = place(text, value);
             } else if is(name, &header::TRANSFER_ENCODING) {
                 coding(value, self.is_11 && !is_chunked)?;
                 is_chunked = true;
@@ -204,6 +225,7 @@ impl Head {
             (true, None) => Some(Framing::Chunked),
             (false, length) => length.map(Framing::Length),
         };
+        self.came.set(text, length_at);
         Ok(())
     }
 
@@ -223,7 +245,7 @@ impl Head {
     /// # Errors
     /// It is none of the forms that a server has to know.
     pub(super) fn target(&self) -> Result<Target<'_>, BadHead> {
-        let text = self.text.get(self.target.clone());
+        let text = self.came.text().get(self.target.clone());
         let text = text.and_then(|text| std::str::from_utf8(text).ok());
         Target::parse(text.unwrap_or_default()).ok_or(BadHead::Malformed)
     }
@@ -231,8 +253,8 @@ impl Head {
     /// Its headers in a map, for those who are asked too rarely to read the text.
     pub(super) fn to_map(&self) -> HeaderMap {
         let fields = self.fields.iter().filter_map(|field| {
-            let name = HeaderName::from_bytes(&self.text[field.name.clone()]).ok()?;
-            let value = HeaderValue::from_bytes(&self.text[field.value.clone()]).ok()?;
+            let name = HeaderName::from_bytes(self.part(field.name)).ok()?;
+            let value = HeaderValue::from_bytes(self.part(field.value)).ok()?;
             Some((name, value))
         });
         let mut map = HeaderMap::with_capacity(self.fields.len());
@@ -241,6 +263,10 @@ impl Head {
         }
         map
     }
+
+    fn part(&self, place: Place) -> &[u8] {
+        &self.came.text()[place.range()]
+    }
 }
 
 impl Fields for Head {
@@ -248,9 +274,29 @@ impl Fields for Head {
         let name = name.as_str().as_bytes();
         for field in &self.fields {
             // The text is only looked at where it may be the one.
-            if field.name.len() == name.len() && self.text[field.name.clone()] == *name {
-                with(&self.text[field.value.clone()]);
+            if field.name.range().len() == name.len()
+                && self.part(field.name).eq_ignore_ascii_case(name)
+            {
+                with(self.part(field.value));
             }
+        }
+    }
+}
+
+// === impl Place ===
+
+impl Place {
+    fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+impl From<Range<usize>> for Place {
+    fn from(range: Range<usize>) -> Self {
+        let short = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        Self {
+            start: short(range.start),
+            end: short(range.end),
         }
     }
 }
@@ -300,11 +346,7 @@ fn place(text: &[u8], part: &[u8]) -> Range<usize> {
 }
 
 fn content_length(value: &[u8]) -> Result<u64, BadHead> {
-    let digits = std::str::from_utf8(value).ok();
-    digits
-        .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
-        .and_then(|text| text.parse().ok())
-        .ok_or(BadHead::Length)
+    digits(value).ok_or(BadHead::Length)
 }
 
 /// Checks a `Transfer-Encoding`, of which there may be one, from HTTP/1.1 on.

@@ -18,8 +18,6 @@ use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
-use super::head::Head;
-
 /// What is read at once at first; most requests fit.
 const READ: usize = 4 * 1024;
 /// What is read at once of something long.
@@ -46,7 +44,6 @@ pub(super) struct Io {
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     pub(super) came: Came,
-    pub(super) head: Head,
     pub(super) out: Vec<u8>,
 }
 

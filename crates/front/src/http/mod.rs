@@ -8,6 +8,7 @@ mod connection;
 mod guard;
 mod head;
 mod io;
+mod known;
 mod legacy;
 mod mcp;
 mod modern;

@@ -12,6 +12,7 @@ use legation_wire::message::Message;
 use legation_wire::sse::Event;
 
 use super::guard;
+use super::head::Target;
 use super::reply::{self, Reply};
 use super::route::{Asked, PostTo};
 use super::stream::EventStream;
@@ -64,12 +65,12 @@ pub(super) fn stream(asked: &Asked<'_>) -> Reply {
 }
 
 /// `POST /messages`: one message; what it leads to comes on the stream.
-pub(super) fn begin(asked: &Asked<'_>) -> Result<PostTo, Reply> {
+pub(super) fn begin(asked: &Asked<'_>, target: &Target<'_>) -> Result<PostTo, Reply> {
     if asked.head.method != Method::POST {
         return Err(reply::not_allowed("POST"));
     }
     guard::content(asked.head)?;
-    let id = asked.target.query.and_then(|query| {
+    let id = target.query.and_then(|query| {
         query
             .split('&')
             .find_map(|pair| pair.strip_prefix(PARAMETER)?.strip_prefix('='))

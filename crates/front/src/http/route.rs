@@ -57,7 +57,6 @@ enum Passed {
 pub(super) struct Asked<'a> {
     pub(super) connection: &'a Arc<Connection>,
     pub(super) head: &'a Head,
-    pub(super) target: Target<'a>,
     pub(super) principal: Principal,
     /// When the credential it came with ends, where that is known.
     pub(super) until: Option<Wall>,
@@ -171,7 +170,6 @@ pub(super) fn begin(connection: &Arc<Connection>, head: &Head) -> Next {
         Passed::Client(shown) => Asked {
             connection,
             head,
-            target,
             principal: shown.principal,
             until: shown.until,
         },
@@ -190,7 +188,7 @@ pub(super) fn begin(connection: &Arc<Connection>, head: &Head) -> Next {
     let to = match route {
         Route::Mcp(endpoint) => mcp::begin(&asked, endpoint),
         Route::Sse => Err(pair::stream(&asked)),
-        Route::Messages => pair::begin(&asked),
+        Route::Messages => pair::begin(&asked, &target),
         Route::Health | Route::Metrics | Route::Resource(_) | Route::Web => {
             Err(reply::not_allowed("GET, HEAD"))
         }
@@ -214,18 +212,18 @@ pub(super) fn finish(
     posting: Posting,
     body: Bytes,
 ) -> Begun {
-    let target = match head.target() {
-        Ok(target) => target,
-        Err(bad) => return Begun::Reply(bad.into()),
-    };
     let (shown, to) = match posting {
         Posting::Client(shown, to) => (shown, to),
-        Posting::Web(asker) => return web::finish(connection, (head, target), asker, body),
+        Posting::Web(asker) => {
+            return match head.target() {
+                Ok(target) => web::finish(connection, (head, target), asker, body),
+                Err(bad) => Begun::Reply(bad.into()),
+            };
+        }
     };
     let asked = Asked {
         connection,
         head,
-        target,
         principal: shown.principal,
         until: shown.until,
     };

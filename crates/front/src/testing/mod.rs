@@ -6,8 +6,8 @@ mod http;
 mod socket;
 mod web;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
@@ -39,6 +39,7 @@ pub(crate) struct Rig {
     pub(crate) port: u16,
     pub(crate) home: tempfile::TempDir,
     pub(crate) web: Arc<Web>,
+    pub(crate) tokens: Arc<Tokens>,
     workers: Arc<Workers>,
     serving: tokio::task::JoinHandle<()>,
 }
@@ -47,17 +48,35 @@ pub(crate) struct Rig {
 pub(crate) const SOON_MS: i64 = 300;
 
 #[derive(Debug, Default)]
-struct Tokens {
+pub(crate) struct Tokens {
+    /// Who was taken back.
+    revoked: Mutex<Vec<Box<str>>>,
+    edition: AtomicU64,
     /// Whether the issuer's keys have come.
     has_keys: Arc<AtomicBool>,
+}
+
+impl Tokens {
+    /// Takes a client's token back.
+    pub(crate) fn revoke(&self, client: &str) {
+        self.revoked
+            .lock()
+            .expect("not poisoned")
+            .push(client.into());
+        self.edition.fetch_add(1, Ordering::SeqCst);
+    }
 }
 
 impl Authenticator for Tokens {
     fn bearer(&self, token: &str) -> Option<ClientId> {
         let client = token.strip_prefix("TOKEN-")?;
-        ["claude", "codex", "owner"]
-            .contains(&client)
-            .then(|| ClientId::new(client))
+        let revoked = self.revoked.lock().expect("not poisoned");
+        let is_good = !revoked.iter().any(|one| **one == *client);
+        (is_good && ["claude", "codex", "owner"].contains(&client)).then(|| ClientId::new(client))
+    }
+
+    fn edition(&self) -> Option<u64> {
+        Some(self.edition.load(Ordering::SeqCst))
     }
 
     fn issued(&self, token: &str) -> Issued {
@@ -141,6 +160,7 @@ impl Rig {
         let home = tempfile::tempdir().expect("a folder");
         let fake = Arc::new(Fake::default());
         let web = Arc::new(Web::default());
+        let tokens = Arc::new(Tokens::default());
         let store =
             Store::open(&home.path().join("state.db"), StoreOptions::default()).expect("a store");
         let clock = SystemClock::shared();
@@ -164,7 +184,7 @@ impl Rig {
             gate: Arc::new(gate),
             events: None,
             feed: None,
-            authenticator: Arc::new(Tokens::default()),
+            authenticator: Arc::clone(&tokens) as _,
             admin: Arc::new(Admin),
             web: Arc::clone(&web) as _,
             settings,
@@ -191,6 +211,7 @@ impl Rig {
             workers,
             serving,
             web,
+            tokens,
         }
     }
 

@@ -67,6 +67,44 @@ async fn requests_sent_ahead_are_answered_in_their_order() {
 }
 
 #[tokio::test]
+async fn a_head_that_comes_again_is_looked_at_again_where_it_matters() {
+    let rig = Rig::start().await;
+    let mut client = rig.client().await;
+    // Bodies of another length, and of another number of digits.
+    for name in ["a", "ab", &"c".repeat(900), "d", "e"] {
+        let body = modern(1, "tools/list", "{}", &format!(r#""x":"{name}""#));
+        for _ in 0..2 {
+            let answer = client.modern(&body).await;
+            assert_eq!(answer.status, 200, "{name}");
+        }
+    }
+    // Another's token of the same length in the same place.
+    let text = client.text("POST /mcp", &mirrored(&list()), &list());
+    let stranger = text.replace("TOKEN-claude", "TOKEN-nobody");
+    for (text, status) in [(&text, 200), (&stranger, 401), (&text, 200)] {
+        client.send(text.as_bytes()).await;
+        assert_eq!(client.response().await.status, status);
+    }
+    rig.stop().await;
+}
+
+#[tokio::test]
+async fn a_credential_that_is_taken_back_opens_nothing_more_on_an_open_connection() {
+    let rig = Rig::start().await;
+    let mut claude = rig.client_as("claude").await;
+    let mut codex = rig.client_as("codex").await;
+    for client in [&mut claude, &mut codex] {
+        for _ in 0..3 {
+            assert_eq!(client.modern(&list()).await.status, 200);
+        }
+    }
+    rig.tokens.revoke("claude");
+    assert_eq!(codex.modern(&list()).await.status, 200);
+    assert_eq!(claude.modern(&list()).await.status, 401);
+    rig.stop().await;
+}
+
+#[tokio::test]
 async fn what_hides_behind_a_request_is_not_answered() {
     let rig = Rig::start().await;
     let hidden = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";

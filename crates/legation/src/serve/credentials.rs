@@ -1,6 +1,7 @@
 //! Whose credentials are good, for the front and for the gate.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwapOption;
 use legation_config::clients::{Credentials, DELEGATE, LOCAL, OWNER};
@@ -13,6 +14,8 @@ use legation_oauth::{Bearer, Judged, ResourceServer};
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
     current: ArcSwapOption<Credentials>,
+    /// How often they were read.
+    edition: AtomicU64,
     issuer: Option<Issuer>,
 }
 
@@ -32,6 +35,7 @@ impl Keys {
     pub(crate) fn new(issuer: Option<Issuer>) -> Self {
         Self {
             current: ArcSwapOption::empty(),
+            edition: AtomicU64::new(0),
             issuer,
         }
     }
@@ -44,20 +48,18 @@ impl Keys {
     /// Reads the files again; returns what is wrong, if they cannot be used.
     /// Nobody is let in over HTTP then.
     pub(crate) fn reload(&self, home: &Home) -> Option<String> {
-        match Credentials::load(home) {
-            Ok(credentials) => {
-                self.current.store(Some(credentials.into()));
-                None
-            }
-            Err(error) => {
-                self.current.store(None);
-                Some(format!(
-                    "no credential is accepted: {} ({})",
-                    legation_core::error::chain(&error),
-                    error.hint()
-                ))
-            }
-        }
+        let loaded = Credentials::load(home);
+        let problem = loaded.as_ref().err().map(|error| {
+            format!(
+                "no credential is accepted: {} ({})",
+                legation_core::error::chain(error),
+                error.hint()
+            )
+        });
+        self.current.store(loaded.ok().map(Arc::new));
+        // Whoever sees this sees them too.
+        self.edition.fetch_add(1, Ordering::Release);
+        problem
     }
 
     /// The clients the gate lets through.
@@ -77,6 +79,10 @@ impl Keys {
 impl Authenticator for Keys {
     fn bearer(&self, token: &str) -> Option<ClientId> {
         self.current.load().as_ref()?.verify(token).cloned()
+    }
+
+    fn edition(&self) -> Option<u64> {
+        Some(self.edition.load(Ordering::Acquire))
     }
 
     fn issued(&self, token: &str) -> Issued {

@@ -5,13 +5,22 @@
 //! makes a request ambiguous is harmless in an answer and the other way round; bodies are the
 //! same.
 
+mod again;
 mod body;
 mod fields;
 
 use crate::json;
 
+pub use self::again::Again;
 pub use self::body::{BadFraming, Body, Framing, Step};
 pub use self::fields::{Fields, NotSole, text};
+
+/// Reads digits, as lengths are written; `None` where anything else stands there, or more than fits.
+pub fn digits(text: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(text).ok()?;
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then_some(text)?.parse().ok()
+}
 
 /// Appends a number in decimal digits, as lengths are written.
 pub fn number(out: &mut Vec<u8>, number: usize) {

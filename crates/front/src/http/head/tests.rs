@@ -265,3 +265,29 @@ fn honest_heads_read_as_another_parser_reads_them() {
         }
     }
 }
+
+#[test]
+fn a_head_that_comes_again_says_how_long_its_body_is() {
+    let first = "POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 120\r\nAccept: a";
+    let mut known = head(first).expect("a good head");
+    let text = format!("{first}\r\n\r\n");
+    for (digits, length) in [("120", 120), ("007", 7), ("300", 300)] {
+        let next = text.replace("120", digits);
+        assert_eq!(known.again(next.as_bytes()), Some(text.len()));
+        assert_eq!(known.framing, Some(Framing::Length(length)));
+        assert_eq!(known.sole(&header::CONTENT_LENGTH), Ok(Some(digits)));
+        assert_eq!(known.sole(&header::ACCEPT), Ok(Some("a")));
+    }
+    assert_eq!(known.again(text.replace('x', "y").as_bytes()), None);
+    for (framing, line) in [
+        (None, "A: b"),
+        (Some(Framing::Chunked), "Transfer-Encoding: chunked"),
+    ] {
+        let text = format!("POST /mcp HTTP/1.1\r\n{line}\r\n\r\n");
+        let mut known = head(text.trim_end()).expect("a good head");
+        assert_eq!(known.again(text.as_bytes()), Some(text.len()));
+        assert_eq!(known.framing, framing);
+    }
+    known.clear();
+    assert_eq!(known.again(text.as_bytes()), None);
+}

@@ -2,17 +2,20 @@
 
 use std::io;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use http::HeaderValue;
 use legation_wire::headers;
-use legation_wire::http1::Framing;
+use legation_wire::http1::{Again, Framing, digits};
 
 /// Longest head of an answer, in bytes, and most of its headers.
 const HEAD_MAX: usize = 64 * 1024;
 const HEADERS_MAX: usize = 128;
+/// Longest head that is remembered.
+const KEPT_MAX: usize = 2 * 1024;
 
 /// What an answer says before its body.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Head {
     pub(super) status: u16,
     pub(super) kind: Kind,
@@ -32,7 +35,7 @@ pub(super) struct Head {
 }
 
 /// What a body is said to be.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
     Json,
     Events,
@@ -40,15 +43,68 @@ pub(super) enum Kind {
     Other(Box<str>),
 }
 
+/// The last head of a connection. A server says the same before most answers but for how long
+/// they are and, once a second, when.
+#[derive(Debug, Default)]
+pub(super) struct Last {
+    came: Again,
+    head: Option<Head>,
+}
+
+// === impl Last ===
+
+impl Last {
+    /// Reads a head as [`Head::parse`] does.
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) fn parse(&mut self, text: &[u8]) -> io::Result<Option<(Head, usize)>> {
+        if let Some(head) = &mut self.head
+            && let Some(length) = self.came.begins(text)
+        {
+            if let Some(length) = length {
+                head.framing = Framing::Length(length);
+            }
+            return Ok(Some((head.clone(), self.came.text().len())));
+        }
+        let Some((head, length, length_at)) = Head::read(text)? else {
+            return Ok(None);
+        };
+        let is_kept = head.is_plain() && length <= KEPT_MAX;
+        self.head = is_kept.then(|| head.clone());
+        if is_kept {
+            self.came.set(&text[..length], length_at);
+        }
+        Ok(Some((head, length)))
+    }
+}
+
 // === impl Head ===
 
 impl Head {
+    /// Whether it says nothing but how an answer is framed.
+    fn is_plain(&self) -> bool {
+        // Of other statuses some have no body, whatever length they say.
+        self.status == 200
+            && !matches!(self.kind, Kind::Other(_))
+            && self.location.is_none()
+            && self.challenge.is_none()
+            && self.nonce.is_none()
+            && self.session.is_none()
+    }
+
     /// Reads a head that stands at the beginning of `text`, and how long it
     /// is; `None` when the rest of it has not come yet.
     ///
     /// # Errors
     /// What stands there is no HTTP/1, or could be read in more than one way.
+    #[cfg(test)]
     pub(super) fn parse(text: &[u8]) -> io::Result<Option<(Self, usize)>> {
+        Ok(Self::read(text)?.map(|(head, length, _)| (head, length)))
+    }
+
+    /// And where the digits of its length stand, if that is said once.
+    fn read(text: &[u8]) -> io::Result<Option<(Self, usize, Range<usize>)>> {
         let mut fields = [const { MaybeUninit::uninit() }; HEADERS_MAX];
         let mut answer = httparse::Response::new(&mut []);
         let parser = httparse::ParserConfig::default();
@@ -74,10 +130,15 @@ impl Head {
             session: None,
         };
         let mut length_said = None;
+        let mut length_at = 0..0;
         let mut chunked = false;
         for field in answer.headers.iter() {
             let (name, value) = (field.name, field.value.trim_ascii());
             if is(name, "content-length") {
+                length_at = match length_said {
+                    None => place(text, value),
+                    Some(_) => 0..0,
+                };
                 length_said = Some(content_length(length_said, value)?);
             } else if is(name, "transfer-encoding") {
                 // Others were not asked for (`TE`), nor is there one twice.
@@ -97,7 +158,7 @@ impl Head {
             (_, false, None) => Framing::Close,
         };
         head.keep &= head.framing != Framing::Close && status != 101;
-        Ok(Some((head, length)))
+        Ok(Some((head, length, length_at)))
     }
 
     fn field(&mut self, name: &str, value: &[u8]) {
@@ -157,13 +218,17 @@ fn is(name: &str, wanted: &str) -> bool {
 
 /// A `Content-Length`, which may be repeated but not with another number.
 fn content_length(before: Option<u64>, value: &[u8]) -> io::Result<u64> {
-    let digits = std::str::from_utf8(value).ok();
-    let digits = digits.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
-    match (before, digits.and_then(|text| text.parse().ok())) {
+    match (before, digits(value)) {
         (None, Some(length)) => Ok(length),
         (Some(before), Some(length)) if before == length => Ok(length),
         _ => Err(bad("the answer's Content-Length makes no sense")),
     }
+}
+
+/// Where a part of `text` stands in it.
+fn place(text: &[u8], part: &[u8]) -> Range<usize> {
+    let start = (part.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
+    start..start + part.len()
 }
 
 pub(super) fn bad(what: &'static str) -> io::Error {

@@ -11,7 +11,7 @@ use legation_wire::http1::{BadFraming, Body, Framing, Step};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 
 use super::client::Pool;
-use super::head::{Head, bad};
+use super::head::{Head, Last, bad};
 use super::stream::Stream;
 use crate::transport::error::HttpError;
 
@@ -30,6 +30,7 @@ pub(super) struct Wire {
     came: Vec<u8>,
     at: usize,
     body: Body,
+    last: Box<Last>,
     /// It may serve another request when this answer is over.
     keep: bool,
     /// How often it has gone back to its pool.
@@ -54,6 +55,7 @@ impl Wire {
             came: Vec::new(),
             at: 0,
             body: Body::new(Framing::Length(0)),
+            last: Box::default(),
             keep: true,
             uses: 0,
             pool,
@@ -127,7 +129,10 @@ impl Wire {
         let mut interim = 0;
         loop {
             // A head comes in one piece, or it would be read again with each.
-            if let Some((head, length)) = Head::parse(&self.came[self.at..])? {
+            let came = &self.came[self.at..];
+            if !came.is_empty()
+                && let Some((head, length)) = self.last.parse(came)?
+            {
                 self.at += length;
                 if !head.is_interim() {
                     self.keep &= head.keep;

@@ -89,3 +89,37 @@ fn a_head_is_read_when_all_of_it_is_there_and_not_too_long() {
     );
     assert!(Head::parse(many.as_bytes()).is_err());
 }
+
+#[test]
+fn a_head_that_comes_again_is_read_as_before() {
+    let plain = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 120\r\nDate: now\r\n\r\n";
+    let twice = plain.replace("Date: now", "Content-Length: 120");
+    let chunked = plain.replace("Content-Length: 120", "Transfer-Encoding: chunked");
+    let mut texts = vec![plain.to_owned(), twice, chunked];
+    for change in [
+        ("200 OK", "204 No Content"),
+        ("application/json", "text/event-stream"),
+        ("application/json", "text/plain"),
+        ("Date: now", "Mcp-Session-Id: s"),
+        ("Date: now", "Connection: close"),
+        ("Date: now", "Location: /elsewhere"),
+        ("Content-Length: 120", "X: y"),
+    ] {
+        texts.push(plain.replace(change.0, change.1));
+    }
+    // Whatever came before, a head says what it says alone.
+    for before in &texts {
+        for text in &texts {
+            for digits in ["120", "7", "007", "999", "1e1"] {
+                let text = text.replacen("120", digits, 1) + "rest";
+                let mut last = Last::default();
+                let told = |read: io::Result<Option<(Head, usize)>>| format!("{:?}", read.ok());
+                let alone = told(Head::parse(text.as_bytes()));
+                drop(last.parse(before.as_bytes()));
+                for _ in 0..2 {
+                    assert_eq!(told(last.parse(text.as_bytes())), alone, "{before} {text}");
+                }
+            }
+        }
+    }
+}
