@@ -82,7 +82,7 @@ mod tests {
             let next = text.replace("120", digits);
             for next in [next.clone(), next.clone() + "what follows"] {
                 assert_eq!(again.begins(next.as_bytes()), Some(Some(length)));
-                assert_eq!(again.text(), next[..text.len()].as_bytes());
+                assert_eq!(again.text(), &next.as_bytes()[..text.len()]);
             }
         }
         for other in [
