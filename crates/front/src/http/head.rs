@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use http::header::{self, HeaderName, HeaderValue};
 use http::{HeaderMap, Method, StatusCode};
-use legation_wire::http1::{Again, Fields, Framing, digits};
+use legation_wire::http1::{Again, Fields, Framing, digits, place};
 
 /// Longest head of a request, in bytes, and most of its headers.
 pub(super) const HEAD_MAX: usize = 64 * 1024;
@@ -335,14 +335,6 @@ impl<'a> Target<'a> {
 
 fn is(name: &str, wanted: &HeaderName) -> bool {
     name.eq_ignore_ascii_case(wanted.as_str())
-}
-
-/// Where a part of `text` stands in it.
-fn place(text: &[u8], part: &[u8]) -> Range<usize> {
-    let start = (part.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
-    // An empty part may stand anywhere.
-    let start = start.min(text.len());
-    start..(start + part.len()).min(text.len())
 }
 
 fn content_length(value: &[u8]) -> Result<u64, BadHead> {

@@ -1,7 +1,7 @@
 //! What a connection remembers of its last request.
 //!
 //! A client sends the same head with one message after the other, but for how long they are. To read it and to find out
-//! whose it is costs a tenth of what the hub does for a call, and comes to the same as long as the credentials are the same.
+//! whose it is costs a twentieth of the time of a call, and comes to the same as long as the credentials are the same.
 
 use std::sync::Arc;
 

@@ -9,11 +9,21 @@ mod again;
 mod body;
 mod fields;
 
+use std::ops::Range;
+
 use crate::json;
 
 pub use self::again::Again;
 pub use self::body::{BadFraming, Body, Framing, Step};
 pub use self::fields::{Fields, NotSole, text};
+
+/// Where a part of `text` stands in it.
+pub fn place(text: &[u8], part: &[u8]) -> Range<usize> {
+    let start = (part.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
+    // An empty part may stand anywhere.
+    let start = start.min(text.len());
+    start..(start + part.len()).min(text.len())
+}
 
 /// Reads digits, as lengths are written; `None` where anything else stands there, or more than fits.
 pub fn digits(text: &[u8]) -> Option<u64> {

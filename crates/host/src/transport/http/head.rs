@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use http::HeaderValue;
 use legation_wire::headers;
-use legation_wire::http1::{Again, Framing, digits};
+use legation_wire::http1::{Again, Framing, digits, place};
 
 /// Longest head of an answer, in bytes, and most of its headers.
 const HEAD_MAX: usize = 64 * 1024;
@@ -54,10 +54,11 @@ pub(super) struct Last {
 // === impl Last ===
 
 impl Last {
-    /// Reads a head as [`Head::parse`] does.
+    /// Reads a head that stands at the beginning of `text`, and how long it
+    /// is; `None` when the rest of it has not come yet.
     ///
     /// # Errors
-    /// As there.
+    /// What stands there is no HTTP/1, or could be read in more than one way.
     pub(super) fn parse(&mut self, text: &[u8]) -> io::Result<Option<(Head, usize)>> {
         if let Some(head) = &mut self.head
             && let Some(length) = self.came.begins(text)
@@ -93,17 +94,7 @@ impl Head {
             && self.session.is_none()
     }
 
-    /// Reads a head that stands at the beginning of `text`, and how long it
-    /// is; `None` when the rest of it has not come yet.
-    ///
-    /// # Errors
-    /// What stands there is no HTTP/1, or could be read in more than one way.
-    #[cfg(test)]
-    pub(super) fn parse(text: &[u8]) -> io::Result<Option<(Self, usize)>> {
-        Ok(Self::read(text)?.map(|(head, length, _)| (head, length)))
-    }
-
-    /// And where the digits of its length stand, if that is said once.
+    /// The head, how long it is, and where the digits of its length stand, if that is said once.
     fn read(text: &[u8]) -> io::Result<Option<(Self, usize, Range<usize>)>> {
         let mut fields = [const { MaybeUninit::uninit() }; HEADERS_MAX];
         let mut answer = httparse::Response::new(&mut []);
@@ -223,12 +214,6 @@ fn content_length(before: Option<u64>, value: &[u8]) -> io::Result<u64> {
         (Some(before), Some(length)) if before == length => Ok(length),
         _ => Err(bad("the answer's Content-Length makes no sense")),
     }
-}
-
-/// Where a part of `text` stands in it.
-fn place(text: &[u8], part: &[u8]) -> Range<usize> {
-    let start = (part.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
-    start..start + part.len()
 }
 
 pub(super) fn bad(what: &'static str) -> io::Error {
