@@ -232,6 +232,7 @@ async fn answer(
         }
         next = known.begin(connection);
     }
+    let known = &*known;
     let head = &known.head;
     let begun = match next {
         Next::Wait(_) => Begun::Reply(reply::rejected(&guard::unavailable(), None).closing()),
@@ -247,7 +248,7 @@ async fn answer(
         Next::Body(posting) => {
             let most = posting.body_max(settings);
             match body::read(io, came, head, most, settings).await {
-                Ok(body) => route::finish(connection, head, posting, body),
+                Ok(body) => route::finish(connection, known, posting, body),
                 Err(error) => match error.reply() {
                     Some(reply) => Begun::Reply(reply),
                     None => return After::Over,

@@ -1,16 +1,19 @@
 //! What a connection remembers of its last request.
 //!
-//! A client sends the same head with one message after the other, but for how long they are. To read it and to find out
-//! whose it is costs a twentieth of the time of a call, and comes to the same as long as the credentials are the same.
+//! A client sends the same head with one message after the other, but for how long they are. To read it, to find out
+//! whose it is and to look its session up costs a twentieth of the time of a call, and comes to the same as long as the
+//! credentials are the same and the session is open.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 
 use legation_gate::Endpoint;
 
 use super::connection::Connection;
-use super::guard::{Accepts, Shown};
+use super::guard::Shown;
 use super::head::Head;
+use super::mcp::Said;
 use super::route::{self, Next, PostTo, Posting};
+use crate::session::Session;
 
 /// Longest head that is remembered, in bytes: an idle connection costs little.
 const KEPT_MAX: usize = 2 * 1024;
@@ -20,7 +23,13 @@ const KEPT_MAX: usize = 2 * 1024;
 pub(super) struct Known {
     pub(super) head: Head,
     led: Option<Led>,
+    /// The session that the head names.
+    pub(super) session: LastSession,
 }
+
+/// The session that a head was found to name, for as long as it leads to the same.
+#[derive(Debug, Default)]
+pub(super) struct LastSession(OnceLock<Weak<Session>>);
 
 /// Whose request it was and where to, told by its head alone.
 #[derive(Debug)]
@@ -29,7 +38,7 @@ struct Led {
     edition: u64,
     shown: Shown,
     endpoint: Endpoint,
-    accepts: Accepts,
+    said: Said,
 }
 
 // === impl Known ===
@@ -43,7 +52,7 @@ impl Known {
 
     /// Room for the head of another request.
     pub(super) fn anew(&mut self) -> &mut Head {
-        self.led = None;
+        self.forget();
         self.head.clear();
         &mut self.head
     }
@@ -59,13 +68,13 @@ impl Known {
         let edition = connection.shared.authenticator.edition();
         let led = self.led.as_ref();
         if let Some(led) = led.filter(|led| Some(led.edition) == edition) {
-            let to = PostTo::Mcp(led.endpoint.clone(), led.accepts);
+            let to = PostTo::Mcp(led.endpoint.clone(), led.said);
             return Next::Body(Posting::Client(led.shown.clone(), to));
         }
-        self.led = None;
+        self.forget();
         let next = route::begin(connection, &self.head);
         if let (Some(edition), Next::Body(Posting::Client(shown, to))) = (edition, &next)
-            && let PostTo::Mcp(endpoint, accepts) = to
+            && let PostTo::Mcp(endpoint, said) = to
             && shown.until.is_none()
             && self.head.length() <= KEPT_MAX
         {
@@ -73,9 +82,29 @@ impl Known {
                 edition,
                 shown: shown.clone(),
                 endpoint: endpoint.clone(),
-                accepts: *accepts,
+                said: *said,
             });
         }
         next
+    }
+
+    fn forget(&mut self) {
+        self.led = None;
+        self.session = LastSession::default();
+    }
+}
+
+// === impl LastSession ===
+
+impl LastSession {
+    /// The session, if it was found and is open still.
+    pub(super) fn find(&self) -> Option<Arc<Session>> {
+        let session = self.0.get()?.upgrade()?;
+        (!session.is_closed()).then_some(session)
+    }
+
+    /// Keeps what was found.
+    pub(super) fn keep(&self, session: &Arc<Session>) {
+        self.0.get_or_init(|| Arc::downgrade(session));
     }
 }

@@ -11,6 +11,7 @@ use legation_wire::message::{Message, Parsed, Request};
 use legation_wire::revision::Revision;
 
 use super::guard::{self, sole};
+use super::known::LastSession;
 use super::mcp::{Posted, shared};
 use super::reply::{self, Reply};
 use super::route::{Asked, Begun};
@@ -148,6 +149,11 @@ pub(super) fn end(asked: &Asked<'_>, endpoint: &Endpoint) -> Reply {
 /// The session a request names: this client's, at this path. Another's is as
 /// unknown as none.
 fn session(asked: &Asked<'_>, endpoint: &Endpoint) -> Result<Arc<Session>, Box<Reply>> {
+    let shared = &asked.connection.shared;
+    if let Some(session) = asked.session.and_then(LastSession::find) {
+        session.touch(shared.now_ms());
+        return Ok(session);
+    }
     let headers = asked.head;
     let bad = |message| Box::new(reply::refuse(StatusCode::BAD_REQUEST, message));
     let id = sole(headers, &headers::SESSION_ID)
@@ -155,7 +161,6 @@ fn session(asked: &Asked<'_>, endpoint: &Endpoint) -> Result<Arc<Session>, Box<R
         .ok_or_else(|| {
             bad("no Mcp-Session-Id: send initialize first, or every request with its _meta (2026-07-28)")
         })?;
-    let shared = &asked.connection.shared;
     let session = shared
         .sessions
         .find(id, &asked.principal.client)
@@ -175,5 +180,8 @@ fn session(asked: &Asked<'_>, endpoint: &Endpoint) -> Result<Arc<Session>, Box<R
         ));
     }
     session.touch(shared.now_ms());
+    if let Some(last) = asked.session {
+        last.keep(&session);
+    }
     Ok(session)
 }

@@ -19,6 +19,25 @@ use super::{guard, legacy, modern};
 use crate::dispatch::refused;
 use crate::intake::{bare_error, error_bytes};
 
+/// What a message's head says of it and its answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Said {
+    accepts: Accepts,
+    version: Version,
+    /// It names a trace.
+    is_traced: bool,
+}
+
+/// What `MCP-Protocol-Version` says.
+#[derive(Debug, Clone, Copy)]
+enum Version {
+    /// Nothing, or what is not known here.
+    Unknown,
+    Known(Revision),
+    /// More than one thing, or no text.
+    Unclear,
+}
+
 /// A message that was read, with what its answer must look like.
 #[derive(Debug)]
 pub(super) struct Posted {
@@ -45,28 +64,34 @@ pub(super) fn begin(asked: &Asked<'_>, endpoint: Endpoint) -> Result<PostTo, Rep
     }
     let accepts = guard::accept(asked.head)?;
     guard::content(asked.head)?;
-    Ok(PostTo::Mcp(endpoint, accepts))
+    Ok(PostTo::Mcp(endpoint, Said::by(asked.head, accepts)))
 }
 
 /// Takes in a message.
-pub(super) fn finish(asked: Asked<'_>, endpoint: Endpoint, accepts: Accepts, body: Bytes) -> Begun {
-    let Ok(version) = guard::sole(asked.head, &headers::PROTOCOL_VERSION) else {
-        return Begun::Reply(reply::refuse(
-            StatusCode::BAD_REQUEST,
-            "the MCP-Protocol-Version header is doubled or unreadable",
-        ));
+pub(super) fn finish(asked: Asked<'_>, endpoint: Endpoint, said: Said, body: Bytes) -> Begun {
+    let revision = match said.version {
+        Version::Unknown => None,
+        Version::Known(revision) => Some(revision),
+        Version::Unclear => {
+            return Begun::Reply(reply::refuse(
+                StatusCode::BAD_REQUEST,
+                "the MCP-Protocol-Version header is doubled or unreadable",
+            ));
+        }
     };
     let posted = Posted {
         endpoint,
-        accepts,
-        revision: version.and_then(Revision::parse),
+        accepts: said.accepts,
+        revision,
     };
     let limits = Limits {
         bytes: asked.connection.shared.settings.body_max,
         ..Limits::CLIENT
     };
     let mut parsed = Message::parse(body, &limits);
-    if let Ok(Parsed::One(Message::Request(request))) = &mut parsed {
+    if said.is_traced
+        && let Ok(Parsed::One(Message::Request(request))) = &mut parsed
+    {
         traced(asked.head, request);
     }
     if let Err(error) = known(&asked, &posted.endpoint) {
@@ -91,11 +116,9 @@ pub(super) fn finish(asked: Asked<'_>, endpoint: Endpoint, accepts: Accepts, bod
 /// Where a client says by headers of which trace its request is, and not in the request itself, puts
 /// it there: that is where servers that are no HTTP servers look.
 fn traced(head: &Head, request: &mut Request) {
-    if matches!(head.sole(&trace::TRACEPARENT), Ok(Some(_))) {
-        let mut params = request.params_object();
-        if trace::take_in(&mut params, head) {
-            request.params = Some(params.to_raw());
-        }
+    let mut params = request.params_object();
+    if trace::take_in(&mut params, head) {
+        request.params = Some(params.to_raw());
     }
 }
 
@@ -122,6 +145,24 @@ pub(super) fn malformed(error: &MessageError) -> Reply {
         None => bare_error(&error.to_error()),
     };
     reply::json(StatusCode::BAD_REQUEST, body)
+}
+
+// === impl Said ===
+
+impl Said {
+    fn by(head: &Head, accepts: Accepts) -> Self {
+        let version = match guard::sole(head, &headers::PROTOCOL_VERSION) {
+            Ok(version) => version
+                .and_then(Revision::parse)
+                .map_or(Version::Unknown, Version::Known),
+            Err(()) => Version::Unclear,
+        };
+        Self {
+            accepts,
+            version,
+            is_traced: matches!(head.sole(&trace::TRACEPARENT), Ok(Some(_))),
+        }
+    }
 }
 
 // === impl Posted ===

@@ -9,8 +9,10 @@ use legation_core::{Principal, ServerName, Via, Wall};
 use legation_gate::Endpoint;
 
 use super::connection::Connection;
-use super::guard::{self, Accepts, Halt, Named, Rejected, Shown};
+use super::guard::{self, Halt, Named, Rejected, Shown};
 use super::head::{Head, Target};
+use super::known::{Known, LastSession};
+use super::mcp::Said;
 use super::reply::{self, Reply};
 use super::stream::Waiting;
 use super::{mcp, pair, plain, web};
@@ -60,6 +62,8 @@ pub(super) struct Asked<'a> {
     pub(super) principal: Principal,
     /// When the credential it came with ends, where that is known.
     pub(super) until: Option<Wall>,
+    /// Where the session is kept that a message's head names.
+    pub(super) session: Option<&'a LastSession>,
 }
 
 /// What follows a request's head.
@@ -85,7 +89,7 @@ pub(super) enum Posting {
 #[derive(Debug)]
 pub(super) enum PostTo {
     /// A message over Streamable HTTP.
-    Mcp(Endpoint, Accepts),
+    Mcp(Endpoint, Said),
     /// A message beside the stream of this session.
     Pair(Arc<Session>),
 }
@@ -172,6 +176,7 @@ pub(super) fn begin(connection: &Arc<Connection>, head: &Head) -> Next {
             head,
             principal: shown.principal,
             until: shown.until,
+            session: None,
         },
         Passed::Web(asker) => return Next::Body(Posting::Web(asker)),
         Passed::Anybody => {
@@ -208,10 +213,11 @@ pub(super) fn begin(connection: &Arc<Connection>, head: &Head) -> Next {
 /// Takes in a request whose body has come.
 pub(super) fn finish(
     connection: &Arc<Connection>,
-    head: &Head,
+    known: &Known,
     posting: Posting,
     body: Bytes,
 ) -> Begun {
+    let head = &known.head;
     let (shown, to) = match posting {
         Posting::Client(shown, to) => (shown, to),
         Posting::Web(asker) => {
@@ -226,9 +232,10 @@ pub(super) fn finish(
         head,
         principal: shown.principal,
         until: shown.until,
+        session: Some(&known.session),
     };
     match to {
-        PostTo::Mcp(endpoint, accepts) => mcp::finish(asked, endpoint, accepts, body),
+        PostTo::Mcp(endpoint, said) => mcp::finish(asked, endpoint, said, body),
         PostTo::Pair(session) => Begun::Reply(pair::finish(&asked, &session, body)),
     }
 }

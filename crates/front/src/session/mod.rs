@@ -216,6 +216,11 @@ impl Session {
         matches!(self.lock().phase, Phase::Greeted | Phase::Ready)
     }
 
+    /// Whether it is over.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().phase == Phase::Closed
+    }
+
     /// Whether the client may be told things unasked.
     pub(crate) fn is_ready(&self) -> bool {
         self.lock().phase == Phase::Ready

@@ -18,6 +18,31 @@ fn initialize(version: &str, capabilities: &str) -> String {
 }
 
 #[tokio::test]
+async fn a_session_that_ended_is_unknown_on_every_connection() {
+    let rig = Rig::start().await;
+    let mut client = rig.client().await;
+    let mut other = rig.client().await;
+    let begin = |hello: crate::testing::Response| {
+        let id = hello.header("mcp-session-id").expect("a session");
+        format!("Mcp-Session-Id: {id}\r\nMCP-Protocol-Version: 2025-11-25\r\n")
+    };
+    let first = begin(client.post("", &initialize("2025-11-25", "{}")).await);
+    let second = begin(client.post("", &initialize("2025-11-25", "{}")).await);
+    for _ in 0..3 {
+        assert_eq!(client.post(&first, CALL).await.status, 200);
+        assert_eq!(other.post(&first, CALL).await.status, 200);
+    }
+    assert_eq!(other.post(&second, CALL).await.status, 200);
+    assert_eq!(other.post(&second, CALL).await.status, 200);
+    let end = other.request("DELETE /mcp", &first, "").await;
+    assert_eq!(end.status, 204);
+    assert_eq!(client.post(&first, CALL).await.status, 404);
+    assert_eq!(other.post(&first, CALL).await.status, 404);
+    assert_eq!(client.post(&second, CALL).await.status, 200);
+    rig.stop().await;
+}
+
+#[tokio::test]
 async fn a_session_lives_from_initialize_to_delete() {
     for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
         let rig = Rig::start().await;
