@@ -87,7 +87,8 @@ impl Inner {
     }
 
     pub(crate) fn wake_flusher(&self) {
-        if !self.dirty.swap(true, Ordering::AcqRel) {
+        // Most calls find it set, and need not have it for themselves to see that.
+        if !self.dirty.load(Ordering::Acquire) && !self.dirty.swap(true, Ordering::AcqRel) {
             self.flusher.notify_one();
         }
     }

@@ -5,8 +5,9 @@
 
 use std::fmt;
 use std::fmt::Write as _;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use arc_swap::ArcSwap;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use legation_core::EntityId;
 use legation_core::id::hex;
@@ -19,8 +20,11 @@ use crate::line;
 /// without its key it says nothing, not even to a guesser of short arguments.
 pub struct LedgerKeys {
     source: Source,
-    /// The key of the month that each entity was last recorded in.
-    current: RwLock<Vec<Current>>,
+    /// The key of the month that each entity was last recorded in. Every call looks twice, and
+    /// even a lock that many may hold would pass between the processors each time.
+    current: ArcSwap<Vec<Arc<Current>>>,
+    /// Whoever holds it changes `current`.
+    changing: Mutex<()>,
 }
 
 /// A month of UTC, counted from the year 0.
@@ -64,7 +68,8 @@ impl LedgerKeys {
     fn new(source: Source) -> Self {
         Self {
             source,
-            current: RwLock::new(Vec::new()),
+            current: ArcSwap::default(),
+            changing: Mutex::default(),
         }
     }
 
@@ -95,26 +100,43 @@ impl LedgerKeys {
         bytes: &[u8],
     ) -> Result<[u8; 32], KeystoreError> {
         let month = Month::of(at_ms);
-        let is_it = |one: &&Current| one.month == month && one.entity == *entity;
-        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = current.iter().find(is_it) {
-            return Ok(sign(&found.key, bytes));
+        let found = |current: &[Arc<Current>]| {
+            let is_it = |one: &&Arc<Current>| one.month == month && one.entity == *entity;
+            let found = current.iter().find(is_it);
+            found.map(|found| sign(&found.key, bytes))
+        };
+        if let Some(commitment) = found(&self.current.load()) {
+            return Ok(commitment);
         }
-        drop(current);
+        let changing = self.changing();
+        if let Some(commitment) = found(&self.current.load()) {
+            return Ok(commitment);
+        }
         let name = name(entity, month);
         let key = keyed(&match &self.source {
             Source::Keystore(keystore) => keystore.key(&name)?,
             Source::Seed(seed) => seed.derive(&name),
         });
         let commitment = sign(&key, bytes);
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        current.retain(|one| one.entity != *entity);
-        current.push(Current {
+        let made = Current {
             entity: entity.clone(),
             month,
             key,
-        });
+        };
+        self.replace(&changing, entity, Some(made));
         Ok(commitment)
+    }
+
+    fn changing(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets the entity's key, and keeps another in its place.
+    fn replace(&self, _changing: &MutexGuard<'_, ()>, entity: &EntityId, by: Option<Current>) {
+        let current = self.current.load();
+        let others = current.iter().filter(|one| one.entity != *entity).cloned();
+        let all = others.chain(by.map(Arc::new)).collect();
+        self.current.store(Arc::new(all));
     }
 
     /// The months before `before` for which the entity has a key.
@@ -140,8 +162,8 @@ impl LedgerKeys {
         let Source::Keystore(keystore) = &self.source else {
             return Ok(false);
         };
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        current.retain(|one| one.entity != *entity);
+        let changing = self.changing();
+        self.replace(&changing, entity, None);
         keystore.destroy(&name(entity, month))
     }
 

@@ -197,11 +197,7 @@ fn cut(out: &mut Vec<u8>, text: &str, limit: usize) {
 
 #[inline(never)]
 pub(crate) fn string(out: &mut Vec<u8>, text: &str) {
-    // No early return: without one the compiler tests many bytes at a time.
-    let special = text.bytes().fold(false, |found, byte| {
-        found | (byte < 0x20) | (byte == b'"') | (byte == b'\\')
-    });
-    if special {
+    if !is_plain(text.as_bytes()) {
         serde_json::to_writer(out, text).expect("a string is JSON, and a Vec takes it");
         return;
     }
@@ -209,6 +205,29 @@ pub(crate) fn string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     out.extend_from_slice(text.as_bytes());
     out.push(b'"');
+}
+
+/// Whether nothing in a text has to be escaped. Most are a word or two, so it is looked at eight bytes at
+/// a time, the last of which may have been looked at before.
+fn is_plain(text: &[u8]) -> bool {
+    let Some(last) = text.last_chunk::<8>() else {
+        let special = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
+        return !text.iter().any(special);
+    };
+    let (eights, _) = text.as_chunks::<8>();
+    let each = eights.iter().map(|eight| special_of(*eight));
+    // No early return: without one the compiler tests more of them at once.
+    each.fold(special_of(*last), |all, one| all | one) == 0
+}
+
+/// Zero if none of eight bytes is a quote, a backslash or a control character.
+fn special_of(eight: [u8; 8]) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let word = u64::from_le_bytes(eight);
+    // The upper bit of each byte that is less than `least`, which is at most 0x80, and of some above it.
+    let less = |word: u64, least: u64| word.wrapping_sub(ONES * least) & !word & (ONES << 7);
+    let is = |byte: u8| less(word ^ (ONES * u64::from(byte)), 1);
+    less(word, 0x20) | is(b'"') | is(b'\\')
 }
 
 /// `TEXT` is twice `BYTES`, of which there are whole fours.

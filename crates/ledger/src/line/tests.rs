@@ -52,6 +52,16 @@ fn strings_are_escaped_as_serde_does() {
         let expected = serde_json::to_string(text).expect("JSON");
         assert_eq!(written(|out| string(out, text)), expected);
     }
+    for length in 0..20 {
+        for at in 0..=length {
+            for character in (0..=0x80).filter_map(char::from_u32) {
+                let text: String = (0..length).map(|_| 'x').collect();
+                let text = format!("{}{character}{}", &text[..at], &text[at..]);
+                let expected = serde_json::to_string(&text).expect("JSON");
+                assert_eq!(written(|out| string(out, &text)), expected);
+            }
+        }
+    }
 }
 
 #[test]
