@@ -1,8 +1,8 @@
 //! Cancellation that says why.
 //!
-//! Every call has a token of its own and waits for it in two or three places, so a token is one
-//! allocation, and waiting for it one entry in a list. A general tree of tokens, which keeps its
-//! children as it keeps its waiters, took a thirtieth of all that a call costs.
+//! Every call has a token of its own and waits for it in two or three places of one task, so a token is
+//! one allocation, and waiting for it one entry for the task, without a list. A general tree of tokens,
+//! which keeps its children as it keeps its waiters, took a thirtieth of all that a call costs.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -44,17 +44,28 @@ struct Node {
 struct Lists {
     /// Tokens to be cancelled with this one. They leave by themselves.
     children: Vec<Weak<Node>>,
-    /// Who waits, by number.
-    waiters: Vec<(u64, Waker)>,
+    /// The first who waits: mostly the only one, who needs no list.
+    first: Option<Waiter>,
+    /// Who waits beside the first.
+    others: Vec<Waiter>,
     /// The number of the next one.
     next: u64,
+}
+
+/// A task that waits, in one place or in several.
+#[derive(Debug)]
+struct Waiter {
+    number: u64,
+    waker: Waker,
+    /// In how many places it waits.
+    places: usize,
 }
 
 /// Somebody who waits; dropping it leaves the list.
 struct Waiting<'a> {
     node: &'a Node,
     number: Option<u64>,
-    /// Where it was in the list; others who leave may have moved it.
+    /// Where it was among the others; those who leave may have moved it.
     place: usize,
 }
 
@@ -131,8 +142,8 @@ impl Cancel {
         while let Some(node) = open.pop() {
             let (children, waiters) = node.trip();
             open.extend(children.iter().filter_map(Weak::upgrade));
-            for (_, waker) in waiters {
-                waker.wake();
+            for waiter in waiters {
+                waiter.waker.wake();
             }
         }
     }
@@ -186,15 +197,14 @@ impl Node {
     }
 
     /// Marks this token alone; who is to be told of it, the first time.
-    fn trip(&self) -> (Vec<Weak<Self>>, Vec<(u64, Waker)>) {
+    fn trip(&self) -> (Vec<Weak<Self>>, Vec<Waiter>) {
         let mut lists = self.lists();
         if self.cancelled.swap(true, Ordering::AcqRel) {
             return Default::default();
         }
-        (
-            std::mem::take(&mut lists.children),
-            std::mem::take(&mut lists.waiters),
-        )
+        let mut waiters = std::mem::take(&mut lists.others);
+        waiters.extend(lists.first.take());
+        (std::mem::take(&mut lists.children), waiters)
     }
 
     fn lists(&self) -> MutexGuard<'_, Lists> {
@@ -231,18 +241,22 @@ impl Future for Waiting<'_> {
         if node.is_cancelled() {
             return Poll::Ready(());
         }
-        let old = if let Some(place) = self.find(&lists) {
-            self.place = place;
-            let (_, waker) = &mut lists.waiters[place];
-            let is_same = waker.will_wake(cx.waker());
-            (!is_same).then(|| std::mem::replace(waker, cx.waker().clone()))
-        } else {
-            self.number = Some(lists.next);
-            self.place = lists.waiters.len();
-            let entry = (lists.next, cx.waker().clone());
-            lists.next += 1;
-            lists.waiters.push(entry);
-            None
+        let found = self.find(&mut lists);
+        let old = match found {
+            Some(waiter) if waiter.waker.will_wake(cx.waker()) => None,
+            Some(waiter) if waiter.places == 1 => {
+                Some(std::mem::replace(&mut waiter.waker, cx.waker().clone()))
+            }
+            // It was moved to another task, and not the others it had its place with.
+            Some(waiter) => {
+                waiter.places -= 1;
+                self.join(&mut lists, cx.waker());
+                None
+            }
+            None => {
+                self.join(&mut lists, cx.waker());
+                None
+            }
         };
         drop(lists);
         drop(old);
@@ -251,27 +265,66 @@ impl Future for Waiting<'_> {
 }
 
 impl Waiting<'_> {
-    /// Where it is in the list now. Whoever waits beside something else is
-    /// polled with every turn of that, and thousands may wait for one token.
-    fn find(&self, lists: &Lists) -> Option<usize> {
-        let number = self.number?;
-        let is_own = |entry: &(u64, Waker)| entry.0 == number;
-        if lists.waiters.get(self.place).is_some_and(is_own) {
-            return Some(self.place);
+    /// Waits with a task that waits already, or as a new one.
+    fn join(&mut self, lists: &mut Lists, waker: &Waker) {
+        if let Some(first) = &mut lists.first
+            && first.waker.will_wake(waker)
+        {
+            first.places += 1;
+            self.number = Some(first.number);
+            return;
         }
-        lists.waiters.iter().rposition(is_own)
+        let waiter = Waiter {
+            number: lists.next,
+            waker: waker.clone(),
+            places: 1,
+        };
+        self.number = Some(lists.next);
+        lists.next += 1;
+        if lists.first.is_none() {
+            lists.first = Some(waiter);
+        } else {
+            self.place = lists.others.len();
+            lists.others.push(waiter);
+        }
+    }
+
+    /// Where it is now. Whoever waits beside something else is polled with every turn of that, and
+    /// thousands may wait for one token.
+    fn find<'l>(&mut self, lists: &'l mut Lists) -> Option<&'l mut Waiter> {
+        let number = self.number?;
+        if lists
+            .first
+            .as_ref()
+            .is_some_and(|first| first.number == number)
+        {
+            return lists.first.as_mut();
+        }
+        let is_own = |waiter: &Waiter| waiter.number == number;
+        if !lists.others.get(self.place).is_some_and(is_own) {
+            self.place = lists.others.iter().rposition(is_own)?;
+        }
+        lists.others.get_mut(self.place)
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        if self.number.is_none() {
-            return;
-        }
-        let mut lists = self.node.lists();
-        let left = self
-            .find(&lists)
-            .map(|place| lists.waiters.swap_remove(place));
+        let Some(number) = self.number else { return };
+        let node = self.node;
+        let mut lists = node.lists();
+        let is_last = self.find(&mut lists).is_some_and(|waiter| {
+            waiter.places -= 1;
+            waiter.places == 0
+        });
+        let is_own = |waiter: &mut Waiter| waiter.number == number;
+        let left = match is_last {
+            true => lists
+                .first
+                .take_if(is_own)
+                .or_else(|| Some(lists.others.swap_remove(self.place))),
+            false => None,
+        };
         drop(lists);
         drop(left);
     }

@@ -198,6 +198,7 @@ fn requested(
         let flight = Flight {
             session,
             id: inquiry.request.id.clone(),
+            is_over: false,
         };
         let body = dispatch::answer(&inquiry, None).await;
         let wanted = flight.end();
@@ -218,17 +219,22 @@ fn fact(shared: &Shared, session: &Session, request: &Request) -> Option<Arc<Too
 struct Flight {
     session: Arc<Session>,
     id: Id,
+    is_over: bool,
 }
 
 impl Flight {
-    fn end(&self) -> bool {
+    /// Whether the request was to be answered still.
+    fn end(mut self) -> bool {
+        self.is_over = true;
         self.session.end(&self.id)
     }
 }
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        self.end();
+        if !self.is_over {
+            self.session.end(&self.id);
+        }
     }
 }
 

@@ -12,6 +12,7 @@ mod told;
 mod upkeep;
 mod watched;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -153,8 +154,13 @@ impl Gate {
 
     /// Who answers them, where some rule allows it at all.
     pub(crate) fn sampler(&self) -> Option<&Arc<dyn Sampler>> {
+        self.sampler_under(&self.rules.load())
+    }
+
+    /// Who answers them, where some of these rules allows it.
+    pub(crate) fn sampler_under(&self, rules: &Policy) -> Option<&Arc<dyn Sampler>> {
         let sampler = self.sampler.get()?;
-        self.rules.load().lends_models().then_some(sampler)
+        rules.lends_models().then_some(sampler)
     }
 
     /// Lets somebody look on while calls are under way; the first one counts.
@@ -195,6 +201,11 @@ impl Gate {
     #[must_use]
     pub fn rules(&self) -> Arc<Policy> {
         self.rules.load_full()
+    }
+
+    /// The rules in force, for a look.
+    pub(crate) fn in_force(&self) -> arc_swap::Guard<Arc<Policy>> {
+        self.rules.load()
     }
 
     /// Approvals, proposals, labels and budgets.
@@ -246,15 +257,22 @@ impl Gate {
             }
         };
         let target = self.found(context, &mut request, seen).await?;
-        let written = stage::restore::carried(&request);
-        self.prepare(context, &target, &mut request, written.as_ref())
-            .await?;
+        // Where nothing is redacted, what goes to the server is what was written.
+        let written = if self.redacts() {
+            let written = stage::restore::carried(&request).map(Cow::into_owned);
+            self.prepare(context, &target, &mut request, written.as_ref())
+                .await?;
+            Some(written)
+        } else {
+            None
+        };
         let arguments = stage::restore::carried(&request);
+        let arguments = arguments.as_deref();
         let asks = Asks {
             item: &request.item,
             peer: &request.peer,
-            arguments: arguments.as_ref(),
-            written: written.as_ref(),
+            arguments,
+            written: written.as_ref().map_or(arguments, Option::as_ref),
             delegation: &delegation,
         };
         let span = seen.stage("legation.decide");

@@ -220,12 +220,12 @@ impl Conversation {
     /// level anybody wanted, and each call picks from what comes.
     async fn set_level(&self) {
         let about = &self.live.about;
-        let Some(wanted) = self.peer.log_level() else {
-            return;
-        };
         if about.revision.is_modern() || !about.capabilities.contains("logging") {
             return;
         }
+        let Some(wanted) = self.peer.log_level() else {
+            return;
+        };
         let wanted = level::severity(&wanted);
         let own = matches!(self.instance.key, Key::Seat(_));
         {

@@ -22,6 +22,11 @@ fn counting() -> (Arc<Counting>, Waker) {
     (counting, waker)
 }
 
+fn entries(cancel: &Cancel) -> usize {
+    let lists = cancel.node.lists();
+    usize::from(lists.first.is_some()) + lists.others.len()
+}
+
 #[test]
 fn a_child_knows_its_parents_reason_and_the_parent_not_its_childs() {
     let parent = Cancel::new();
@@ -141,11 +146,65 @@ fn those_who_stay_are_woken_whoever_left_before_them() {
             let again = wait.as_mut().poll(&mut Context::from_waker(waker));
             assert!(again.is_pending());
         }
-        assert_eq!(cancel.node.lists().waiters.len(), MANY - 1);
+        assert_eq!(entries(&cancel), MANY - 1);
         cancel.cancel(CancelReason::Deadline);
         let woken = |count: &Counting| count.0.load(Ordering::SeqCst);
         assert_eq!(woken(&gone), 0);
         assert!(waits.iter().all(|((count, _), _)| woken(count) == 1));
+    }
+}
+
+#[test]
+fn a_task_that_waits_in_several_places_is_one_entry_until_it_left_them_all() {
+    let cancel = Cancel::new();
+    let (count, waker) = counting();
+    let mut waits: Vec<_> = (0..3).map(|_| Box::pin(cancel.cancelled())).collect();
+    for wait in &mut waits {
+        let pending = wait.as_mut().poll(&mut Context::from_waker(&waker));
+        assert!(pending.is_pending());
+    }
+    assert_eq!(entries(&cancel), 1);
+    drop(waits.remove(1));
+    drop(waits.remove(0));
+    assert_eq!(entries(&cancel), 1, "one place is left");
+    cancel.cancel(CancelReason::Shutdown);
+    assert_eq!(count.0.load(Ordering::SeqCst), 1);
+    drop(waits);
+    assert_eq!(entries(&cancel), 0);
+}
+
+#[test]
+fn a_place_that_moves_to_another_task_leaves_the_others_where_they_were() {
+    let ((old, old_waker), (new, new_waker)) = (counting(), counting());
+    let woken = |count: &Counting| count.0.load(Ordering::SeqCst);
+    for moved in 0..3 {
+        let (was_old, was_new) = (woken(&old), woken(&new));
+        let cancel = Cancel::new();
+        let mut waits: Vec<_> = (0..3).map(|_| Box::pin(cancel.cancelled())).collect();
+        for wait in &mut waits {
+            let pending = wait.as_mut().poll(&mut Context::from_waker(&old_waker));
+            assert!(pending.is_pending());
+        }
+        let again = waits[moved]
+            .as_mut()
+            .poll(&mut Context::from_waker(&new_waker));
+        assert!(again.is_pending());
+        assert_eq!(entries(&cancel), 2);
+        cancel.cancel(CancelReason::Shutdown);
+        assert_eq!((woken(&old), woken(&new)), (was_old + 1, was_new + 1));
+        // And where all have moved, nobody is left behind.
+        let cancel = Cancel::new();
+        let mut waits: Vec<_> = (0..3).map(|_| Box::pin(cancel.cancelled())).collect();
+        for waker in [&old_waker, &new_waker] {
+            for wait in &mut waits {
+                let pending = wait.as_mut().poll(&mut Context::from_waker(waker));
+                assert!(pending.is_pending());
+            }
+        }
+        let (was_old, was_new) = (woken(&old), woken(&new));
+        cancel.cancel(CancelReason::Shutdown);
+        assert_eq!(woken(&old), was_old);
+        assert!(woken(&new) > was_new);
     }
 }
 
@@ -164,9 +223,8 @@ fn what_is_gone_is_not_kept() {
                 .is_pending()
         );
     }
-    let lists = parent.node.lists();
-    assert_eq!((lists.children.len(), lists.waiters.len()), (1, 0));
-    drop(lists);
+    assert_eq!(parent.node.lists().children.len(), 1);
+    assert_eq!(entries(&parent), 0);
     drop(stays);
     assert!(parent.node.lists().children.is_empty());
 }

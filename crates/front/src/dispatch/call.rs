@@ -1,5 +1,6 @@
 //! Calls: tools, resources, prompts and completions.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ use crate::speaker::{Modern, Speaker, missing_capability};
 const GRACE: Duration = Duration::from_secs(2);
 
 /// A call on its way.
-type Running = BoxFuture<'static, Result<Outcome, Refusal>>;
+type Running<'c> = BoxFuture<'c, Result<Outcome, Refusal>>;
 
 /// What a request's params held beside what goes to the server.
 #[derive(Debug, Default)]
@@ -128,7 +129,8 @@ async fn legacy(
         task,
         peer: Arc::clone(&peer) as Arc<dyn Peer>,
     };
-    let end = run(&inquiry.shared, &inquiry.context, request).await;
+    let context = Cow::Borrowed(&inquiry.context);
+    let end = run(&inquiry.shared, context, request).await;
     inquiry.delivers(&end, peer.deliveries());
     finish::legacy(inquiry, session, end)
 }
@@ -250,7 +252,9 @@ async fn first(
         task,
         peer: Arc::clone(&peer) as Arc<dyn Peer>,
     };
-    let mut running = run(&inquiry.shared, &inquiry.context, request);
+    // It may go on when this request is over.
+    let context = Cow::Owned(inquiry.context.clone());
+    let mut running = run(&inquiry.shared, context, request);
     tokio::select! {
         biased;
         end = &mut running => return modern_end(inquiry, &peer, end),
@@ -260,7 +264,7 @@ async fn first(
 }
 
 /// A call whose server has asked something.
-async fn park(inquiry: &Inquiry, peer: Arc<ModernPeer>, mut running: Running) -> Body {
+async fn park(inquiry: &Inquiry, peer: Arc<ModernPeer>, mut running: Running<'static>) -> Body {
     // Servers that ask several things at once send several requests.
     tokio::select! {
         biased;
@@ -371,10 +375,10 @@ fn bind(inquiry: &Inquiry) -> Binding {
 
 /// The call through the gate. One that was called off gets a moment to end in
 /// good order, then it is dropped, which ends it too.
-pub(super) fn run(shared: &Held, context: &OpContext, request: Request) -> Running {
+pub(super) fn run<'c>(shared: &Held, context: Cow<'c, OpContext>, request: Request) -> Running<'c> {
     let in_flight = Gauge::new(shared, |counters| &counters.in_flight);
     // In a box of their own: a future that captures nothing large is made where it stays.
-    let luggage = Box::new((context.clone(), request));
+    let luggage = Box::new((context, request));
     boxed!(async move {
         let in_flight = in_flight;
         let gate = &in_flight.shared().gate;

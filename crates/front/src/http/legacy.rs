@@ -12,7 +12,7 @@ use legation_wire::revision::Revision;
 
 use super::guard::{self, sole};
 use super::known::LastSession;
-use super::mcp::{Posted, shared};
+use super::mcp::Posted;
 use super::reply::{self, Reply};
 use super::route::{Asked, Begun};
 use super::stream::{Answer, EventStream, Exchange, Lost, Resumable};
@@ -27,13 +27,13 @@ pub(super) fn post(asked: &Asked<'_>, posted: &Posted, parsed: Parsed) -> Begun 
     {
         return Begun::Reply(initialize(asked, posted, request));
     }
-    let shared = shared(asked);
+    let shared = &asked.connection.shared;
     let session = match session(asked, &posted.endpoint) {
         Ok(session) => session,
         Err(reply) => return Begun::Reply(*reply),
     };
     let outbox = Arc::new(Outbox::kept());
-    match intake::parsed(&shared, &session, &outbox, Ok(parsed)) {
+    match intake::parsed(shared, &session, &outbox, Ok(parsed)) {
         Intake::Nothing => Begun::Reply(reply::empty(StatusCode::ACCEPTED)),
         Intake::Reply(message) => Begun::Reply(reply::json(StatusCode::OK, message)),
         Intake::Run(run) => {
@@ -41,7 +41,7 @@ pub(super) fn post(asked: &Asked<'_>, posted: &Posted, parsed: Parsed) -> Begun 
                 status: StatusCode::OK,
                 message,
             });
-            let exchange = Exchange::new(&shared, answer.boxed(), &outbox, Lost::Survive);
+            let exchange = Exchange::new(shared, answer.boxed(), &outbox, Lost::Survive);
             Begun::Wait(Box::new(exchange.wait(posted.accepts, Some(session))))
         }
     }
@@ -49,7 +49,7 @@ pub(super) fn post(asked: &Asked<'_>, posted: &Posted, parsed: Parsed) -> Begun 
 
 /// `initialize`: a session begins if it succeeds.
 fn initialize(asked: &Asked<'_>, posted: &Posted, request: &Request) -> Reply {
-    let shared = shared(asked);
+    let shared = &asked.connection.shared;
     let (Ok(id), Ok(seat)) = (legation_core::id::random_hex(), SeatId::random()) else {
         return reply::refuse(
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -64,9 +64,9 @@ fn initialize(asked: &Asked<'_>, posted: &Posted, request: &Request) -> Reply {
     let session = Session::new(id.into(), caller, posted.endpoint.clone(), Carrier::Http);
     let session = Arc::new(session);
     session.touch(shared.now_ms());
-    let body = intake::initialize(&shared, &session, request);
+    let body = intake::initialize(shared, &session, request);
     let begun = body.is_ok();
-    if begun && let Err(error) = shared.sessions.insert(&shared, &session) {
+    if begun && let Err(error) = shared.sessions.insert(shared, &session) {
         return reply::refuse(StatusCode::SERVICE_UNAVAILABLE, &error.to_string());
     }
     let message = Message::response(request.id.clone(), body).to_bytes();

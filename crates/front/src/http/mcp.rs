@@ -186,8 +186,3 @@ fn is_modern(posted: &Posted, method: &str, params: Option<&Raw>) -> bool {
     // The body is looked into last, for that costs the most.
     method == "server/discover" || (posted.is_modern() && method != "initialize") || claims()
 }
-
-/// Keeps an `Arc` of what a connection shares.
-pub(super) fn shared(asked: &Asked<'_>) -> crate::shared::Held {
-    asked.connection.shared.clone()
-}

@@ -13,7 +13,7 @@ use legation_wire::message::{ErrorObject, Message, Request};
 use legation_wire::translate;
 
 use super::connection::{Recent, Seated};
-use super::mcp::{Posted, shared};
+use super::mcp::Posted;
 use super::reply::{self, Reply};
 use super::route::{Asked, Begun};
 use super::stream::{Answer, Exchange, Lost};
@@ -48,7 +48,7 @@ pub(super) fn request(asked: Asked<'_>, posted: Posted, request: Request) -> Beg
             return Begun::Reply(reply::json(status, message));
         }
     };
-    let shared = shared(&asked);
+    let shared = &asked.connection.shared;
     let outbox = Arc::clone(&inquiry.outbox);
     // A call was let in once; what stands needs somebody to be let in all the time.
     let until = asked.until.filter(|_| inquiry.method.is_held());
@@ -61,7 +61,7 @@ pub(super) fn request(asked: Asked<'_>, posted: Posted, request: Request) -> Beg
             message: Some(inquiry.answered(body)),
         }
     });
-    let exchange = Exchange::new(&shared, answer, &outbox, lost);
+    let exchange = Exchange::new(shared, answer, &outbox, lost);
     Begun::Wait(Box::new(exchange.wait(posted.accepts, None).ending(until)))
 }
 
@@ -73,7 +73,7 @@ fn admit(
     posted: &Posted,
     request: Request,
 ) -> Result<(Inquiry, Taken), ErrorObject> {
-    let shared = shared(asked);
+    let shared = &asked.connection.shared;
     let mut params = request.params_object();
     let (token, mut left) = translate::take_senders(&request.method, &mut params);
     let claim = Claim::of(std::mem::take(&mut left.era))?;
@@ -83,7 +83,7 @@ fn admit(
         seat: seated.seat.clone(),
         workspace: None,
     };
-    let fact = mirrored(&shared, &caller, posted, &request, &params);
+    let fact = mirrored(shared, &caller, posted, &request, &params);
     headers::validate(
         asked.head,
         &request.method,
@@ -102,7 +102,7 @@ fn admit(
         .seats
         .touch(shared.servers(), &caller, peer, shared.clock.now());
     let context = OpContext::new(caller, asked.connection.cancel.child());
-    let inquiry = inquiry(shared, context, posted, modern, method, request);
+    let inquiry = inquiry(shared.clone(), context, posted, modern, method, request);
     let taken = Taken {
         params,
         token,

@@ -92,15 +92,24 @@ pub(crate) struct Session {
     is_fed: AtomicBool,
     /// Of which its calls are children, so that threads do not contend for the hub's own.
     cancel: OnceLock<Cancel>,
+    /// What every call looks at, which is said once.
+    greeting: OnceLock<Greeting>,
+    /// Set under the lock.
+    is_closed: AtomicBool,
     state: Mutex<State>,
+}
+
+/// The client's part of the handshake, with what was settled on.
+#[derive(Debug)]
+struct Greeting {
+    revision: Revision,
+    capabilities: Arc<ClientCapabilities>,
+    info: Option<Raw>,
 }
 
 #[derive(Debug)]
 struct State {
     phase: Phase,
-    revision: Revision,
-    capabilities: Arc<ClientCapabilities>,
-    info: Option<Raw>,
     level: Option<Level>,
     flights: Flights,
     asks: Asks,
@@ -144,11 +153,10 @@ impl Session {
             again: false,
             is_fed: AtomicBool::new(false),
             cancel: OnceLock::new(),
+            greeting: OnceLock::new(),
+            is_closed: AtomicBool::new(false),
             state: Mutex::new(State {
                 phase: Phase::Fresh,
-                revision: Revision::LATEST_LEGACY,
-                capabilities: Arc::default(),
-                info: None,
                 level: None,
                 flights: Flights::default(),
                 asks: Asks::default(),
@@ -195,9 +203,11 @@ impl Session {
             ));
         }
         state.phase = Phase::Greeted;
-        state.revision = revision;
-        state.capabilities = Arc::new(ClientCapabilities::from_raw(&capabilities, revision));
-        state.info = params.get("clientInfo").cloned();
+        self.greeting.get_or_init(|| Greeting {
+            revision,
+            capabilities: Arc::new(ClientCapabilities::from_raw(&capabilities, revision)),
+            info: params.get("clientInfo").cloned(),
+        });
         Ok(revision)
     }
 
@@ -213,12 +223,12 @@ impl Session {
 
     /// Whether `initialize` was answered.
     pub(crate) fn is_greeted(&self) -> bool {
-        matches!(self.lock().phase, Phase::Greeted | Phase::Ready)
+        self.greeting.get().is_some() && !self.is_closed()
     }
 
     /// Whether it is over.
     pub(crate) fn is_closed(&self) -> bool {
-        self.lock().phase == Phase::Closed
+        self.is_closed.load(Ordering::Acquire)
     }
 
     /// Whether the client may be told things unasked.
@@ -226,16 +236,19 @@ impl Session {
         self.lock().phase == Phase::Ready
     }
 
+    /// What was settled on; the newest one before that.
     pub(crate) fn revision(&self) -> Revision {
-        self.lock().revision
+        let greeting = self.greeting.get();
+        greeting.map_or(Revision::LATEST_LEGACY, |greeting| greeting.revision)
     }
 
     pub(crate) fn capabilities(&self) -> Arc<ClientCapabilities> {
-        Arc::clone(&self.lock().capabilities)
+        let greeting = self.greeting.get();
+        greeting.map_or_else(Arc::default, |greeting| Arc::clone(&greeting.capabilities))
     }
 
     pub(crate) fn info(&self) -> Option<Raw> {
-        self.lock().info.clone()
+        self.greeting.get()?.info.clone()
     }
 
     pub(crate) fn level(&self) -> Option<Level> {
@@ -423,6 +436,7 @@ impl Session {
                 return false;
             }
             state.phase = Phase::Closed;
+            self.is_closed.store(true, Ordering::Release);
             (
                 std::mem::take(&mut state.flights),
                 std::mem::take(&mut state.asks),

@@ -6,6 +6,8 @@
 //! answers to a server's questions, completions, `_meta` and addresses go the
 //! same road and are made fit by the same [`Road`].
 
+use std::borrow::Cow;
+
 use legation_core::{Caller, EntityId};
 use legation_policy::{Arguments, Policy, Target};
 use legation_wire::json::{Object, Raw};
@@ -33,13 +35,13 @@ pub(crate) struct Road<'a> {
 
 /// What of a request is the caller's own words: what rules judge, approvals are
 /// bound to and the ledger commits to.
-pub(crate) fn carried(request: &Request) -> Option<Raw> {
+pub(crate) fn carried(request: &Request) -> Option<Cow<'_, Raw>> {
     match request.item {
         Item::Tool(_)
         | Item::Resource(_)
         | Item::Prompt(_)
         | Item::Skill(_)
-        | Item::Directory(_) => request.params.get("arguments").cloned(),
+        | Item::Directory(_) => request.params.get("arguments").map(Cow::Borrowed),
         Item::PromptArgument(_) | Item::ResourceArgument(_) => {
             let mut carried = Object::new();
             for member in ["argument", "context"] {
@@ -47,7 +49,7 @@ pub(crate) fn carried(request: &Request) -> Option<Raw> {
                     carried.set(member, value.clone());
                 }
             }
-            (!carried.is_empty()).then(|| carried.to_raw())
+            (!carried.is_empty()).then(|| Cow::Owned(carried.to_raw()))
         }
     }
 }

@@ -50,14 +50,15 @@ pub(crate) fn guard(
 ) -> Arc<dyn Peer> {
     let labels = permitted.labels();
     let client = &permitted.principal().client;
-    let closed = !labels.is_empty() && gate.rules().clearance(client, labels) != Clearance::Cleared;
+    let rules = gate.in_force();
+    let closed = !labels.is_empty() && rules.clearance(client, labels) != Clearance::Cleared;
     let asked = peer.capabilities();
     let answers = (asked.elicitation_form || asked.elicitation_url) && gate.redacts();
-    let sampled =
-        (!closed && !asked.sampling && gate.sampler().is_some()).then(|| ClientCapabilities {
-            sampling: true,
-            ..asked.clone()
-        });
+    let lends = || gate.sampler_under(&rules).is_some();
+    let sampled = (!closed && !asked.sampling && lends()).then(|| ClientCapabilities {
+        sampling: true,
+        ..asked.clone()
+    });
     if !closed && !asked.sampling && !answers && sampled.is_none() {
         return peer;
     }

@@ -1,5 +1,6 @@
 //! From a name to the one definition behind it.
 
+use std::borrow::Cow;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -154,11 +155,11 @@ impl Inner {
         };
         let slashed = name.match_indices('/').filter_map(|(at, _)| {
             let server = ServerName::parse(&name[..at]).ok()?;
-            Some((server, &name[at + 1..]))
+            Some((Cow::Owned(server), &name[at + 1..]))
         });
         let flat = owner
             .as_ref()
-            .map(|owner| (owner.server.clone(), &*owner.item));
+            .map(|owner| (Cow::Borrowed(&owner.server), &*owner.item));
         let kind = match space {
             Space::Tools => ListKind::Tools,
             Space::Prompts => ListKind::Prompts,

@@ -72,6 +72,44 @@ pub(crate) fn write_int(out: &mut Vec<u8>, i: i64) {
     text::write_int(out, i);
 }
 
+/// What [`Raw::to_str`] says of a checked text that is not kept.
+pub(crate) fn str_of(text: &[u8]) -> Option<Cow<'_, str>> {
+    if Kind::of(text) != Kind::String {
+        return None;
+    }
+    let body = &text[1..text.len() - 1];
+    Some(match text::unescape(body) {
+        Cow::Borrowed(body) => Cow::Borrowed(std::str::from_utf8(body).expect("checked UTF-8")),
+        Cow::Owned(body) => {
+            Cow::Owned(String::from_utf8(body).expect("escapes stand for characters"))
+        }
+    })
+}
+
+/// What [`Raw::to_i64`] says of a checked text that is not kept.
+pub(crate) fn i64_of(text: &[u8]) -> Option<i64> {
+    if Kind::of(text) != Kind::Number {
+        return None;
+    }
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+// === impl Kind ===
+
+impl Kind {
+    /// The kind of a checked text.
+    pub(crate) fn of(text: &[u8]) -> Self {
+        match text.first() {
+            Some(b'{') => Self::Object,
+            Some(b'[') => Self::Array,
+            Some(b'"') => Self::String,
+            Some(b't' | b'f') => Self::Bool,
+            Some(b'n') | None => Self::Null,
+            Some(_) => Self::Number,
+        }
+    }
+}
+
 // === impl Limits ===
 
 impl Limits {
@@ -212,14 +250,7 @@ impl Raw {
 
     /// The kind of value.
     pub fn kind(&self) -> Kind {
-        match self.0.first() {
-            Some(b'{') => Kind::Object,
-            Some(b'[') => Kind::Array,
-            Some(b'"') => Kind::String,
-            Some(b't' | b'f') => Kind::Bool,
-            Some(b'n') | None => Kind::Null,
-            Some(_) => Kind::Number,
-        }
+        Kind::of(&self.0)
     }
 
     /// Whether this is `null`.
@@ -244,24 +275,12 @@ impl Raw {
 
     /// The characters of a string; `None` for any other kind.
     pub fn to_str(&self) -> Option<Cow<'_, str>> {
-        if self.kind() != Kind::String {
-            return None;
-        }
-        let body = &self.0[1..self.0.len() - 1];
-        Some(match text::unescape(body) {
-            Cow::Borrowed(body) => Cow::Borrowed(std::str::from_utf8(body).expect("checked UTF-8")),
-            Cow::Owned(body) => {
-                Cow::Owned(String::from_utf8(body).expect("escapes stand for characters"))
-            }
-        })
+        str_of(&self.0)
     }
 
     /// A number written as an integer that fits; `None` for anything else, `1.0` included.
     pub fn to_i64(&self) -> Option<i64> {
-        if self.kind() != Kind::Number {
-            return None;
-        }
-        std::str::from_utf8(&self.0).ok()?.parse().ok()
+        i64_of(&self.0)
     }
 
     /// `true` or `false`; `None` for any other kind.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::json::{Kind, Raw};
+use crate::json::{self, Kind, Raw};
 
 /// Longest string id, in bytes of UTF-8.
 pub(super) const MAX_ID: usize = 256;
@@ -22,10 +22,14 @@ pub enum Id {
 impl Id {
     /// Reads an id; `None` if it is not one.
     pub fn from_raw(raw: &Raw) -> Option<Self> {
-        match raw.kind() {
-            Kind::Number => raw.to_i64().map(Self::Int),
-            Kind::String => raw
-                .to_str()
+        Self::from_text(raw.as_bytes())
+    }
+
+    /// Reads an id out of a checked text.
+    pub(super) fn from_text(text: &[u8]) -> Option<Self> {
+        match Kind::of(text) {
+            Kind::Number => json::i64_of(text).map(Self::Int),
+            Kind::String => json::str_of(text)
                 .filter(|s| s.len() <= MAX_ID)
                 .map(|s| Self::Str(s.into())),
             Kind::Null | Kind::Bool | Kind::Array | Kind::Object => None,

@@ -5,16 +5,15 @@ use bytes::Bytes;
 use super::{
     ErrorObject, Id, Message, MessageError, MessageFault, Notification, Parsed, Request, Response,
 };
-use crate::json::scan::{self, Scanned};
-use crate::json::{Kind, Limits, Raw};
+use crate::json::scan::{self, Member, Scanned};
+use crate::json::{self, Kind, Limits, Raw};
 
 /// Reads one message or a batch.
 pub(super) fn parse(text: &Bytes, limits: &Limits) -> Result<Parsed, MessageError> {
     let scanned = scan::scan(text, limits).map_err(|error| refused(MessageFault::Json(error)))?;
-    let whole = Raw::from_scanned(text, &scanned);
-    match whole.kind() {
+    match Kind::of(&text[scanned.value.clone()]) {
         Kind::Object => envelope(text, &scanned).map(Parsed::One),
-        Kind::Array => batch(&whole, limits),
+        Kind::Array => batch(&Raw::from_scanned(text, &scanned), limits),
         Kind::Null | Kind::Bool | Kind::Number | Kind::String => {
             Err(refused(MessageFault::NotAnObject))
         }
@@ -46,20 +45,21 @@ fn refused(fault: MessageFault) -> MessageError {
     }
 }
 
-/// The members of a message that mean something; others are tolerated and dropped.
+/// The members of a message that mean something; others are tolerated and dropped. What is kept of a
+/// message is a part of it that knows the whole, so only of what is kept such a part is made.
 #[derive(Default)]
-struct Members {
-    version: Option<Raw>,
-    id: Option<Raw>,
-    method: Option<Raw>,
-    params: Option<Raw>,
-    result: Option<Raw>,
-    error: Option<Raw>,
+struct Members<'a> {
+    version: Option<&'a [u8]>,
+    id: Option<&'a [u8]>,
+    method: Option<&'a [u8]>,
+    params: Option<&'a Member>,
+    result: Option<&'a Member>,
+    error: Option<&'a Member>,
 }
 
 fn envelope(text: &Bytes, scanned: &Scanned) -> Result<Message, MessageError> {
     let members = members(text, scanned);
-    let id = members.id.as_ref().map(Id::from_raw);
+    let id = members.id.map(Id::from_text);
     let is_response =
         members.method.is_none() && (members.result.is_some() || members.error.is_some());
     let known_id = id.clone().flatten();
@@ -68,31 +68,24 @@ fn envelope(text: &Bytes, scanned: &Scanned) -> Result<Message, MessageError> {
         is_response,
         fault,
     };
-    if members
-        .version
-        .as_ref()
-        .map(|version| version.as_bytes().as_ref())
-        != Some(b"\"2.0\"")
-    {
+    if members.version != Some(b"\"2.0\"") {
         return Err(fail(MessageFault::Version));
     }
     // Some libraries write members they have no value for as null.
-    let params = members.params.filter(|params| !params.is_null());
+    let kind = |member: &&Member| Kind::of(&text[member.value.clone()]);
+    let params = members.params.filter(|params| kind(params) != Kind::Null);
     let error = members
         .error
-        .filter(|error| members.result.is_none() || !error.is_null());
+        .filter(|error| members.result.is_none() || kind(error) != Kind::Null);
     match (members.method, members.result, error) {
         (Some(method), None, None) => {
-            let method: Box<str> = method
-                .to_str()
+            let method: Box<str> = json::str_of(method)
                 .ok_or_else(|| fail(MessageFault::Method))?
                 .into();
-            if params
-                .as_ref()
-                .is_some_and(|params| params.kind() != Kind::Object)
-            {
+            if params.is_some_and(|params| kind(&params) != Kind::Object) {
                 return Err(fail(MessageFault::Params));
             }
+            let params = params.map(|params| Raw::from_member(text, params));
             match id {
                 Some(Some(id)) => Ok(Message::Request(Request { id, method, params })),
                 Some(None) => Err(fail(MessageFault::Id)),
@@ -102,16 +95,17 @@ fn envelope(text: &Bytes, scanned: &Scanned) -> Result<Message, MessageError> {
         (None, Some(result), None) => match id {
             Some(Some(id)) => Ok(Message::Response(Response {
                 id: Some(id),
-                body: Ok(result),
+                body: Ok(Raw::from_member(text, result)),
             })),
             _ => Err(fail(MessageFault::Id)),
         },
         (None, None, Some(error)) => {
             // Whoever could not read a request answers with a null id, or with none.
-            let null = members.id.as_ref().is_none_or(Raw::is_null);
+            let null = members.id.is_none_or(|id| Kind::of(id) == Kind::Null);
             if known_id.is_none() && !null {
                 return Err(fail(MessageFault::Id));
             }
+            let error = Raw::from_member(text, error);
             let body = ErrorObject::from_raw(&error).ok_or_else(|| fail(MessageFault::Error))?;
             Ok(Message::Response(Response {
                 id: known_id,
@@ -123,17 +117,17 @@ fn envelope(text: &Bytes, scanned: &Scanned) -> Result<Message, MessageError> {
     }
 }
 
-fn members(text: &Bytes, scanned: &Scanned) -> Members {
+fn members<'a>(text: &'a Bytes, scanned: &'a Scanned) -> Members<'a> {
     let mut members = Members::default();
     for member in &scanned.members {
-        let value = || Some(Raw::from_member(text, member));
+        let value = Some(&text[member.value.clone()]);
         match member.name(text).as_ref() {
-            b"jsonrpc" => members.version = value(),
-            b"id" => members.id = value(),
-            b"method" => members.method = value(),
-            b"params" => members.params = value(),
-            b"result" => members.result = value(),
-            b"error" => members.error = value(),
+            b"jsonrpc" => members.version = value,
+            b"id" => members.id = value,
+            b"method" => members.method = value,
+            b"params" => members.params = Some(member),
+            b"result" => members.result = Some(member),
+            b"error" => members.error = Some(member),
             _ => {}
         }
     }

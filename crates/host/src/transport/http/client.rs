@@ -277,7 +277,7 @@ impl Pool {
 
     pub(super) fn put(&self, wire: Wire) {
         let mut idle = lock(self.idle.mine());
-        let runtime = Handle::current().id();
+        let runtime = wire.runtime();
         let at = idle.iter().position(|(of, _)| *of == runtime);
         let at = at.unwrap_or_else(|| {
             idle.push((runtime, Vec::new()));

@@ -9,6 +9,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use legation_wire::http1::{BadFraming, Body, Framing, Step};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
+use tokio::runtime::{Handle, Id as RuntimeId};
 
 use super::client::Pool;
 use super::head::{Head, Last, bad};
@@ -26,6 +27,8 @@ const INTERIM_MAX: usize = 8;
 /// One connection and the answer that is being read from it.
 pub(super) struct Wire {
     stream: Stream,
+    /// Whose reactor its stream belongs to.
+    runtime: RuntimeId,
     /// What came; before `at` it has been used.
     came: Vec<u8>,
     at: usize,
@@ -52,6 +55,7 @@ impl Wire {
     pub(super) fn new(stream: Stream, pool: Weak<Pool>) -> Self {
         Self {
             stream,
+            runtime: Handle::current().id(),
             came: Vec::new(),
             at: 0,
             body: Body::new(Framing::Length(0)),
@@ -60,6 +64,10 @@ impl Wire {
             uses: 0,
             pool,
         }
+    }
+
+    pub(super) fn runtime(&self) -> RuntimeId {
+        self.runtime
     }
 
     /// Whether an idle connection can take a request: nothing has been heard
