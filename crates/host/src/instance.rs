@@ -274,7 +274,10 @@ impl Instance {
         }
         let id = usage.next;
         usage.next += 1;
-        usage.last_used = self.clock.now();
+        // What clients share never ends for want of use.
+        if !matches!(self.key, Key::Shared) {
+            usage.last_used = self.clock.now();
+        }
         let running = Box::new(Running {
             seat: seat.clone(),
             peer: Arc::clone(peer),

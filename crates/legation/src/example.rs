@@ -17,7 +17,7 @@ pub(crate) fn run() -> io::Result<()> {
     let mut notes = Vec::new();
     let mut output = io::stdout().lock();
     for line in io::stdin().lock().lines() {
-        let answer = match Message::parse(Bytes::from(line?), &Limits::CLIENT) {
+        let answer = match Message::parse(&Bytes::from(line?), &Limits::CLIENT) {
             Ok(Parsed::One(Message::Request(request))) => answer(&request, &mut notes),
             Ok(Parsed::One(_) | Parsed::Batch(_)) => continue,
             Err(error) => error.to_response(),

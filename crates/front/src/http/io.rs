@@ -3,14 +3,15 @@
 //! A timer is armed with a lock and a place in a wheel. What a connection waits
 //! for changes several times with each request, and hardly ever takes as long as
 //! it may: so there is one timer, and a deadline beside it that costs nothing to
-//! move away. The timer that goes off early is armed again for what is left.
+//! move away. The timer that goes off early is armed again for what is left. And
+//! as it is always the same task that waits, it is told once whom to wake.
 
 use std::cell::RefCell;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use legation_core::Cancel;
@@ -35,9 +36,19 @@ thread_local! {
 pub(super) struct Io {
     stream: TcpStream,
     sleep: Pin<Box<Sleep>>,
-    due: Instant,
+    /// Whom the timer will wake.
+    wakes: Option<Waker>,
+    due: Due,
     stop: Pin<Box<dyn Future<Output = ()> + Send>>,
     write_timeout: Duration,
+}
+
+/// When the time allowed is over.
+#[derive(Debug, Clone, Copy)]
+enum Due {
+    At(Instant),
+    /// So long after it is first waited for: mostly that is not at all.
+    After(Duration),
 }
 
 /// What a request and its answer are read and written with.
@@ -64,7 +75,8 @@ impl Io {
         Self {
             stream,
             sleep: Box::pin(tokio::time::sleep_until(due)),
-            due,
+            wakes: None,
+            due: Due::At(due),
             stop: Box::pin(async move {
                 cancel.cancelled().await;
             }),
@@ -72,19 +84,43 @@ impl Io {
         }
     }
 
-    /// What is waited for may take so long from now on.
+    /// What is waited for next may take so long.
     pub(super) fn allow(&mut self, time: Duration) {
-        self.due = Instant::now() + time;
+        self.due = Due::After(time);
+    }
+
+    fn due(&mut self) -> Instant {
+        match self.due {
+            Due::At(due) => due,
+            Due::After(time) => {
+                let due = Instant::now() + time;
+                self.due = Due::At(due);
+                due
+            }
+        }
     }
 
     /// Ready when the time allowed is over.
     pub(super) fn poll_due(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let due = self.due();
         loop {
-            if self.sleep.deadline() > self.due || self.sleep.is_elapsed() {
-                self.sleep.as_mut().reset(self.due);
+            if self.sleep.deadline() > due || self.sleep.is_elapsed() {
+                self.sleep.as_mut().reset(due);
+                self.wakes = None;
             }
-            ready!(self.sleep.as_mut().poll(cx));
-            if self.due <= self.sleep.deadline() {
+            let wakes = self.wakes.as_ref();
+            if !wakes.is_some_and(|wakes| wakes.will_wake(cx.waker())) {
+                self.wakes = None;
+                // One that had its share of the turn would not be told, and say so neither.
+                let sleep = pin!(tokio::task::unconstrained(self.sleep.as_mut()));
+                if sleep.poll(cx).is_pending() {
+                    self.wakes = Some(cx.waker().clone());
+                    return Poll::Pending;
+                }
+            } else if !self.sleep.is_elapsed() {
+                return Poll::Pending;
+            }
+            if due <= self.sleep.deadline() {
                 return Poll::Ready(());
             }
         }

@@ -88,7 +88,7 @@ pub(super) fn finish(asked: Asked<'_>, endpoint: Endpoint, said: Said, body: Byt
         bytes: asked.connection.shared.settings.body_max,
         ..Limits::CLIENT
     };
-    let mut parsed = Message::parse(body, &limits);
+    let mut parsed = Message::parse(&body, &limits);
     if said.is_traced
         && let Ok(Parsed::One(Message::Request(request))) = &mut parsed
     {

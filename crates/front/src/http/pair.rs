@@ -96,7 +96,7 @@ pub(super) fn finish(asked: &Asked<'_>, session: &Arc<Session>, body: Bytes) -> 
         bytes: shared.settings.body_max,
         ..Limits::CLIENT
     };
-    let parsed = Message::parse(body, &limits);
+    let parsed = Message::parse(&body, &limits);
     match intake::parsed(shared, session, &session.general, parsed) {
         Intake::Nothing => {}
         Intake::Reply(message) => {

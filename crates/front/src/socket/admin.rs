@@ -58,7 +58,7 @@ async fn read_all(
                     continue;
                 }
             };
-            match Message::parse_one(line, &Limits::CLIENT) {
+            match Message::parse_one(&line, &Limits::CLIENT) {
                 Ok(Message::Request(request)) => {
                     running.push(answer((shared, seat), request));
                 }

@@ -110,7 +110,7 @@ impl Client<'_> {
             bytes: self.shared.settings.body_max,
             ..Limits::CLIENT
         };
-        let parsed = Message::parse(line, &limits);
+        let parsed = Message::parse(&line, &limits);
         match intake::parsed(self.shared, &self.session, outbox, parsed) {
             Intake::Nothing => {}
             Intake::Reply(reply) => push(outbox, Some(reply.into())),

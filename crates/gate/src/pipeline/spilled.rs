@@ -61,7 +61,7 @@ impl Gate {
         let target = receipt.target();
         let limit = self.cleaning.load().limit(&target.server, &target.item);
         let limit = most.map_or(limit, |most| limit.min(most));
-        if raw.as_text().len() <= limit
+        if raw.as_bytes().len() <= limit
             || !matches!(
                 target.verb,
                 Verb::CallTool | Verb::ReadResource | Verb::TaskUpdate

@@ -257,7 +257,7 @@ fn status(failure: &CallFailure) -> Status {
 /// A result of megabytes is not read a second time for one flag.
 fn is_tool_error(result: &Raw) -> bool {
     const SMALL: usize = 64 * 1024;
-    result.as_text().len() <= SMALL
+    result.as_bytes().len() <= SMALL
         && result
             .get("isError")
             .and_then(|value| value.to_bool())

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -70,6 +71,8 @@ pub struct CallStream {
     slot: Arc<Slot>,
     /// Over HTTP: the exchange itself, driven by whoever calls `next`.
     driver: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// It has not been polled yet.
+    fresh: bool,
     over: bool,
 }
 
@@ -77,6 +80,8 @@ pub struct CallStream {
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     state: Mutex<State>,
+    /// An event was added at some time.
+    any: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -126,6 +131,7 @@ impl CallStream {
             key,
             slot,
             driver,
+            fresh: true,
             over: false,
         }
     }
@@ -142,7 +148,12 @@ impl CallStream {
         if self.over {
             return Poll::Ready(CallEvent::Lost("the call has ended before".to_owned()));
         }
-        let mut popped = self.slot.pop();
+        // At first there is no waker to take out, and hardly ever an event.
+        let is_fresh = std::mem::replace(&mut self.fresh, false);
+        let mut popped = match is_fresh && !self.slot.any.load(Ordering::Acquire) {
+            true => None,
+            false => self.slot.pop(),
+        };
         // The reader's waker is not in the slot while the exchange is polled:
         // what it pushes is popped right below, so a wake-up would be wasted.
         if popped.is_none()
@@ -152,9 +163,7 @@ impl CallStream {
             self.driver = None;
             // Every way out of an exchange leaves an end behind; should one
             // not, waiting for ever would be the worse answer.
-            self.slot.push(CallEvent::Lost(
-                "the exchange ended without an answer".to_owned(),
-            ));
+            popped = self.slot.pop_ended("the exchange ended without an answer");
         }
         if popped.is_none() {
             popped = match self.slot.poll_pop(cx) {
@@ -224,6 +233,7 @@ impl Slot {
             } else {
                 state.waiting.push_back(event);
             }
+            self.any.store(true, Ordering::Release);
             state.waker.take()
         };
         if let Some(waker) = waker {
@@ -252,6 +262,16 @@ impl Slot {
     fn pop(&self) -> Option<CallEvent> {
         let mut state = self.lock();
         state.waker = None;
+        state.pop()
+    }
+
+    /// The next event, of which there is one: nothing follows any more.
+    fn pop_ended(&self, why: &str) -> Option<CallEvent> {
+        let mut state = self.lock();
+        if !state.ended {
+            state.ended = true;
+            state.end = Some(CallEvent::Lost(why.to_owned()));
+        }
         state.pop()
     }
 

@@ -179,19 +179,18 @@ impl Shared {
     /// Takes text that came from the server, on the stream of a call if `via`.
     /// Returns what in it were answers.
     pub(super) fn feed(self: &Arc<Self>, text: Bytes, via: Option<CallKey>) -> Answers {
-        let shown = text.clone();
         let mut answers = Answers::default();
-        match Message::parse(text, &self.limits) {
+        match Message::parse(&text, &self.limits) {
             Ok(Parsed::One(message)) => self.take(message, via, &mut answers),
             Ok(Parsed::Batch(messages)) => {
                 for message in messages {
                     match message {
                         Ok(message) => self.take(message, via, &mut answers),
-                        Err(error) => self.garbled(&shown, &error),
+                        Err(error) => self.garbled(&text, &error),
                     }
                 }
             }
-            Err(error) => self.garbled(&shown, &error),
+            Err(error) => self.garbled(&text, &error),
         }
         answers
     }

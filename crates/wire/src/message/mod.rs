@@ -87,16 +87,16 @@ impl Message {
     ///
     /// # Errors
     /// Why the text is not a message, and the id to answer under if it could be read.
-    pub fn parse(raw: Bytes, limits: &Limits) -> Result<Parsed, MessageError> {
-        read::parse(&raw, limits)
+    pub fn parse(text: &Bytes, limits: &Limits) -> Result<Parsed, MessageError> {
+        read::parse(text, limits)
     }
 
     /// Reads one message and refuses batches.
     ///
     /// # Errors
     /// As [`Message::parse`].
-    pub fn parse_one(raw: Bytes, limits: &Limits) -> Result<Self, MessageError> {
-        match read::parse(&raw, limits)? {
+    pub fn parse_one(text: &Bytes, limits: &Limits) -> Result<Self, MessageError> {
+        match read::parse(text, limits)? {
             Parsed::One(message) => Ok(message),
             Parsed::Batch(_) => Err(MessageError {
                 id: None,

@@ -7,7 +7,7 @@ use crate::json::{Limits, Raw};
 
 /// Reads a text and writes it again, or says why not and under which id to answer.
 fn check(text: &str, expected: Expect) {
-    let seen = match Message::parse_one(Bytes::copy_from_slice(text.as_bytes()), &Limits::CLIENT) {
+    let seen = match Message::parse_one(&Bytes::copy_from_slice(text.as_bytes()), &Limits::CLIENT) {
         Ok(message) => String::from_utf8(message.to_bytes().to_vec()).unwrap(),
         Err(error) => {
             let id = error
@@ -142,11 +142,11 @@ fn ids_are_strings_and_64_bit_integers() {
         &long,
     ] {
         let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"a"}}"#);
-        let error = Message::parse_one(text.into(), &Limits::CLIENT).expect_err("not an id");
+        let error = Message::parse_one(&text.into(), &Limits::CLIENT).expect_err("not an id");
         assert_eq!((error.fault, error.id), (MessageFault::Id, None), "{id}");
     }
     let error = Message::parse_one(
-        Bytes::from_static(br#"{"jsonrpc":"2.0","id":null,"result":{}}"#),
+        &Bytes::from_static(br#"{"jsonrpc":"2.0","id":null,"result":{}}"#),
         &Limits::CLIENT,
     );
     assert_eq!(
@@ -228,7 +228,8 @@ proptest! {
 #[test]
 fn batches_are_read_one_by_one() {
     let text = br#"[ {"jsonrpc":"2.0","method":"a"}, 1, {"jsonrpc":"2.0","id":7}, {"jsonrpc":"2.0","id":2,"method":"b"} ]"#;
-    let Ok(Parsed::Batch(items)) = Message::parse(Bytes::from_static(text), &Limits::CLIENT) else {
+    let Ok(Parsed::Batch(items)) = Message::parse(&Bytes::from_static(text), &Limits::CLIENT)
+    else {
         panic!("a batch");
     };
     let kinds: Vec<_> = items
@@ -274,13 +275,13 @@ proptest! {
             2 => Message::response(id, Ok(payload)),
             _ => Message::response(id, Err(ErrorObject::new(-1, &method).with_data(payload))),
         };
-        prop_assert_eq!(Message::parse_one(message.to_bytes(), &Limits::CLIENT), Ok(message));
+        prop_assert_eq!(Message::parse_one(&message.to_bytes(), &Limits::CLIENT), Ok(message));
     }
 
     #[test]
     fn never_panics(parts in prop::collection::vec(prop::sample::select(vec![
         "{", "}", "[", "]", ",", ":", "\"jsonrpc\"", "\"2.0\"", "\"id\"", "\"method\"", "\"params\"", "\"error\"", "\"result\"", "\"code\"", "1", "null", "\"\\u0069d\"", " ",
     ]), 0..24)) {
-        drop(Message::parse(parts.concat().into(), &Limits::CLIENT));
+        drop(Message::parse(&parts.concat().into(), &Limits::CLIENT));
     }
 }

@@ -111,7 +111,7 @@ fn replay(text: &str) -> String {
             let (via, message) = rest.split_once(' ').expect("a message");
             let via = (!via.is_empty()).then(|| CallKey(via.parse().expect("a call's key")));
             let limits = Limits::UPSTREAM;
-            match Message::parse_one(Bytes::copy_from_slice(message.as_bytes()), &limits) {
+            match Message::parse_one(&Bytes::copy_from_slice(message.as_bytes()), &limits) {
                 Ok(message) => link.received(message, via),
                 Err(error) => link.garbled(error.id.as_ref(), &error.to_string()),
             }
@@ -152,7 +152,7 @@ fn feed(link: &mut Link, event: &str) {
         "http" => {
             let (call, status) = first.split_once(':').expect("call:status");
             let body = (!second.is_empty()).then(|| {
-                Message::parse_one(second.to_owned().into(), &Limits::UPSTREAM).expect("a message")
+                Message::parse_one(&second.to_owned().into(), &Limits::UPSTREAM).expect("a message")
             });
             link.http_failed(
                 call.parse().ok().map(CallKey),

@@ -86,7 +86,7 @@ impl Refusal {
             bytes: MAX_ERROR,
             depth: 64,
         };
-        let message = Message::parse_one(body, &limits)
+        let message = Message::parse_one(&body, &limits)
             .ok()
             .filter(|message| matches!(message, Message::Response(Answered { body: Err(_), .. })));
         Self {
