@@ -11,13 +11,27 @@ use super::table::{Row, Table, Target};
 use crate::sys;
 
 /// Concurrent clients of the throughput rounds.
-pub(super) const CROWD: usize = 32;
+const CROWD: usize = 32;
+
+/// How often those who are compared take turns in one round. What else the machine does comes and goes within seconds, and is to
+/// meet all of them alike.
+const TURNS: usize = 4;
 
 /// Records that the verifier must do in a second, on its one thread.
 const VERIFIED: f64 = 300_000.0;
 
 /// What carries the calls to the server behind the hub.
 pub(super) const UPSTREAMS: [&str; 2] = ["http", "stdio"];
+
+/// What 32 clients get done in a second of one round.
+#[derive(Debug, Default)]
+pub(super) struct Crowd {
+    pub(super) direct: f64,
+    /// Through the hub, to either server.
+    pub(super) governed: [f64; 2],
+    /// How many calls went through the hub.
+    pub(super) calls: u64,
+}
 
 /// The results of one combination's rounds.
 #[derive(Debug, Default)]
@@ -100,16 +114,15 @@ impl Combination<'_> {
         let mut rounds: [Rounds; 2] = Default::default();
         let (mut direct_crowd, mut direct_one, mut calls) = (Vec::new(), Vec::new(), 0);
         for round in 1..=self.effort.rounds {
-            let crowd = self.direct(CROWD)?;
-            let one = self.direct(1)?;
-            for (upstream, rounds) in UPSTREAMS.iter().zip(&mut rounds) {
-                let governed = self.governed(upstream, CROWD)?;
-                let alone = self.governed(upstream, 1)?;
-                calls += governed.all_calls + alone.all_calls;
-                rounds
-                    .share
-                    .push(100.0 * governed.per_second / crowd.per_second);
-                rounds.per_second.push(governed.per_second / 1000.0);
+            let crowd = self.crowd()?;
+            calls += crowd.calls;
+            let one = self.direct(1, self.effort)?;
+            let each = UPSTREAMS.iter().zip(crowd.governed).zip(&mut rounds);
+            for ((upstream, governed), rounds) in each {
+                let alone = self.governed(upstream, 1, self.effort)?;
+                calls += alone.all_calls;
+                rounds.share.push(100.0 * governed / crowd.direct);
+                rounds.per_second.push(governed / 1000.0);
                 rounds.added_p50_us.push(alone.p50_us - one.p50_us);
                 rounds.added_p99_us.push(alone.p99_us - one.p99_us);
                 sys::say(&format!(
@@ -118,15 +131,15 @@ impl Combination<'_> {
                     self.era,
                     self.tool,
                     self.effort.rounds,
-                    crowd.per_second / 1000.0,
-                    governed.per_second / 1000.0,
+                    crowd.direct / 1000.0,
+                    governed / 1000.0,
                     one.p50_us,
                     alone.p50_us,
                     one.p99_us,
                     alone.p99_us,
                 ));
             }
-            direct_crowd.push(crowd.per_second / 1000.0);
+            direct_crowd.push(crowd.direct / 1000.0);
             direct_one.push(one.p50_us);
         }
         self.report(&direct_crowd, &direct_one, &rounds, table);
@@ -170,7 +183,25 @@ impl Combination<'_> {
         }
     }
 
-    pub(super) fn direct(&self, connections: usize) -> Result<Report> {
+    /// What 32 clients get done, those who are compared in turn.
+    pub(super) fn crowd(&self) -> Result<Crowd> {
+        let effort = Effort {
+            seconds: self.effort.seconds / 2.0,
+            ..self.effort
+        };
+        let mut crowd = Crowd::default();
+        for _ in 0..TURNS {
+            crowd.direct += self.direct(CROWD, effort)?.per_second / TURNS as f64;
+            for (upstream, done) in UPSTREAMS.iter().zip(&mut crowd.governed) {
+                let governed = self.governed(upstream, CROWD, effort)?;
+                *done += governed.per_second / TURNS as f64;
+                crowd.calls += governed.all_calls;
+            }
+        }
+        Ok(crowd)
+    }
+
+    pub(super) fn direct(&self, connections: usize, effort: Effort) -> Result<Report> {
         let load = Load {
             url: Some(self.echo.url("/mcp")),
             era: self.era,
@@ -179,10 +210,15 @@ impl Combination<'_> {
             token: None,
             more: Vec::new(),
         };
-        self.programs.load(&load, self.effort)
+        self.programs.load(&load, effort)
     }
 
-    pub(super) fn governed(&self, upstream: &str, connections: usize) -> Result<Report> {
+    pub(super) fn governed(
+        &self,
+        upstream: &str,
+        connections: usize,
+        effort: Effort,
+    ) -> Result<Report> {
         let token = self.home.token();
         let load = Load {
             url: Some(self.hub.url("/mcp")),
@@ -192,7 +228,7 @@ impl Combination<'_> {
             token: Some(&token),
             more: Vec::new(),
         };
-        self.programs.load(&load, self.effort)
+        self.programs.load(&load, effort)
     }
 }
 
