@@ -198,7 +198,7 @@ async fn armed(
     terminal: &Terminal,
 ) -> anyhow::Result<()> {
     let begun = now();
-    let mut answered = false;
+    let (mut stands, mut answered) = (false, false);
     loop {
         if !turns(model, session, session).is_empty()
             && waiting(hub, client).await? > index(session)
@@ -210,8 +210,12 @@ async fn armed(
             && !answered
             && screen.contains(question)
         {
-            terminal.press(keys).await?;
-            answered = true;
+            // It is drawn before it is listened to: the answer to one that has only just come may be lost in part.
+            answered = stands;
+            stands = true;
+            if answered {
+                terminal.press(keys).await?;
+            }
         }
         if begun.elapsed() > START {
             bail!("{session} does not wait after {START:?}; its screen is {screen:?}");
