@@ -87,7 +87,8 @@ impl Inner {
     }
 
     pub(crate) fn wake_flusher(&self) {
-        // Most calls find it set, and need not have it for themselves to see that.
+        // Most calls find it set, and need not have it for themselves to see that. Between them and the flusher, which
+        // clears it and then takes what is queued, stands the queue's lock: who queues what it did not take sees it cleared.
         if !self.dirty.load(Ordering::Acquire) && !self.dirty.swap(true, Ordering::AcqRel) {
             self.flusher.notify_one();
         }
