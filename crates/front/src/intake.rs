@@ -264,13 +264,13 @@ fn modern(
     shared: &Shared,
     session: &Arc<Session>,
     request: &Request,
-) -> Result<Modern, ErrorObject> {
+) -> Result<Arc<Modern>, ErrorObject> {
     let claim = Claim::read(&request.params_object())?;
     let revision = claim.revision()?;
     let capabilities = Arc::new(ClientCapabilities::from_raw(&claim.capabilities, revision));
-    let modern = claim.modern(revision, capabilities);
+    let modern = Arc::new(claim.modern(revision, capabilities));
     if !session.is_seated() {
-        sit(shared, session, Arc::new(SeatPeer(modern.clone())));
+        sit(shared, session, Arc::new(SeatPeer(Arc::clone(&modern))));
     }
     Ok(modern)
 }

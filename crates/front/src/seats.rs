@@ -3,8 +3,26 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use legation_core::{Caller, QuickMap, SeatId};
 use legation_gate::{Peer, ServerSet};
+
+/// The name of a seat, of 128 bits: so short that it lies where it is used, for a text that is shared
+/// has a count of its holders, to which every call would write.
+pub(crate) fn of(bits: &[u8; 16]) -> SeatId {
+    SeatId::new(URL_SAFE_NO_PAD.encode(bits).as_str())
+}
+
+/// The name of a seat that nobody has had.
+///
+/// # Errors
+/// When the operating system has no randomness to give.
+pub(crate) fn random() -> Result<SeatId, getrandom::Error> {
+    let mut bits = [0; 16];
+    getrandom::fill(&mut bits)?;
+    Ok(of(&bits))
+}
 
 /// Taken seats.
 #[derive(Debug, Default)]

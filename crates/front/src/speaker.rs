@@ -18,7 +18,7 @@ pub(crate) enum Speaker {
     /// It shook hands before.
     Legacy(Arc<Session>),
     /// It said everything in the request.
-    Modern(Modern),
+    Modern(Arc<Modern>),
 }
 
 /// What a modern request says about its sender.

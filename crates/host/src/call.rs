@@ -15,11 +15,12 @@ use legation_gate::policy::{DefinitionHash, Permitted};
 use legation_gate::{Call, CallFailure, Item, ListKind, Outcome, Peer, TaskWish};
 use legation_wire::json::{Object, Raw};
 use legation_wire::message::ErrorObject;
+use tokio::time::Instant;
 
 use crate::ask;
 use crate::definitions::{Definitions, TaskSupport};
 use crate::flight::{Flight, Loose, LooseAsk};
-use crate::instance::{Instance, Key, Live};
+use crate::instance::{Key, Live};
 use crate::level;
 use crate::port::{self, AskKey, CallEvent, Face, Order};
 use crate::roots;
@@ -54,10 +55,11 @@ pub(crate) struct Conversation {
     pub(crate) server: Arc<Server>,
     pub(crate) context: OpContext,
     pub(crate) peer: Arc<dyn Peer>,
-    pub(crate) instance: Arc<Instance>,
     pub(crate) live: Arc<Live>,
-    flight: Flight,
+    pub(crate) flight: Flight,
     limit: Duration,
+    /// When the time for an answer is over.
+    until: Instant,
 }
 
 /// Whom an answer goes to.
@@ -95,7 +97,8 @@ impl Conversation {
         for _ in 0..INSTANCE_TRIES {
             let instance = server.instance(common, &context.caller, Some(&peer))?;
             let live = instance.connected(name, limit, &context.cancel).await?;
-            let Some(flight) = instance.enter(&context.caller.seat, &peer) else {
+            let until = until(&server, &context, limit);
+            let Some(flight) = instance.enter(&context.caller.seat, &peer, until) else {
                 server.forget(&instance);
                 continue;
             };
@@ -103,10 +106,10 @@ impl Conversation {
                 server,
                 context,
                 peer,
-                instance,
                 live,
                 flight,
                 limit,
+                until,
             });
         }
         Err(CallFailure::NotConnected {
@@ -135,10 +138,13 @@ impl Conversation {
     async fn reconnect(&mut self, permitted: &Permitted, item: &Item) -> Result<(), CallFailure> {
         let name = &self.server.spec.name;
         // Many may ask, and one attempt is made.
-        self.instance.retry();
-        let next =
-            self.instance
-                .connected_after(&self.live, name, self.limit, &self.context.cancel);
+        self.flight.instance.retry();
+        let next = self.flight.instance.connected_after(
+            &self.live,
+            name,
+            self.limit,
+            &self.context.cancel,
+        );
         self.live = next.await?;
         self.check(permitted, item)
     }
@@ -227,7 +233,7 @@ impl Conversation {
             return;
         };
         let wanted = level::severity(&wanted);
-        let own = matches!(self.instance.key, Key::Seat(_));
+        let own = matches!(self.flight.instance.key, Key::Seat(_));
         {
             let mut level = self
                 .live
@@ -261,9 +267,9 @@ impl Conversation {
     ) -> Result<Result<Raw, ErrorObject>, CallFailure> {
         let mut exchange = self.live.port.open(order);
         let mut asking = Asking::default();
-        self.flight.begin();
-        let timer = tokio::time::sleep_until(self.until());
-        tokio::pin!(timer);
+        if self.flight.begin() {
+            self.put_off();
+        }
         loop {
             tokio::select! {
                 biased;
@@ -273,7 +279,7 @@ impl Conversation {
                         return Ok(answer);
                     }
                     CallEvent::Progress(params) => {
-                        timer.as_mut().reset(self.until());
+                        self.put_off();
                         if self.peer.wants_progress() {
                             self.peer.progress(params);
                         }
@@ -290,7 +296,7 @@ impl Conversation {
                     ended => return Err(self.ended(ended)),
                 },
                 Some((to, answer)) = asking.next(), if !asking.is_empty() => {
-                    timer.as_mut().reset(self.until());
+                    self.put_off();
                     asking.handles.remove(&to);
                     match (to, answer) {
                         (Where::Exchange(key), Some(answer)) => exchange.answer(key, answer),
@@ -306,16 +312,18 @@ impl Conversation {
                         asking.put(&self.peer, Where::Connection(key), method, params);
                     }
                     Loose::Withdrawn(key) => asking.withdraw(&Where::Connection(key)),
+                    // A person may take their time over a question.
+                    Loose::Overdue if patient || !asking.is_empty() => {}
+                    Loose::Overdue if self.until <= Instant::now() => {
+                        return Err(CallFailure::TimedOut {
+                            server: self.server.spec.name.clone(),
+                            after: self.limit,
+                        });
+                    }
+                    Loose::Overdue => self.flight.wait_until(self.until),
                 },
                 reason = self.context.cancel.cancelled() => {
                     return Err(CallFailure::Cancelled(reason));
-                }
-                // A person may take their time over a question.
-                () = &mut timer, if !patient && asking.is_empty() => {
-                    return Err(CallFailure::TimedOut {
-                        server: self.server.spec.name.clone(),
-                        after: self.limit,
-                    });
                 }
             }
         }
@@ -347,7 +355,7 @@ impl Conversation {
     /// What the hub itself answers: an instance of one folder has that root,
     /// whichever of the clients that work there is calling.
     fn root(&self, method: &str) -> Option<Raw> {
-        match &self.instance.key {
+        match &self.flight.instance.key {
             Key::Folder(folder) if method == "roots/list" => Some(roots::of_folder(folder)),
             _ => None,
         }
@@ -357,8 +365,8 @@ impl Conversation {
     /// that several clients share may be telling of another's.
     fn log(&self, params: Raw) {
         let pipe = self.server.spec.transport.is_one_stream();
-        let own = matches!(self.instance.key, Key::Seat(_));
-        if pipe && !own && !self.instance.is_only(&self.context.caller.seat) {
+        let own = matches!(self.flight.instance.key, Key::Seat(_));
+        if pipe && !own && !self.flight.instance.is_only(&self.context.caller.seat) {
             self.server.log.note(params.as_text());
             return;
         }
@@ -367,15 +375,10 @@ impl Conversation {
         }
     }
 
-    /// When the time for an answer is over, if nothing happens until then.
-    fn until(&self) -> tokio::time::Instant {
-        let now = tokio::time::Instant::now();
-        let end = now + self.limit;
-        let Some(deadline) = self.context.deadline else {
-            return end;
-        };
-        let left = deadline.saturating_duration_since(self.server.common.clock.now());
-        end.min(now + left)
+    /// Something has happened: the time for an answer begins anew.
+    fn put_off(&mut self) {
+        self.until = until(&self.server, &self.context, self.limit);
+        self.flight.wait_until(self.until);
     }
 }
 
@@ -404,6 +407,17 @@ impl Asking {
     fn is_empty(&self) -> bool {
         self.answers.as_ref().is_none_or(FuturesUnordered::is_empty)
     }
+}
+
+/// When the time for an answer is over, if nothing happens until then.
+fn until(server: &Server, context: &OpContext, limit: Duration) -> Instant {
+    let now = Instant::now();
+    let end = now + limit;
+    let Some(deadline) = context.deadline else {
+        return end;
+    };
+    let left = deadline.saturating_duration_since(server.common.clock.now());
+    end.min(now + left)
 }
 
 fn rename(object: &mut Object, key: &str, name: &str) {

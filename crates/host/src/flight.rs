@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
 use legation_wire::json::Raw;
+use tokio::time::Instant;
 
 use crate::instance::Instance;
 use crate::port::AskKey;
@@ -39,6 +40,8 @@ pub(crate) enum Loose {
     Asked(LooseAsk),
     /// One that needs no answer any more.
     Withdrawn(AskKey),
+    /// The moment is past that it wanted to be told of.
+    Overdue,
 }
 
 /// Where a call is given such things.
@@ -48,16 +51,18 @@ pub(crate) struct Inbox(Mutex<Waiting>);
 #[derive(Debug, Default)]
 struct Waiting {
     loose: VecDeque<Loose>,
+    is_overdue: bool,
     waker: Option<Waker>,
 }
 
 /// A call under way; ends with the guard.
 #[derive(Debug)]
 pub(crate) struct Flight {
-    instance: Arc<Instance>,
+    pub(crate) instance: Arc<Instance>,
     id: u64,
     inbox: Arc<Inbox>,
     held: Vec<LooseAsk>,
+    begun: bool,
     over: bool,
 }
 
@@ -91,9 +96,22 @@ impl Inbox {
             match loose {
                 Loose::Asked(ask) => left.push(ask),
                 Loose::Withdrawn(key) => left.retain(|ask| ask.key != key),
+                Loose::Overdue => {}
             }
         }
         left
+    }
+
+    /// Says that the moment is past, for which there is always room.
+    pub(crate) fn overdue(&self) {
+        let waker = {
+            let mut waiting = self.lock();
+            waiting.is_overdue = true;
+            waiting.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
     }
 
     async fn next(&self) -> Loose {
@@ -101,6 +119,9 @@ impl Inbox {
             let mut waiting = self.lock();
             if let Some(loose) = waiting.loose.pop_front() {
                 return Poll::Ready(loose);
+            }
+            if std::mem::take(&mut waiting.is_overdue) {
+                return Poll::Ready(Loose::Overdue);
             }
             waiting.waker = Some(cx.waker().clone());
             Poll::Pending
@@ -119,6 +140,7 @@ impl Flight {
             id,
             inbox,
             held: Vec::new(),
+            begun: false,
             over: false,
         }
     }
@@ -129,6 +151,7 @@ impl Flight {
         match &loose {
             Loose::Asked(ask) => self.held.push(ask.clone()),
             Loose::Withdrawn(key) => self.settle(key),
+            Loose::Overdue => {}
         }
         loose
     }
@@ -138,9 +161,15 @@ impl Flight {
         self.held.retain(|ask| ask.key != *key);
     }
 
-    /// An exchange of this call begins.
-    pub(crate) fn begin(&mut self) {
+    /// This call wants to be told, once, when this moment is past.
+    pub(crate) fn wait_until(&self, until: Instant) {
+        self.instance.tell_at(self.id, until);
+    }
+
+    /// An exchange of this call begins; whether there was one before.
+    pub(crate) fn begin(&mut self) -> bool {
         self.over = false;
+        std::mem::replace(&mut self.begun, true)
     }
 
     /// The server has answered: it is not at this call any more. What it asks

@@ -1,6 +1,7 @@
 //! One running copy of a server.
 
 use std::collections::{BTreeMap, HashMap};
+use std::convert::Infallible;
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -78,6 +79,8 @@ pub(crate) struct Instance {
     pub(crate) nudge: Notify,
     /// Told whenever a call ends.
     drained: Notify,
+    /// Told when a call wants to hear of a moment sooner than the one waited for.
+    sooner: Notify,
     clock: SharedClock,
     usage: Mutex<Usage>,
 }
@@ -87,6 +90,8 @@ struct Usage {
     /// Small, because they move up where an older one ends.
     calls: BTreeMap<u64, Box<Running>>,
     next: u64,
+    /// The next moment of which a call may want to hear.
+    look: Option<tokio::time::Instant>,
     /// The client itself, for what happens outside calls.
     peer: Option<Arc<dyn Peer>>,
     last_used: Instant,
@@ -108,6 +113,8 @@ struct Running {
     seat: SeatId,
     peer: Arc<dyn Peer>,
     inbox: Arc<Inbox>,
+    /// Of which moment it wants to hear.
+    until: Option<tokio::time::Instant>,
 }
 
 /// The longest an end may take.
@@ -154,9 +161,11 @@ impl Instance {
             stop: Cancel::new(),
             nudge: Notify::new(),
             drained: Notify::new(),
+            sooner: Notify::new(),
             usage: Mutex::new(Usage {
                 calls: BTreeMap::new(),
                 next: 0,
+                look: None,
                 peer,
                 last_used: clock.now(),
                 retry_now: false,
@@ -265,8 +274,14 @@ impl Instance {
         drop(waited);
     }
 
-    /// Enters a call of a seat; `None` when the instance is about to end.
-    pub(crate) fn enter(self: &Arc<Self>, seat: &SeatId, peer: &Arc<dyn Peer>) -> Option<Flight> {
+    /// Enters a call of a seat, which wants to be told when a moment is past; `None` when the
+    /// instance is about to end.
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        seat: &SeatId,
+        peer: &Arc<dyn Peer>,
+        until: tokio::time::Instant,
+    ) -> Option<Flight> {
         let inbox = Arc::new(Inbox::default());
         let mut usage = self.usage();
         if usage.closing {
@@ -282,10 +297,54 @@ impl Instance {
             seat: seat.clone(),
             peer: Arc::clone(peer),
             inbox: Arc::clone(&inbox),
+            until: Some(until),
         });
         usage.calls.insert(id, running);
+        let is_sooner = usage.looks_at(until);
         drop(usage);
+        if is_sooner {
+            self.sooner.notify_one();
+        }
         Some(Flight::new(Arc::clone(self), id, inbox))
+    }
+
+    /// Has a call told, once, when this moment is past.
+    pub(crate) fn tell_at(&self, id: u64, until: tokio::time::Instant) {
+        let mut usage = self.usage();
+        if let Some(running) = usage.calls.get_mut(&id) {
+            running.until = Some(until);
+        }
+        let is_sooner = usage.looks_at(until);
+        drop(usage);
+        if is_sooner {
+            self.sooner.notify_one();
+        }
+    }
+
+    /// Tells calls of the moments they wait for. A timer for each call would be armed and taken
+    /// back with a lock that all threads share, and hardly one ever goes off: so there is one for
+    /// all, which looks about as often as calls may take.
+    pub(crate) async fn watch(&self) -> Infallible {
+        loop {
+            let sooner = self.sooner.notified();
+            match self.tell_overdue(tokio::time::Instant::now()) {
+                Some(look) => drop(tokio::time::timeout_at(look, sooner).await),
+                None => sooner.await,
+            }
+        }
+    }
+
+    /// Tells those whose moment is past; when to look again.
+    fn tell_overdue(&self, now: tokio::time::Instant) -> Option<tokio::time::Instant> {
+        let mut usage = self.usage();
+        for running in usage.calls.values_mut() {
+            if running.until.is_some_and(|until| until <= now) {
+                running.until = None;
+                running.inbox.overdue();
+            }
+        }
+        usage.look = usage.calls.values().filter_map(|call| call.until).min();
+        usage.look
     }
 
     /// Ends a call. What it was asked and did not answer is for another to
@@ -339,7 +398,7 @@ impl Instance {
                 Ok(()) => return Ok(()),
                 Err(Loose::Asked(back)) => ask = back,
                 // What comes back is what was put in.
-                Err(Loose::Withdrawn(_)) => return Ok(()),
+                Err(Loose::Withdrawn(_) | Loose::Overdue) => return Ok(()),
             }
         }
         Err(ask)
@@ -482,6 +541,15 @@ fn gone(server: &ServerName) -> CallFailure {
 // === impl Usage ===
 
 impl Usage {
+    /// Whether nobody would look as soon as this; now somebody is to.
+    fn looks_at(&mut self, until: tokio::time::Instant) -> bool {
+        let is_sooner = self.look.is_none_or(|look| until < look);
+        if is_sooner {
+            self.look = Some(until);
+        }
+        is_sooner
+    }
+
     /// Whether every call in flight, and every one that was given up lately, is
     /// of one seat.
     fn is_of_one(&self, now: Instant) -> bool {

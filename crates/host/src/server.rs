@@ -341,6 +341,14 @@ impl Server {
         instances.running.insert(key, Arc::clone(&instance));
         drop(instances);
         let run = supervisor::run(Arc::clone(common), Arc::clone(self), Arc::clone(&instance));
+        let watched = Arc::clone(&instance);
+        let run = async move {
+            tokio::select! {
+                biased;
+                () = run => {}
+                never = watched.watch() => match never {},
+            }
+        };
         common.background.spawn_on(&common.runtime, "server", run);
         Ok(instance)
     }

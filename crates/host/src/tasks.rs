@@ -238,7 +238,7 @@ fn register(
     }
     known.by_upstream.insert(id, owned);
     drop(known);
-    conversation.instance.nudge.notify_one();
+    conversation.flight.instance.nudge.notify_one();
     task.task_id = handle.as_str().into();
     Ok(task.to_modern())
 }

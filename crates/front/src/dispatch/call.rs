@@ -137,7 +137,7 @@ async fn legacy(
 
 async fn modern_call(
     inquiry: &Inquiry,
-    modern: &Modern,
+    modern: &Arc<Modern>,
     item: Item,
     params: Object,
     aside: Aside,
@@ -173,7 +173,7 @@ async fn modern_call(
 /// A call made again with what its first end asked for.
 async fn again(
     inquiry: &Inquiry,
-    modern: &Modern,
+    modern: &Arc<Modern>,
     item: (Item, Object),
     token: Option<Raw>,
     (responses, raw): (Option<Object>, Option<Raw>),
@@ -227,7 +227,7 @@ pub(crate) fn check_task_support(
 /// Makes the call, and parks it when its server asks something.
 async fn first(
     inquiry: &Inquiry,
-    modern: &Modern,
+    modern: &Arc<Modern>,
     (item, params): (Item, Object),
     token: Option<Raw>,
     given: Object,
@@ -239,7 +239,7 @@ async fn first(
         TaskWish::Never
     };
     let peer = Arc::new(ModernPeer::new(
-        modern.clone(),
+        Arc::clone(modern),
         &inquiry.outbox,
         token,
         given,

@@ -218,7 +218,7 @@ async fn ask_carrying(
 fn peer(inquiry: &Inquiry) -> Arc<dyn Peer> {
     match &inquiry.speaker {
         Speaker::Legacy(session) => Arc::new(LegacyPeer::new(session, &inquiry.outbox, None)),
-        Speaker::Modern(modern) => Arc::new(SeatPeer(modern.clone())),
+        Speaker::Modern(modern) => Arc::new(SeatPeer(Arc::clone(modern))),
     }
 }
 

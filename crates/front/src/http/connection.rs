@@ -19,7 +19,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Method;
 use legation_core::{Cancel, ClientId, SeatId};
-use legation_wire::caps::ClientCapabilities;
 use legation_wire::http1::Framing;
 use legation_wire::json::Raw;
 use tokio::net::TcpStream;
@@ -34,7 +33,7 @@ use super::route::{self, Begun, Next};
 use super::stream::{Broken, Waiting};
 use super::web::Answering;
 use crate::shared::{Gauge, Held, count};
-use crate::speaker::Claim;
+use crate::speaker::Modern;
 use crate::web::WebAnswer;
 
 /// How long a client is heard out that was answered before it had sent all.
@@ -51,22 +50,18 @@ pub(super) struct Connection {
     /// Of which its calls are children: were they children of the hub's own, the threads would
     /// contend for it twice in every call.
     pub(super) cancel: Cancel,
-    recent: Mutex<Option<Recent>>,
+    /// What the last modern client said of itself, which the next request repeats.
+    recent: Mutex<Option<Arc<Declared>>>,
 }
 
-/// The last modern client's declaration, which the next request repeats.
+/// What a modern client says of itself, and what that comes to.
 #[derive(Debug)]
-pub(super) struct Recent {
+pub(super) struct Declared {
     pub(super) client: ClientId,
-    pub(super) declared: Raw,
-    pub(super) info: Option<Raw>,
-    pub(super) seated: Seated,
-}
-
-/// What a modern client's declaration comes to.
-#[derive(Debug, Clone)]
-pub(super) struct Seated {
-    pub(super) capabilities: Arc<ClientCapabilities>,
+    /// The metadata that said it, where it said nothing else.
+    pub(super) whole: Option<Raw>,
+    pub(super) capabilities: Raw,
+    pub(super) modern: Arc<Modern>,
     pub(super) seat: SeatId,
 }
 
@@ -92,19 +87,25 @@ enum Unread {
 // === impl Connection ===
 
 impl Connection {
-    /// What is known of the last client, if the next request is of the same.
-    pub(super) fn seated(&self, client: &ClientId, claim: &Claim) -> Option<Seated> {
+    /// What the last client said of itself, if it was this one and `is_same` says so.
+    pub(super) fn declared(
+        &self,
+        client: &ClientId,
+        is_same: impl FnOnce(&Declared) -> bool,
+    ) -> Option<Arc<Declared>> {
         let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = recent.as_ref().filter(|recent| {
-            recent.client == *client
-                && recent.declared == claim.capabilities
-                && recent.info == claim.info
-        });
-        same.map(|recent| recent.seated.clone())
+        let same = recent.as_ref();
+        same.filter(|last| last.client == *client && is_same(last))
+            .map(Arc::clone)
     }
 
-    pub(super) fn set_recent(&self, recent: Recent) {
-        *self.recent.lock().unwrap_or_else(PoisonError::into_inner) = Some(recent);
+    pub(super) fn set_declared(&self, declared: Declared) {
+        let declared = Some(Arc::new(declared));
+        let last = std::mem::replace(
+            &mut *self.recent.lock().unwrap_or_else(PoisonError::into_inner),
+            declared,
+        );
+        drop(last);
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use http::StatusCode;
-use legation_core::{Caller, CancelReason, SeatId};
+use legation_core::{Caller, CancelReason};
 use legation_gate::Endpoint;
 use legation_wire::headers;
 use legation_wire::message::{Message, Parsed, Request};
@@ -18,6 +18,7 @@ use super::route::{Asked, Begun};
 use super::stream::{Answer, EventStream, Exchange, Lost, Resumable};
 use crate::intake::{self, Intake};
 use crate::outbox::Outbox;
+use crate::seats;
 use crate::session::{Carrier, Session};
 
 /// `POST`: a message of a session's, or the one that begins it.
@@ -50,7 +51,7 @@ pub(super) fn post(asked: &Asked<'_>, posted: &Posted, parsed: Parsed) -> Begun 
 /// `initialize`: a session begins if it succeeds.
 fn initialize(asked: &Asked<'_>, posted: &Posted, request: &Request) -> Reply {
     let shared = &asked.connection.shared;
-    let (Ok(id), Ok(seat)) = (legation_core::id::random_hex(), SeatId::random()) else {
+    let (Ok(id), Ok(seat)) = (legation_core::id::random_hex(), seats::random()) else {
         return reply::refuse(
             StatusCode::INTERNAL_SERVER_ERROR,
             "the system gave no random bytes",

@@ -10,9 +10,11 @@ use legation_wire::codes;
 use legation_wire::headers;
 use legation_wire::json::{Object, Raw};
 use legation_wire::message::{ErrorObject, Message, Request};
+use legation_wire::meta;
+use legation_wire::revision::Revision;
 use legation_wire::translate;
 
-use super::connection::{Recent, Seated};
+use super::connection::Declared;
 use super::mcp::Posted;
 use super::reply::{self, Reply};
 use super::route::{Asked, Begun};
@@ -23,7 +25,24 @@ use crate::method::Method;
 use crate::outbox::Outbox;
 use crate::parking::{Body, digest};
 use crate::peer::SeatPeer;
+use crate::seats;
 use crate::speaker::{Claim, Modern, Speaker};
+
+/// What a request says of its sender.
+enum Says {
+    /// What the one before said.
+    Again(Arc<Declared>),
+    Anew(Anew),
+}
+
+/// What was not said by the request before.
+struct Anew {
+    claim: Claim,
+    capabilities: Arc<ClientCapabilities>,
+    seat: SeatId,
+    /// Its capabilities and its name are those that the connection keeps.
+    is_kept: bool,
+}
 
 /// What is not a request: notifications are taken, answers are not, because
 /// nothing is asked that way.
@@ -75,29 +94,40 @@ fn admit(
 ) -> Result<(Inquiry, Taken), ErrorObject> {
     let shared = &asked.connection.shared;
     let mut params = request.params_object();
+    let again = again(asked, &params);
+    let whole = match &again {
+        Some(_) => params.remove(meta::META),
+        None => params.get(meta::META).cloned(),
+    };
     let (token, mut left) = translate::take_senders(&request.method, &mut params);
-    let claim = Claim::of(std::mem::take(&mut left.era))?;
-    let seated = seat(asked, &claim, posted);
+    let whole = whole.filter(|_| token.is_none() && !params.contains(meta::META));
+    let said = match again {
+        Some(declared) => Says::Again(declared),
+        None => Says::Anew(anew(
+            asked,
+            posted,
+            Claim::of(std::mem::take(&mut left.era))?,
+        )),
+    };
     let caller = Caller {
         principal: asked.principal.clone(),
-        seat: seated.seat.clone(),
+        seat: said.seat().clone(),
         workspace: None,
     };
     let fact = mirrored(shared, &caller, posted, &request, &params);
     headers::validate(
         asked.head,
         &request.method,
-        Some(&claim.version),
+        Some(said.version()),
         &params,
         fact.as_ref().map(|fact| &fact.headers),
     )
     .map_err(|mismatch| mismatch.to_error())?;
-    let revision = claim.revision()?;
-    let method =
-        Method::find(&request.method, revision).ok_or_else(|| method_not_found(&request.method))?;
-    let modern = claim.modern(revision, Arc::clone(&seated.capabilities));
+    let modern = said.modern(asked, whole)?;
+    let method = Method::find(&request.method, modern.revision)
+        .ok_or_else(|| method_not_found(&request.method))?;
     check_task_support(&modern, fact.as_deref())?;
-    let peer = || -> Arc<dyn legation_gate::Peer> { Arc::new(SeatPeer(modern.clone())) };
+    let peer = || -> Arc<dyn legation_gate::Peer> { Arc::new(SeatPeer(Arc::clone(&modern))) };
     shared
         .seats
         .touch(shared.servers(), &caller, peer, shared.clock.now());
@@ -115,7 +145,7 @@ fn inquiry(
     shared: crate::shared::Held,
     context: OpContext,
     posted: &Posted,
-    modern: Modern,
+    modern: Arc<Modern>,
     method: Method,
     request: Request,
 ) -> Inquiry {
@@ -148,43 +178,91 @@ fn mirrored(
         .tool(shared.servers(), caller, &posted.endpoint, &name)
 }
 
+/// What the connection's last request said, if these params say no more and no less of their
+/// sender.
+fn again(asked: &Asked<'_>, params: &Object) -> Option<Arc<Declared>> {
+    let meta = params.get(meta::META)?;
+    let client = &asked.principal.client;
+    let is_same = |last: &Declared| last.whole.as_ref() == Some(meta);
+    asked.connection.declared(client, is_same)
+}
+
 /// The seat of a client that has no connection of its own: its credential, what
 /// it is and what it declares. A revision without sessions shows no more, so
 /// programs that are equal in all of it are one client, with one instance of
 /// each server that has them: who wants two gives them a credential each, or
 /// has them come by way of the bridge. The same declaration is read once per
 /// connection.
-fn seat(asked: &Asked<'_>, claim: &Claim, posted: &Posted) -> Seated {
+fn anew(asked: &Asked<'_>, posted: &Posted, claim: Claim) -> Anew {
     let client = &asked.principal.client;
-    if let Some(seated) = asked.connection.seated(client, claim) {
-        return seated;
+    let is_same =
+        |last: &Declared| last.capabilities == claim.capabilities && last.modern.info == claim.info;
+    if let Some(last) = asked.connection.declared(client, is_same) {
+        return Anew {
+            claim,
+            capabilities: Arc::clone(&last.modern.capabilities),
+            seat: last.seat.clone(),
+            is_kept: true,
+        };
     }
-    let revision = posted
-        .revision
-        .unwrap_or(legation_wire::revision::Revision::LATEST);
+    let revision = posted.revision.unwrap_or(Revision::LATEST);
     let info = claim.info.as_ref();
     let digest = digest(&[
         client.as_str().as_bytes(),
         claim.capabilities.sha256_input(),
         info.map_or(&[], Raw::sha256_input),
     ]);
-    let seated = Seated {
+    Anew {
         capabilities: Arc::new(ClientCapabilities::from_raw(&claim.capabilities, revision)),
-        seat: SeatId::new(legation_core::id::hex(&digest[..16])),
-    };
-    asked.connection.set_recent(Recent {
-        client: client.clone(),
-        declared: detached(&claim.capabilities),
-        info: info.map(Raw::detached),
-        seated: seated.clone(),
-    });
-    seated
+        seat: seats::of(digest.first_chunk().expect("more than that")),
+        claim,
+        is_kept: false,
+    }
 }
 
-/// A copy that does not keep the whole request in memory.
-fn detached(raw: &Raw) -> Raw {
-    raw.to_object()
-        .map_or_else(Raw::empty_object, |object| object.to_raw())
+// === impl Says ===
+
+impl Says {
+    fn seat(&self) -> &SeatId {
+        match self {
+            Self::Again(last) => &last.seat,
+            Self::Anew(anew) => &anew.seat,
+        }
+    }
+
+    fn version(&self) -> &str {
+        match self {
+            Self::Again(last) => last.modern.revision.as_str(),
+            Self::Anew(anew) => &anew.claim.version,
+        }
+    }
+
+    /// The sender, if its revision is spoken here. What it says is kept for its next request:
+    /// the metadata as a whole, where it was `whole`.
+    fn modern(self, asked: &Asked<'_>, whole: Option<Raw>) -> Result<Arc<Modern>, ErrorObject> {
+        let anew = match self {
+            Self::Again(last) => return Ok(Arc::clone(&last.modern)),
+            Self::Anew(anew) => anew,
+        };
+        let revision = anew.claim.revision()?;
+        let modern = anew.claim.modern(revision, anew.capabilities);
+        if anew.is_kept && whole.is_none() {
+            return Ok(Arc::new(modern));
+        }
+        // In memory of their own: a part of a request keeps all of it.
+        let modern = Arc::new(Modern {
+            info: modern.info.as_ref().map(Raw::detached),
+            ..modern
+        });
+        asked.connection.set_declared(Declared {
+            client: asked.principal.client.clone(),
+            whole: whole.as_ref().map(Raw::detached),
+            capabilities: anew.claim.capabilities.detached(),
+            modern: Arc::clone(&modern),
+            seat: anew.seat,
+        });
+        Ok(modern)
+    }
 }
 
 fn status(body: &Body) -> StatusCode {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Method, StatusCode};
-use legation_core::{Caller, SeatId};
+use legation_core::Caller;
 use legation_gate::Endpoint;
 use legation_wire::json::Limits;
 use legation_wire::message::Message;
@@ -18,6 +18,7 @@ use super::route::{Asked, PostTo};
 use super::stream::EventStream;
 use crate::intake::{self, Intake};
 use crate::outbox::Weight;
+use crate::seats;
 use crate::session::{Carrier, Session};
 
 const PARAMETER: &str = "sessionId";
@@ -37,7 +38,7 @@ pub(super) fn stream(asked: &Asked<'_>) -> Reply {
             );
         }
     }
-    let Ok(seat) = SeatId::random() else {
+    let Ok(seat) = seats::random() else {
         return reply::refuse(
             StatusCode::INTERNAL_SERVER_ERROR,
             "the system gave no random bytes",

@@ -53,7 +53,12 @@ fn call() -> Arc<Parked> {
         info: None,
         level: None,
     };
-    let peer = ModernPeer::new(modern, &Arc::new(Outbox::plain()), None, Object::new());
+    let peer = ModernPeer::new(
+        Arc::new(modern),
+        &Arc::new(Outbox::plain()),
+        None,
+        Object::new(),
+    );
     Arc::new(Parked {
         peer: Arc::new(peer),
         cancel: Cancel::new(),

@@ -25,7 +25,7 @@ const INPUT_KEY: &str = "io.legation/inputKey";
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct ModernPeer {
-    modern: Modern,
+    modern: Arc<Modern>,
     road: Mutex<Road>,
     /// Answers that came before they were asked for.
     given: Object,
@@ -44,7 +44,7 @@ struct Road {
 
 impl ModernPeer {
     pub(crate) fn new(
-        modern: Modern,
+        modern: Arc<Modern>,
         outbox: &Arc<Outbox>,
         token: Option<Raw>,
         given: Object,

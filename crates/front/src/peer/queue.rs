@@ -2,7 +2,9 @@
 //! `input_required`, and the end of that call.
 
 use std::collections::HashSet;
+use std::future::poll_fn;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use legation_gate::{Outcome, Refusal};
@@ -48,6 +50,8 @@ struct Inner {
     pending: Vec<Pending>,
     keys: HashSet<Box<str>>,
     done: Option<Result<Outcome, Refusal>>,
+    /// Who waits for the first question.
+    reader: Option<Waker>,
 }
 
 // === impl Queue ===
@@ -61,7 +65,7 @@ impl Queue {
         params: Raw,
     ) -> Option<oneshot::Receiver<Result<Raw, ErrorObject>>> {
         let (answer, waiting) = oneshot::channel();
-        {
+        let reader = {
             let mut inner = self.lock();
             inner.pending.retain(|pending| !pending.answer.is_closed());
             if inner.pending.len() >= TOGETHER_MAX {
@@ -74,6 +78,10 @@ impl Queue {
                 params,
                 answer,
             });
+            inner.reader.take()
+        };
+        if let Some(reader) = reader {
+            reader.wake();
         }
         self.changed.notify_one();
         Some(waiting)
@@ -85,11 +93,18 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Waits until a question is there.
+    /// Waits until a question is there, as a call does until its first, one that asks nothing
+    /// included: nobody else waits then.
     pub(crate) async fn asked(&self) {
-        while self.lock().pending.is_empty() {
-            self.changed.notified().await;
-        }
+        poll_fn(|cx| {
+            let mut inner = self.lock();
+            if !inner.pending.is_empty() {
+                return Poll::Ready(());
+            }
+            inner.reader = Some(cx.waker().clone());
+            Poll::Pending
+        })
+        .await;
     }
 
     /// Waits until no further question comes along with those that are there.

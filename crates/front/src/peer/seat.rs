@@ -1,5 +1,7 @@
 //! A modern client between its calls: it is known, and cannot be asked.
 
+use std::sync::Arc;
+
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use legation_gate::{Ask, Peer};
@@ -13,7 +15,7 @@ use crate::speaker::Modern;
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct SeatPeer(pub(crate) Modern);
+pub(crate) struct SeatPeer(pub(crate) Arc<Modern>);
 
 impl Peer for SeatPeer {
     fn revision(&self) -> Revision {

@@ -229,6 +229,20 @@ async fn a_call_is_plain_json_unless_something_comes_first() {
     let logged = client.modern(&body).await;
     assert_eq!(logged.messages().len(), 2, "{}", logged.body);
     assert!(logged.body.contains("loud"));
+    // What is said again counts, and nothing of what was said before.
+    for _ in 0..2 {
+        let streamed = client.modern(&body).await;
+        assert_eq!(streamed.messages().len(), 2, "{}", streamed.body);
+        let again = client.modern(&body).await;
+        assert_eq!(again.messages().len(), 2, "{}", again.body);
+        for (id, more) in [(5, ""), (6, ""), (7, r#""progressToken":8,"#), (8, "")] {
+            let body =
+                call(id, "log", "{}", "").replace(r#""_meta":{"#, &format!(r#""_meta":{{{more}"#));
+            let silent = client.modern(&body).await;
+            let kind = silent.header("content-type");
+            assert_eq!(kind, Some("application/json"), "{}", silent.body);
+        }
+    }
     rig.stop().await;
 }
 

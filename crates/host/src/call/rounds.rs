@@ -111,7 +111,7 @@ impl Conversation {
         {
             return outcome;
         }
-        self.instance.skills_changed();
+        self.flight.instance.skills_changed();
         Outcome::Failed(CallFailure::DefinitionChanged {
             server: self.server.spec.name.clone(),
             item: uri.clone(),

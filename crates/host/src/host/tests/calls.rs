@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use legation_config::Instance;
-use legation_core::CancelReason;
+use legation_core::{CancelReason, Clock as _, SystemClock};
 use legation_gate::{
     Audience, CallFailure, Endpoint, HubEvent, InputRequired, Item, ListKind, Outcome, Retry,
     ServerSet as _, TaskWish,
@@ -302,6 +302,82 @@ async fn calls_end_by_time_cancellation_drop_and_loss() {
         panic!("{outcome:?}");
     };
     assert!(reason.contains("exit code 9"));
+    bench.host.shutdown().await;
+}
+
+/// A server whose tool answers after so many signs of life, each after so many seconds, and some
+/// more of silence.
+fn slow() -> Arc<Scripted> {
+    let server = Scripted::new(Revision::V2025_11_25, r#"{"tools":{}}"#, |order, talk| {
+        Box::pin(async move {
+            let arguments = order.params.get("arguments").cloned();
+            let number = |name: &str| {
+                let value = arguments.as_ref().and_then(|raw| raw.get(name));
+                let number = value.and_then(|raw| raw.to_i64()).unwrap_or(0);
+                Duration::from_secs(number.unsigned_abs())
+            };
+            for _ in 0..number("signs").as_secs() {
+                tokio::time::sleep(number("each")).await;
+                let event = CallEvent::Progress(Object::new().with("progress", Raw::int(1)));
+                // A call that was given up listens no more.
+                drop(talk.events.send(event).await);
+            }
+            tokio::time::sleep(number("then")).await;
+            Ok(Raw::empty_object())
+        })
+    });
+    server.offer(ListKind::Tools, &[r#"{"name":"go"}"#]);
+    server
+}
+
+#[tokio::test]
+async fn one_timer_ends_every_call_at_its_own_time() {
+    let server = slow();
+    let bench = Bench::new();
+    bench.serve("s", &server);
+    let mut spec = spec("s", Instance::Shared);
+    spec.timeout = Some(Duration::from_secs(60));
+    bench.apply(vec![spec]).await;
+    bench.settle().await;
+    let me = caller("me", None);
+    let peer = FakePeer::legacy("me", "{}");
+    let item = Item::Tool("s-go".into());
+    let target = bench.resolve(&me, &Endpoint::All, &item).await;
+    let target = target.expect("known");
+    // From here on time passes when everybody waits for it.
+    tokio::time::pause();
+    let begun = tokio::time::Instant::now();
+    let call = |arguments: &str, within: Option<Duration>| {
+        let mut context = Bench::context(&me);
+        context.deadline = within.map(|within| SystemClock.now() + within);
+        let call = tool_call("s-go", arguments, &peer, TaskWish::Never);
+        let permitted = bench.permit(&me, target.clone());
+        let outcome = bench.host.call(context, permitted, call);
+        async move { (outcome.await, begun.elapsed().as_secs()) }
+    };
+    let timed_out =
+        |outcome: &Outcome| matches!(outcome, Outcome::Failed(CallFailure::TimedOut { .. }));
+    let ends = tokio::join!(
+        call(r#"{"then":90}"#, None),
+        // Later begun and earlier over.
+        call(r#"{"then":90}"#, Some(Duration::from_secs(20))),
+        // Each sign of life gives it another minute.
+        call(r#"{"signs":5,"each":40}"#, None),
+        call(r#"{"signs":1,"each":40,"then":90}"#, None),
+    );
+    let (silent, hurried, lively, faint) = ends;
+    assert!(timed_out(&silent.0), "{silent:?}");
+    assert_eq!(silent.1, 60);
+    assert!(timed_out(&hurried.0), "{hurried:?}");
+    assert!((19..=20).contains(&hurried.1), "{hurried:?}");
+    assert!(timed_out(&faint.0), "{faint:?}");
+    assert_eq!((lively.1, faint.1), (200, 100));
+    assert_eq!(complete(lively.0), "{}");
+    // Nobody is left to be told of, and the next call is watched all the same.
+    let late = call(r#"{"then":90}"#, None).await;
+    assert!(timed_out(&late.0), "{late:?}");
+    assert_eq!(late.1, 260);
+    assert_eq!(server.cancelled.load(Ordering::SeqCst), 4);
     bench.host.shutdown().await;
 }
 
