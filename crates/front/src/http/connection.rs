@@ -12,6 +12,7 @@
 
 use std::future::poll_fn;
 use std::io;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -63,6 +64,8 @@ pub(super) struct Declared {
     pub(super) capabilities: Raw,
     pub(super) modern: Arc<Modern>,
     pub(super) seat: SeatId,
+    /// Until when it need not be told again that the seat is used, in milliseconds of the front's.
+    pub(super) told_until_ms: AtomicU64,
 }
 
 /// What becomes of a connection after a request.

@@ -7,16 +7,22 @@
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use http::header::{self, HeaderName, HeaderValue};
 use http::{HeaderMap, Method, StatusCode};
-use legation_wire::http1::{Again, Fields, Framing, digits, place};
+use legation_wire::headers;
+use legation_wire::http1::{self, Again, Fields, Framing, NotSole, digits, place};
 
 /// Longest head of a request, in bytes, and most of its headers.
 pub(super) const HEAD_MAX: usize = 64 * 1024;
 const HEADERS_MAX: usize = 100;
 /// How many empty lines may stand before a request (RFC 9112, section 2.2).
 const EMPTY_MAX: usize = 4;
+
+/// What every message of the modern era repeats of its body: looked for once in a head that comes
+/// again and again.
+static MIRRORS: [HeaderName; 3] = [headers::PROTOCOL_VERSION, headers::METHOD, headers::NAME];
 
 /// A request's head, in its own text.
 #[derive(Debug, Default)]
@@ -26,6 +32,8 @@ pub(super) struct Head {
     pub(super) method: Method,
     target: Range<usize>,
     fields: Vec<Field>,
+    /// The values of [`MIRRORS`], once one was asked for.
+    mirrors: OnceLock<[Result<Option<Box<str>>, NotSole>; 3]>,
     /// How the request's body is framed.
     pub(super) framing: Option<Framing>,
     /// HTTP/1.1, and not 1.0.
@@ -151,6 +159,7 @@ impl Head {
     pub(super) fn clear(&mut self) {
         self.came.clear();
         self.fields.clear();
+        self.mirrors = OnceLock::new();
         self.method = Method::GET;
         self.target = 0..0;
         self.framing = None;
@@ -280,6 +289,20 @@ impl Fields for Head {
                 with(self.part(field.value));
             }
         }
+    }
+
+    fn sole<'a>(&'a self, name: &HeaderName) -> Result<Option<&'a str>, NotSole> {
+        let Some(at) = MIRRORS.iter().position(|mirror| mirror == name) else {
+            return http1::sole(self, name);
+        };
+        let mirrors = self.mirrors.get_or_init(|| {
+            let value =
+                |at: usize| http1::sole(self, &MIRRORS[at]).map(|value| value.map(Box::from));
+            std::array::from_fn(value)
+        });
+        mirrors[at]
+            .as_ref()
+            .map_or_else(|no| Err(*no), |value| Ok(value.as_deref()))
     }
 }
 

@@ -2,6 +2,7 @@
 //! but the answer's own.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use http::StatusCode;
 use legation_core::{Caller, OpContext, SeatId, boxed};
@@ -27,6 +28,10 @@ use crate::parking::{Body, digest};
 use crate::peer::SeatPeer;
 use crate::seats;
 use crate::speaker::{Claim, Modern, Speaker};
+
+/// How long it holds that a connection has told that its seat is used, in milliseconds: little
+/// beside the minutes after which an unused one is given up.
+const TOLD_MS: u64 = 1_000;
 
 /// What a request says of its sender.
 enum Says {
@@ -123,14 +128,16 @@ fn admit(
         fact.as_ref().map(|fact| &fact.headers),
     )
     .map_err(|mismatch| mismatch.to_error())?;
-    let modern = said.modern(asked, whole)?;
+    let modern = said.modern(asked, whole.as_ref())?;
     let method = Method::find(&request.method, modern.revision)
         .ok_or_else(|| method_not_found(&request.method))?;
     check_task_support(&modern, fact.as_deref())?;
-    let peer = || -> Arc<dyn legation_gate::Peer> { Arc::new(SeatPeer(Arc::clone(&modern))) };
-    shared
-        .seats
-        .touch(shared.servers(), &caller, peer, shared.clock.now());
+    if said.is_to_tell(shared.now_ms()) {
+        let peer = || -> Arc<dyn legation_gate::Peer> { Arc::new(SeatPeer(Arc::clone(&modern))) };
+        shared
+            .seats
+            .touch(shared.servers(), &caller, peer, shared.clock.now());
+    }
     let context = OpContext::new(caller, asked.connection.cancel.child());
     let inquiry = inquiry(shared.clone(), context, posted, modern, method, request);
     let taken = Taken {
@@ -239,13 +246,13 @@ impl Says {
 
     /// The sender, if its revision is spoken here. What it says is kept for its next request:
     /// the metadata as a whole, where it was `whole`.
-    fn modern(self, asked: &Asked<'_>, whole: Option<Raw>) -> Result<Arc<Modern>, ErrorObject> {
+    fn modern(&self, asked: &Asked<'_>, whole: Option<&Raw>) -> Result<Arc<Modern>, ErrorObject> {
         let anew = match self {
             Self::Again(last) => return Ok(Arc::clone(&last.modern)),
             Self::Anew(anew) => anew,
         };
         let revision = anew.claim.revision()?;
-        let modern = anew.claim.modern(revision, anew.capabilities);
+        let modern = anew.claim.modern(revision, Arc::clone(&anew.capabilities));
         if anew.is_kept && whole.is_none() {
             return Ok(Arc::new(modern));
         }
@@ -256,12 +263,25 @@ impl Says {
         });
         asked.connection.set_declared(Declared {
             client: asked.principal.client.clone(),
-            whole: whole.as_ref().map(Raw::detached),
+            whole: whole.map(Raw::detached),
             capabilities: anew.claim.capabilities.detached(),
             modern: Arc::clone(&modern),
-            seat: anew.seat,
+            seat: anew.seat.clone(),
+            told_until_ms: AtomicU64::new(0),
         });
         Ok(modern)
+    }
+
+    /// Whether it has to be told that the seat is used. Where that is told all threads write to
+    /// one place, so a connection tells it once in a while, and at first.
+    fn is_to_tell(&self, now_ms: u64) -> bool {
+        let Self::Again(last) = self else { return true };
+        let is_over = now_ms >= last.told_until_ms.load(Ordering::Relaxed);
+        if is_over {
+            let until = now_ms.saturating_add(TOLD_MS);
+            last.told_until_ms.store(until, Ordering::Relaxed);
+        }
+        is_over
     }
 }
 

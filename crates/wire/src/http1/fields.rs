@@ -15,14 +15,25 @@ pub trait Fields {
     /// # Errors
     /// There are more, or it is not visible ASCII and white space.
     fn sole<'a>(&'a self, name: &HeaderName) -> Result<Option<&'a str>, NotSole> {
-        let mut found = None;
-        let mut is_repeated = false;
-        self.each(name, |value| is_repeated |= found.replace(value).is_some());
-        match found {
-            _ if is_repeated => Err(NotSole::Repeated),
-            None => Ok(None),
-            Some(value) => text(trim(value)).map(Some).ok_or(NotSole::NoText),
-        }
+        sole(self, name)
+    }
+}
+
+/// What [`Fields::sole`] says where no more is known.
+///
+/// # Errors
+/// As there.
+pub fn sole<'a>(
+    fields: &'a (impl Fields + ?Sized),
+    name: &HeaderName,
+) -> Result<Option<&'a str>, NotSole> {
+    let mut found = None;
+    let mut is_repeated = false;
+    fields.each(name, |value| is_repeated |= found.replace(value).is_some());
+    match found {
+        _ if is_repeated => Err(NotSole::Repeated),
+        None => Ok(None),
+        Some(value) => text(trim(value)).map(Some).ok_or(NotSole::NoText),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::json;
 
 pub use self::again::Again;
 pub use self::body::{BadFraming, Body, Framing, Step};
-pub use self::fields::{Fields, NotSole, text};
+pub use self::fields::{Fields, NotSole, sole, text};
 
 /// Where a part of `text` stands in it.
 pub fn place(text: &[u8], part: &[u8]) -> Range<usize> {
