@@ -41,6 +41,7 @@ mod query;
 mod queue;
 mod read;
 mod record;
+mod said;
 mod settle;
 mod shred;
 mod sign_off;

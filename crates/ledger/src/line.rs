@@ -139,6 +139,11 @@ impl Line {
         self.0.len()
     }
 
+    /// What was written from an offset on.
+    pub(crate) fn since(&self, start: usize) -> &[u8] {
+        &self.0[start..]
+    }
+
     pub(crate) fn into_members(self) -> Vec<u8> {
         self.0
     }

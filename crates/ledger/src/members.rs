@@ -6,9 +6,10 @@ use legation_core::{ClientId, EntityId, ServerName};
 
 use crate::line::Line;
 use crate::record::{ChatUse, Detail, Intent, ModelUse, Note, OutcomeRecord, Refused, Status};
+use crate::said;
 
 /// Longest item (a tool's name, a resource's URI) kept in a record, in bytes.
-const ITEM_MAX: usize = 1024;
+pub(crate) const ITEM_MAX: usize = 1024;
 /// Longest rule, definition, reason or topic kept in a record, in bytes.
 const WORD_MAX: usize = 256;
 /// Longest note kept in a record, in bytes.
@@ -191,14 +192,18 @@ impl Intent<'_> {
             verb: self.verb.as_str(),
             item: self.item,
         };
-        subject.write(&mut line);
-        line.members(identity);
-        let subject = start..line.len();
-        if let Some(definition) = self.definition {
-            line.digest("definition", definition);
-        }
-        line.text("rule", self.rule, WORD_MAX);
-        self.detail.write(&mut line);
+        let length = said::say(&mut line, self, identity, |line| {
+            subject.write(line);
+            line.members(identity);
+            let length = line.len() - start;
+            if let Some(definition) = self.definition {
+                line.digest("definition", definition);
+            }
+            line.text("rule", self.rule, WORD_MAX);
+            self.detail.write(line);
+            length
+        });
+        let subject = start..start + length;
         if let Some(args) = args {
             line.digest("args", args);
         }
