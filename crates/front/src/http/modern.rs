@@ -33,6 +33,9 @@ use crate::speaker::{Claim, Modern, Speaker};
 /// beside the minutes after which an unused one is given up.
 const TOLD_MS: u64 = 1_000;
 
+/// Longest metadata that is kept whole, in bytes: an idle connection costs little.
+const WHOLE_MAX: usize = 2 * 1024;
+
 /// What a request says of its sender.
 enum Says {
     /// What the one before said.
@@ -252,6 +255,7 @@ impl Says {
             Self::Anew(anew) => anew,
         };
         let revision = anew.claim.revision()?;
+        let whole = whole.filter(|whole| whole.as_bytes().len() <= WHOLE_MAX);
         let modern = anew.claim.modern(revision, Arc::clone(&anew.capabilities));
         if anew.is_kept && whole.is_none() {
             return Ok(Arc::new(modern));
