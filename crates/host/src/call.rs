@@ -224,7 +224,7 @@ impl Conversation {
     /// Sets a legacy server's log level to what this call wants. A server of
     /// one client follows that client; a shared one is set to the most verbose
     /// level anybody wanted, and each call picks from what comes.
-    async fn set_level(&self) {
+    async fn set_level(&mut self) {
         let about = &self.live.about;
         if about.revision.is_modern() || !about.capabilities.contains("logging") {
             return;
@@ -252,9 +252,16 @@ impl Conversation {
         }
         let params = Object::new().with("level", Raw::str(level::word(wanted)));
         let set = port::request(&*self.live.port, "logging/setLevel", params);
-        if let Err(error) = set.await {
-            self.server.log.note(&format!("logging/setLevel: {error}"));
+        match tokio::time::timeout_at(self.until, set).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => self.server.log.note(&format!("logging/setLevel: {error}")),
+            Err(_) => {
+                let note = format!("logging/setLevel was not answered within {:?}", self.limit);
+                self.server.log.note(&note);
+            }
         }
+        // The call itself has not begun.
+        self.put_off();
     }
 
     /// Sends one request and sees it through: progress and log go to the

@@ -322,8 +322,8 @@ impl Instance {
     }
 
     /// Tells calls of the moments they wait for. A timer for each call would be armed and taken
-    /// back with a lock that all threads share, and hardly one ever goes off: so there is one for
-    /// all, which looks about as often as calls may take.
+    /// back each time, and hardly one ever goes off: so there is one for all, which looks about as
+    /// often as calls may take.
     pub(crate) async fn watch(&self) -> Infallible {
         loop {
             let sooner = self.sooner.notified();

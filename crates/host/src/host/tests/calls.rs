@@ -381,6 +381,31 @@ async fn one_timer_ends_every_call_at_its_own_time() {
     bench.host.shutdown().await;
 }
 
+#[tokio::test]
+async fn a_log_level_that_is_never_confirmed_keeps_no_call() {
+    let server = Scripted::new(
+        Revision::V2025_11_25,
+        r#"{"tools":{},"logging":{}}"#,
+        |order, _| {
+            Box::pin(async move {
+                if order.method == "logging/setLevel" {
+                    std::future::pending::<()>().await;
+                }
+                Ok(Raw::empty_object())
+            })
+        },
+    );
+    server.offer(ListKind::Tools, &[r#"{"name":"go"}"#]);
+    let bench = one(&server, Instance::Shared).await;
+    let me = caller("me", None);
+    let peer = FakePeer::legacy("me", "{}");
+    tokio::time::pause();
+    let outcome = bench.call(&me, "s-go", "{}", &peer, TaskWish::Never).await;
+    assert_eq!(complete(outcome), "{}");
+    assert!(server.methods().contains(&"logging/setLevel"));
+    bench.host.shutdown().await;
+}
+
 /// A server that forgets the session of so many calls.
 fn forgetful(times: usize) -> Arc<Scripted> {
     let left = Arc::new(AtomicUsize::new(times));
