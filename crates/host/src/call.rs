@@ -251,6 +251,8 @@ impl Conversation {
             *level = Some(wanted);
         }
         let params = Object::new().with("level", Raw::str(level::word(wanted)));
+        // A new session may have been waited for since.
+        self.put_off();
         let set = port::request(&*self.live.port, "logging/setLevel", params);
         match tokio::time::timeout_at(self.until, set).await {
             Ok(Ok(_)) => {}

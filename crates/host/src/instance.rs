@@ -323,8 +323,40 @@ impl Instance {
 
     /// Tells calls of the moments they wait for. A timer for each call would be armed and taken
     /// back each time, and hardly one ever goes off: so there is one for all, which looks about as
-    /// often as calls may take.
-    pub(crate) async fn watch(&self) -> Infallible {
+    /// often as calls may take. Over when the instance is stopped and no call is left, of which one
+    /// may outlive its supervisor.
+    pub(crate) async fn watch(&self) {
+        tokio::select! {
+            biased;
+            () = self.over() => {}
+            never = self.look() => match never {},
+        }
+    }
+
+    /// Waits until it is stopped and has no calls.
+    async fn over(&self) {
+        let mut phase = self.phase.subscribe();
+        // An error would mean that it is gone altogether.
+        drop(
+            phase
+                .wait_for(|phase| matches!(phase, Phase::Stopped))
+                .await,
+        );
+        self.drained().await;
+    }
+
+    /// Waits until it has no calls.
+    async fn drained(&self) {
+        loop {
+            let told = self.drained.notified();
+            if self.usage().calls.is_empty() {
+                return;
+            }
+            told.await;
+        }
+    }
+
+    async fn look(&self) -> Infallible {
         loop {
             let sooner = self.sooner.notified();
             match self.tell_overdue(tokio::time::Instant::now()) {
@@ -497,17 +529,8 @@ impl Instance {
     /// Lets running calls end, but not for longer than `limit`, then ends it
     /// and waits until nothing of it is left.
     pub(crate) async fn end(&self, limit: Duration) {
-        let drained = async {
-            loop {
-                let told = self.drained.notified();
-                if self.usage().calls.is_empty() {
-                    return;
-                }
-                told.await;
-            }
-        };
         // Whether the calls ended or the time did, the instance ends now.
-        drop(tokio::time::timeout(limit, drained).await);
+        drop(tokio::time::timeout(limit, self.drained()).await);
         self.stop.cancel(CancelReason::Shutdown);
         let mut phase = self.phase.subscribe();
         let stopped = phase.wait_for(|phase| matches!(phase, Phase::Stopped));

@@ -341,15 +341,12 @@ impl Server {
         instances.running.insert(key, Arc::clone(&instance));
         drop(instances);
         let run = supervisor::run(Arc::clone(common), Arc::clone(self), Arc::clone(&instance));
-        let watched = Arc::clone(&instance);
-        let run = async move {
-            tokio::select! {
-                biased;
-                () = run => {}
-                never = watched.watch() => match never {},
-            }
-        };
         common.background.spawn_on(&common.runtime, "server", run);
+        let watched = Arc::clone(&instance);
+        let watch = async move { watched.watch().await };
+        common
+            .background
+            .spawn_on(&common.runtime, "timer of calls", watch);
         Ok(instance)
     }
 

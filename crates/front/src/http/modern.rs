@@ -216,6 +216,8 @@ fn anew(asked: &Asked<'_>, posted: &Posted, claim: Claim) -> Anew {
         };
     }
     let revision = posted.revision.unwrap_or(Revision::LATEST);
+    // In memory of their own: a part of a request keeps all of it.
+    let capabilities = claim.capabilities.detached();
     let info = claim.info.as_ref();
     let digest = digest(&[
         client.as_str().as_bytes(),
@@ -223,7 +225,7 @@ fn anew(asked: &Asked<'_>, posted: &Posted, claim: Claim) -> Anew {
         info.map_or(&[], Raw::sha256_input),
     ]);
     Anew {
-        capabilities: Arc::new(ClientCapabilities::from_raw(&claim.capabilities, revision)),
+        capabilities: Arc::new(ClientCapabilities::from_raw(&capabilities, revision)),
         seat: seats::of(digest.first_chunk().expect("more than that")),
         claim,
         is_kept: false,
@@ -260,7 +262,7 @@ impl Says {
         if anew.is_kept && whole.is_none() {
             return Ok(Arc::new(modern));
         }
-        // In memory of their own: a part of a request keeps all of it.
+        // In memory of its own as well.
         let modern = Arc::new(Modern {
             info: modern.info.as_ref().map(Raw::detached),
             ..modern
@@ -306,5 +308,32 @@ fn status_of(error: &ErrorObject, early: bool) -> StatusCode {
         codes::METHOD_NOT_FOUND if early => StatusCode::NOT_FOUND,
         _ if early => StatusCode::BAD_REQUEST,
         _ => StatusCode::OK,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use legation_core::ClientId;
+
+    #[test]
+    fn that_a_seat_is_used_is_told_at_first_and_once_in_a_while() {
+        let modern = Modern {
+            revision: Revision::LATEST,
+            capabilities: Arc::default(),
+            info: None,
+            level: None,
+        };
+        let says = Says::Again(Arc::new(Declared {
+            client: ClientId::new("claude"),
+            whole: None,
+            capabilities: Raw::empty_object(),
+            modern: Arc::new(modern),
+            seat: SeatId::new("seat"),
+            told_until_ms: AtomicU64::new(0),
+        }));
+        let told = [0, 1, TOLD_MS - 1, TOLD_MS, TOLD_MS + 1, 3 * TOLD_MS];
+        let told = told.map(|now_ms| says.is_to_tell(now_ms));
+        assert_eq!(told, [true, false, false, true, false, true]);
     }
 }

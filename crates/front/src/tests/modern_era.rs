@@ -4,7 +4,7 @@ use legation_core::{CancelReason, ServerName};
 use legation_gate::{Audience, HubEvent, ListKind};
 use legation_wire::json::{Object, Raw};
 
-use crate::testing::{Rig, modern, raw};
+use crate::testing::{Rig, mirrored, modern, raw};
 
 fn call(id: i64, tool: &str, capabilities: &str, more: &str) -> String {
     modern(
@@ -98,6 +98,15 @@ async fn a_seat_is_of_those_who_are_equal_in_all_they_say() {
     let mut foreign = rig.client_as("codex").await;
     foreign.modern(&list("a", "{}")).await;
     assert_eq!(seats(&rig), 4, "another credential");
+    // Two clients behind one connection say the same of themselves and are not each other.
+    let mut shared = rig.client().await;
+    let body = list("c", "{}");
+    for (who, expected) in [(&first, 5), (&foreign, 6), (&first, 6), (&foreign, 6)] {
+        let text = who.text("POST /mcp", &mirrored(&body), &body);
+        shared.send(text.as_bytes()).await;
+        assert_eq!(shared.response().await.status, 200);
+        assert_eq!(seats(&rig), expected);
+    }
     rig.stop().await;
 }
 
