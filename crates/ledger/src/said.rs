@@ -179,6 +179,7 @@ mod tests {
         (text(repeated), text(members))
     }
 
+    #[expect(clippy::too_many_lines, reason = "a line for every member there is")]
     #[test]
     fn an_intent_says_the_same_whatever_was_said_before_it() {
         let (client, other) = (ClientId::new("claude"), ClientId::new("codex"));

@@ -317,11 +317,13 @@ fn slow() -> Arc<Scripted> {
                 Duration::from_secs(number.unsigned_abs())
             };
             for _ in 0..number("signs").as_secs() {
+                // tidy: the clock is held
                 tokio::time::sleep(number("each")).await;
                 let event = CallEvent::Progress(Object::new().with("progress", Raw::int(1)));
                 // A call that was given up listens no more.
                 drop(talk.events.send(event).await);
             }
+            // tidy: the clock is held
             tokio::time::sleep(number("then")).await;
             Ok(Raw::empty_object())
         })
