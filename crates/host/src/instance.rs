@@ -1,7 +1,6 @@
 //! One running copy of a server.
 
 use std::collections::{BTreeMap, HashMap};
-use std::convert::Infallible;
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,6 +15,8 @@ use tokio::sync::{Notify, watch};
 use crate::flight::{Flight, Inbox, Loose, LooseAsk};
 use crate::port::{About, AskKey, Port};
 use crate::published::Published;
+
+mod timer;
 
 /// Whose instance it is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -308,77 +309,6 @@ impl Instance {
         Some(Flight::new(Arc::clone(self), id, inbox))
     }
 
-    /// Has a call told, once, when this moment is past.
-    pub(crate) fn tell_at(&self, id: u64, until: tokio::time::Instant) {
-        let mut usage = self.usage();
-        if let Some(running) = usage.calls.get_mut(&id) {
-            running.until = Some(until);
-        }
-        let is_sooner = usage.looks_at(until);
-        drop(usage);
-        if is_sooner {
-            self.sooner.notify_one();
-        }
-    }
-
-    /// Tells calls of the moments they wait for. A timer for each call would be armed and taken
-    /// back each time, and hardly one ever goes off: so there is one for all, which looks about as
-    /// often as calls may take. Over when the instance is stopped and no call is left, of which one
-    /// may outlive its supervisor.
-    pub(crate) async fn watch(&self) {
-        tokio::select! {
-            biased;
-            () = self.over() => {}
-            never = self.look() => match never {},
-        }
-    }
-
-    /// Waits until it is stopped and has no calls.
-    async fn over(&self) {
-        let mut phase = self.phase.subscribe();
-        // An error would mean that it is gone altogether.
-        drop(
-            phase
-                .wait_for(|phase| matches!(phase, Phase::Stopped))
-                .await,
-        );
-        self.drained().await;
-    }
-
-    /// Waits until it has no calls.
-    async fn drained(&self) {
-        loop {
-            let told = self.drained.notified();
-            if self.usage().calls.is_empty() {
-                return;
-            }
-            told.await;
-        }
-    }
-
-    async fn look(&self) -> Infallible {
-        loop {
-            let sooner = self.sooner.notified();
-            match self.tell_overdue(tokio::time::Instant::now()) {
-                Some(look) => drop(tokio::time::timeout_at(look, sooner).await),
-                None => sooner.await,
-            }
-        }
-    }
-
-    /// Tells those whose moment is past; when to look again.
-    fn tell_overdue(&self, now: tokio::time::Instant) -> Option<tokio::time::Instant> {
-        let mut usage = self.usage();
-        for running in usage.calls.values_mut() {
-            if running.until.is_some_and(|until| until <= now) {
-                running.until = None;
-                running.inbox.overdue();
-            }
-        }
-        usage.look = usage.calls.values().filter_map(|call| call.until).min();
-        usage.look
-    }
-
     /// Ends a call. What it was asked and did not answer is for another to
     /// answer; `over` unless the server may be at it still.
     pub(crate) fn leave(&self, id: u64, over: bool, unanswered: Vec<LooseAsk>) {
@@ -526,6 +456,17 @@ impl Instance {
         std::mem::take(&mut self.usage().roots_changed)
     }
 
+    /// Waits until it has no calls.
+    async fn drained(&self) {
+        loop {
+            let told = self.drained.notified();
+            if self.usage().calls.is_empty() {
+                return;
+            }
+            told.await;
+        }
+    }
+
     /// Lets running calls end, but not for longer than `limit`, then ends it
     /// and waits until nothing of it is left.
     pub(crate) async fn end(&self, limit: Duration) {
@@ -564,15 +505,6 @@ fn gone(server: &ServerName) -> CallFailure {
 // === impl Usage ===
 
 impl Usage {
-    /// Whether nobody would look as soon as this; now somebody is to.
-    fn looks_at(&mut self, until: tokio::time::Instant) -> bool {
-        let is_sooner = self.look.is_none_or(|look| until < look);
-        if is_sooner {
-            self.look = Some(until);
-        }
-        is_sooner
-    }
-
     /// Whether every call in flight, and every one that was given up lately, is
     /// of one seat.
     fn is_of_one(&self, now: Instant) -> bool {
