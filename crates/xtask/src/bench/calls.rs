@@ -11,11 +11,11 @@ use super::table::{Row, Table, Target};
 use crate::sys;
 
 /// Concurrent clients of the throughput rounds.
-const CROWD: usize = 32;
+pub(super) const CROWD: usize = 32;
 
 /// How often those who are compared take turns in one round. What else the machine does comes and goes within seconds, and is to
 /// meet all of them alike.
-const TURNS: usize = 4;
+const TURNS: usize = 5;
 
 /// Records that the verifier must do in a second, on its one thread.
 const VERIFIED: f64 = 300_000.0;
@@ -23,14 +23,25 @@ const VERIFIED: f64 = 300_000.0;
 /// What carries the calls to the server behind the hub.
 pub(super) const UPSTREAMS: [&str; 2] = ["http", "stdio"];
 
-/// What 32 clients get done in a second of one round.
-#[derive(Debug, Default)]
-pub(super) struct Crowd {
-    pub(super) direct: f64,
+/// What so many clients get in one round, those who are compared in turn.
+#[derive(Debug)]
+pub(super) struct Turns {
+    pub(super) direct: Side,
     /// Through the hub, to either server.
-    pub(super) governed: [f64; 2],
+    pub(super) governed: [Side; 2],
     /// How many calls went through the hub.
     pub(super) calls: u64,
+}
+
+/// What the clients of one way got in its turns of a round.
+#[derive(Debug)]
+pub(super) struct Side {
+    /// Calls a second, of all turns together.
+    pub(super) per_second: f64,
+    /// The middle one of the turns.
+    pub(super) p50_us: f64,
+    /// The middle one of the turns.
+    pub(super) p99_us: f64,
 }
 
 /// The results of one combination's rounds.
@@ -114,33 +125,35 @@ impl Combination<'_> {
         let mut rounds: [Rounds; 2] = Default::default();
         let (mut direct_crowd, mut direct_one, mut calls) = (Vec::new(), Vec::new(), 0);
         for round in 1..=self.effort.rounds {
-            let crowd = self.crowd()?;
-            calls += crowd.calls;
-            let one = self.direct(1, self.effort)?;
-            let each = UPSTREAMS.iter().zip(crowd.governed).zip(&mut rounds);
-            for ((upstream, governed), rounds) in each {
-                let alone = self.governed(upstream, 1, self.effort)?;
-                calls += alone.all_calls;
-                rounds.share.push(100.0 * governed / crowd.direct);
+            let crowd = self.turns(CROWD)?;
+            let one = self.turns(1)?;
+            calls += crowd.calls + one.calls;
+            let direct = &one.direct;
+            let each = UPSTREAMS.iter().zip(&crowd.governed).zip(&one.governed);
+            for (((upstream, governed), alone), rounds) in each.zip(&mut rounds) {
+                let governed = governed.per_second;
+                rounds
+                    .share
+                    .push(100.0 * governed / crowd.direct.per_second);
                 rounds.per_second.push(governed / 1000.0);
-                rounds.added_p50_us.push(alone.p50_us - one.p50_us);
-                rounds.added_p99_us.push(alone.p99_us - one.p99_us);
+                rounds.added_p50_us.push(alone.p50_us - direct.p50_us);
+                rounds.added_p99_us.push(alone.p99_us - direct.p99_us);
                 sys::say(&format!(
                     "{} {} {upstream} {round}/{}: direct {:.1} k/s, hub {:.1} k/s; \
                      p50 {:.0} → {:.0} µs, p99 {:.0} → {:.0} µs",
                     self.era,
                     self.tool,
                     self.effort.rounds,
-                    crowd.direct / 1000.0,
+                    crowd.direct.per_second / 1000.0,
                     governed / 1000.0,
-                    one.p50_us,
+                    direct.p50_us,
                     alone.p50_us,
-                    one.p99_us,
+                    direct.p99_us,
                     alone.p99_us,
                 ));
             }
-            direct_crowd.push(crowd.direct / 1000.0);
-            direct_one.push(one.p50_us);
+            direct_crowd.push(crowd.direct.per_second / 1000.0);
+            direct_one.push(direct.p50_us);
         }
         self.report(&direct_crowd, &direct_one, &rounds, table);
         Ok(calls)
@@ -183,25 +196,32 @@ impl Combination<'_> {
         }
     }
 
-    /// What 32 clients get done, those who are compared in turn.
-    pub(super) fn crowd(&self) -> Result<Crowd> {
+    /// One round of so many clients, those who are compared in turn.
+    pub(super) fn turns(&self, connections: usize) -> Result<Turns> {
         let effort = Effort {
             seconds: self.effort.seconds / 2.0,
             ..self.effort
         };
-        let mut crowd = Crowd::default();
+        let mut direct = Vec::new();
+        let mut governed: [Vec<Report>; 2] = Default::default();
         for _ in 0..TURNS {
-            crowd.direct += self.direct(CROWD, effort)?.per_second / TURNS as f64;
-            for (upstream, done) in UPSTREAMS.iter().zip(&mut crowd.governed) {
-                let governed = self.governed(upstream, CROWD, effort)?;
-                *done += governed.per_second / TURNS as f64;
-                crowd.calls += governed.all_calls;
+            direct.push(self.direct(connections, effort)?);
+            for (upstream, reports) in UPSTREAMS.iter().zip(&mut governed) {
+                reports.push(self.governed(upstream, connections, effort)?);
             }
         }
-        Ok(crowd)
+        Ok(Turns {
+            calls: governed
+                .iter()
+                .flatten()
+                .map(|report| report.all_calls)
+                .sum(),
+            direct: Side::of(&direct),
+            governed: governed.map(|reports| Side::of(&reports)),
+        })
     }
 
-    pub(super) fn direct(&self, connections: usize, effort: Effort) -> Result<Report> {
+    fn direct(&self, connections: usize, effort: Effort) -> Result<Report> {
         let load = Load {
             url: Some(self.echo.url("/mcp")),
             era: self.era,
@@ -213,12 +233,7 @@ impl Combination<'_> {
         self.programs.load(&load, effort)
     }
 
-    pub(super) fn governed(
-        &self,
-        upstream: &str,
-        connections: usize,
-        effort: Effort,
-    ) -> Result<Report> {
+    fn governed(&self, upstream: &str, connections: usize, effort: Effort) -> Result<Report> {
         let token = self.home.token();
         let load = Load {
             url: Some(self.hub.url("/mcp")),
@@ -229,6 +244,23 @@ impl Combination<'_> {
             more: Vec::new(),
         };
         self.programs.load(&load, effort)
+    }
+}
+
+// === impl Side ===
+
+impl Side {
+    fn of(turns: &[Report]) -> Self {
+        let middle = |what: fn(&Report) -> f64| {
+            let all: Vec<f64> = turns.iter().map(what).collect();
+            median(&all)
+        };
+        let rates = turns.iter().map(|turn| turn.per_second);
+        Self {
+            per_second: rates.sum::<f64>() / turns.len() as f64,
+            p50_us: middle(|turn| turn.p50_us),
+            p99_us: middle(|turn| turn.p99_us),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-use super::calls::{Combination, UPSTREAMS};
+use super::calls::{CROWD, Combination, UPSTREAMS};
 use super::programs::median;
 use super::table::{Row, Table, Target};
 use crate::sys;
@@ -41,26 +41,28 @@ pub(super) fn measure(one: &Combination<'_>, table: &mut Table) -> Result<u64> {
     let (mut syncs, mut calls) = (Vec::new(), 0);
     for round in 1..=one.effort.rounds {
         let sync = fdatasync_us(&one.home.path())?;
-        let crowd = one.crowd()?;
-        calls += crowd.calls;
-        let alone = one.direct(1, one.effort)?;
-        let each = UPSTREAMS.iter().zip(crowd.governed).zip(&mut rounds);
-        for ((upstream, governed), rounds) in each {
-            let single = one.governed(upstream, 1, one.effort)?;
-            calls += single.all_calls;
-            rounds.share.push(100.0 * governed / crowd.direct);
+        let crowd = one.turns(CROWD)?;
+        let alone = one.turns(1)?;
+        calls += crowd.calls + alone.calls;
+        let direct = &alone.direct;
+        let each = UPSTREAMS.iter().zip(&crowd.governed).zip(&alone.governed);
+        for (((upstream, governed), single), rounds) in each.zip(&mut rounds) {
+            let governed = governed.per_second;
+            rounds
+                .share
+                .push(100.0 * governed / crowd.direct.per_second);
             rounds.per_second.push(governed / 1000.0);
             rounds.times.push(governed / single.per_second);
-            rounds.added_p50_us.push(single.p50_us - alone.p50_us);
+            rounds.added_p50_us.push(single.p50_us - direct.p50_us);
             sys::say(&format!(
                 "{} changes {upstream} {round}/{}: direct {:.1} k/s, hub {:.1} k/s, alone {:.1} \
                  k/s; p50 {:.0} → {:.0} µs; fdatasync {sync:.0} µs",
                 one.era,
                 one.effort.rounds,
-                crowd.direct / 1000.0,
+                crowd.direct.per_second / 1000.0,
                 governed / 1000.0,
                 single.per_second / 1000.0,
-                alone.p50_us,
+                direct.p50_us,
                 single.p50_us,
             ));
         }
