@@ -71,9 +71,13 @@ pub(crate) struct Tenant {
     pub(crate) subscriptions: Vec<Subscription>,
     #[serde(default)]
     pub(crate) sign_ins: Vec<Value>,
-    /// Access tokens issued before this are challenged.
+    /// How often somebody's tokens, or everybody's, were revoked. A token holds what this was when it was issued: one of before
+    /// a revocation and one of after it may be of the same millisecond.
     #[serde(default)]
-    pub(crate) tokens_from_ms: i64,
+    pub(crate) revocations: u64,
+    /// The revocation before which access tokens were issued that are challenged.
+    #[serde(default)]
+    pub(crate) tokens_from: u64,
     /// How far the tenant's clock is from the machine's.
     #[serde(default)]
     pub(crate) skew_ms: i64,
@@ -161,6 +165,12 @@ impl Tenant {
         self.id.eq_ignore_ascii_case(name)
             || self.domain.eq_ignore_ascii_case(name)
             || self.name.eq_ignore_ascii_case(name)
+    }
+
+    /// Counts a revocation; what is issued from here on holds its number.
+    pub(crate) fn count_revocation(&mut self) -> u64 {
+        self.revocations += 1;
+        self.revocations
     }
 
     /// The tenant's own time.

@@ -48,20 +48,19 @@ impl Command<'_> {
 
     /// Voids tokens. Only access tokens by default: a client that answers the challenge goes on.
     pub(super) fn revoke(mut self) -> Done {
-        let now = self.shared.now().0 + 1;
         let sessions = self.body["sessions"].as_bool().unwrap_or(false);
         if self.body["user"].is_null() && !sessions {
             let tenant = self.tenant_mut()?;
-            tenant.tokens_from_ms = now + tenant.skew_ms;
+            tenant.tokens_from = tenant.count_revocation();
             return Ok(Value::Null);
         }
         let user = self.user_id("user")?;
         let tenant = self.tenant_mut()?;
-        let skew = tenant.skew_ms;
+        let revocation = tenant.count_revocation();
         let user = tenant.user_mut(&user).ok_or("the user is gone")?;
-        user.tokens_from_ms = now + skew;
+        user.tokens_from = revocation;
         if sessions {
-            user.sessions_from_ms = now;
+            user.sessions_from = revocation;
         }
         Ok(Value::Null)
     }

@@ -176,7 +176,7 @@ impl Request<'_> {
             tenant: tenant.id.clone(),
             client: client.app_id.clone(),
             user: user.id.clone(),
-            issued_ms: self.shared.now().0,
+            issued: tenant.revocations,
             used_ms: self.shared.now().0,
             cae,
         });

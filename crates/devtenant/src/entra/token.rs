@@ -131,8 +131,8 @@ impl Issue<'_> {
             "nbf": seconds,
             "exp": seconds + lifetime_s,
             "tid": self.tenant.id,
-            // Seconds are too coarse to tell a token from before a revocation from one after it.
-            "uti": format!("{:x}.{}", now.0, &random::opaque()[..12]),
+            // Time does not tell a token from before a revocation from one after it.
+            "uti": format!("{:x}.{}", self.tenant.revocations, &random::opaque()[..12]),
             "rh": "0.AAAA.",
         })
     }

@@ -80,8 +80,8 @@ pub(crate) fn caller(shared: &Shared, world: &mut World, ask: &Ask) -> Result<Ca
         Some(Some(user)) => Some(user),
         None => None,
     };
-    let from = user.map_or(0, |user| user.tokens_from_ms);
-    let revoked = issued_ms(&token) < tenant.tokens_from_ms.max(from);
+    let from = user.map_or(0, |user| user.tokens_from);
+    let revoked = issued(&token) < tenant.tokens_from.max(from);
     let disabled = user.is_some_and(|user| !user.enabled);
     if revoked || disabled || ordered == Some(FaultKind::Challenge) {
         return Err(Failure::challenge(ask, now));
@@ -104,13 +104,13 @@ pub(crate) fn caller(shared: &Shared, world: &mut World, ask: &Ask) -> Result<Ca
     })
 }
 
-/// When a token was made. Its unique id tells milliseconds.
-fn issued_ms(token: &Parsed) -> i64 {
+/// After how many revocations a token was issued, which its unique id tells.
+fn issued(token: &Parsed) -> u64 {
     token
         .text("uti")
         .split('.')
         .next()
-        .and_then(|hex| i64::from_str_radix(hex, 16).ok())
+        .and_then(|hex| u64::from_str_radix(hex, 16).ok())
         .unwrap_or(0)
 }
 

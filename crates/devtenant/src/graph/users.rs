@@ -164,10 +164,11 @@ fn revoke(mut call: Call<'_>, name: &str) -> Outcome {
         &["User.RevokeSessions.All", "User.ReadWrite.All"],
         &["User.RevokeSessions.All", "User.ReadWrite.All"],
     )?;
-    let (now, real) = (call.now_ms() + 1, call.shared.now().0 + 1);
-    if let Some(user) = call.tenant_mut()?.user_mut(user.id.as_str()) {
-        user.tokens_from_ms = now;
-        user.sessions_from_ms = real;
+    let tenant = call.tenant_mut()?;
+    let revocation = tenant.count_revocation();
+    if let Some(user) = tenant.user_mut(user.id.as_str()) {
+        user.tokens_from = revocation;
+        user.sessions_from = revocation;
     }
     let mut body = json!({"value": true});
     call.annotate(&mut body, "Edm.Boolean");

@@ -158,10 +158,12 @@ pub(crate) struct User {
     /// Whether a sign-in needs a second factor that nobody has given.
     pub(crate) mfa_needed: bool,
     pub(crate) created_ms: i64,
-    /// Refresh tokens from before this are void.
-    pub(crate) sessions_from_ms: i64,
-    /// Access tokens from before this are challenged.
-    pub(crate) tokens_from_ms: i64,
+    /// The revocation of the tenant's before which refresh tokens were issued that are void.
+    #[serde(default)]
+    pub(crate) sessions_from: u64,
+    /// The one before which access tokens were issued that are challenged.
+    #[serde(default)]
+    pub(crate) tokens_from: u64,
     pub(crate) seen_from_ms: i64,
 }
 
@@ -269,8 +271,8 @@ impl User {
             licensed: true,
             mfa_needed: false,
             created_ms: now_ms,
-            sessions_from_ms: 0,
-            tokens_from_ms: 0,
+            sessions_from: 0,
+            tokens_from: 0,
             seen_from_ms: now_ms,
         }
     }

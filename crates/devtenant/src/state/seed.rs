@@ -136,9 +136,7 @@ pub(crate) fn tenant(people: &People<'_>, now: i64, certificate: &str) -> Tenant
         agent_user: agent_user.id.clone(),
         human: human.id.clone(),
     };
-    let mut users = vec![human];
-    users.extend(others);
-    users.push(agent_user);
+    let users = [vec![human], others, vec![agent_user]].concat();
     Tenant {
         id: random::guid(),
         name: people.tenant.to_owned(),
@@ -160,7 +158,8 @@ pub(crate) fn tenant(people: &People<'_>, now: i64, certificate: &str) -> Tenant
         calendars: std::collections::BTreeMap::new(),
         subscriptions: Vec::new(),
         sign_ins: Vec::new(),
-        tokens_from_ms: 0,
+        revocations: 0,
+        tokens_from: 0,
         skew_ms: 0,
         lifetime_s: 0,
         propagation_ms: 0,

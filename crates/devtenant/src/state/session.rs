@@ -37,7 +37,9 @@ pub(crate) struct RefreshToken {
     pub(crate) tenant: String,
     pub(crate) client: AppId,
     pub(crate) user: ObjectId,
-    pub(crate) issued_ms: i64,
+    /// How many revocations its tenant had seen when it was issued.
+    #[serde(default)]
+    pub(crate) issued: u64,
     pub(crate) used_ms: i64,
     /// Whether an access token with it may be challenged by a claims request.
     pub(crate) cae: bool,

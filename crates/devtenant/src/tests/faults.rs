@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::client::{Tenant, run};
 use legation_core::clock::ManualClock;
 use legation_core::{Clock as _, SharedClock, SystemClock};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[test]
 fn a_client_that_comes_back_early_is_refused_and_reported() {
@@ -86,32 +86,50 @@ fn a_cut_connection_tells_nothing_and_the_effect_is_as_ordered() {
     });
 }
 
+/// All within one millisecond.
 #[test]
 fn a_revocation_meets_old_tokens_and_not_new_ones() {
     run(async {
-        let tenant = Tenant::start().await;
-        let answer = tenant.sign_in("User.Read offline_access").await;
-        let old = answer["access_token"].as_str().expect("a token");
-        assert_eq!(tenant.control("revoke", &json!({})).await.0, 200);
-        assert_eq!(tenant.graph("GET", "/v1.0/me", old, None).await.0, 401);
-        let (status, fresh) = tenant
-            .token(&[
-                ("client_id", &tenant.env("CLIENT_ID")),
-                ("grant_type", "refresh_token"),
-                (
-                    "refresh_token",
-                    answer["refresh_token"].as_str().expect("a token"),
-                ),
+        let clock = Arc::new(ManualClock::at(SystemClock.wall()));
+        let tenant = Tenant::start_with(clock as SharedClock).await;
+        let refresh = async |old: &Value| {
+            let form = [
+                ("client_id", tenant.env("CLIENT_ID")),
+                ("grant_type", "refresh_token".to_owned()),
+                ("refresh_token", text(old, "refresh_token")),
                 (
                     "claims",
-                    r#"{"access_token":{"xms_cc":{"values":["CP1"]}}}"#,
+                    r#"{"access_token":{"xms_cc":{"values":["CP1"]}}}"#.to_owned(),
                 ),
-            ])
-            .await;
+            ];
+            let form: Vec<(&str, &str)> = form.iter().map(|(key, text)| (*key, &**text)).collect();
+            tenant.token(&form).await
+        };
+        let me = async |answer: &Value| {
+            let token = text(answer, "access_token");
+            tenant.graph("GET", "/v1.0/me", &token, None).await.0
+        };
+        let old = tenant.sign_in("User.Read offline_access").await;
+        assert_eq!(tenant.control("revoke", &json!({})).await.0, 200);
+        assert_eq!(me(&old).await, 401);
+        let (status, fresh) = refresh(&old).await;
         assert_eq!(status, 200, "{fresh}");
-        let fresh = fresh["access_token"].as_str().expect("a token");
-        assert_eq!(tenant.graph("GET", "/v1.0/me", fresh, None).await.0, 200);
+        assert_eq!(me(&fresh).await, 200);
+
+        let order = json!({"user": tenant.env("HUMAN_ID"), "sessions": true});
+        assert_eq!(tenant.control("revoke", &order).await.0, 200);
+        assert_eq!(me(&fresh).await, 401);
+        let (status, refused) = refresh(&fresh).await;
+        assert_eq!((status, &refused["error_codes"][0]), (400, &json!(50_173)));
+        let again = tenant.sign_in("User.Read offline_access").await;
+        assert_eq!(me(&again).await, 200);
+        let (status, newer) = refresh(&again).await;
+        assert_eq!((status, me(&newer).await), (200, 200));
     });
+}
+
+fn text(answer: &Value, member: &str) -> String {
+    answer[member].as_str().expect("a text").to_owned()
 }
 
 #[test]

@@ -67,7 +67,7 @@ pub(super) fn refresh_token(request: &Request<'_>, world: &mut World) -> Result<
     let client = request.client(home)?;
     let revoked = home
         .user(stored.user.as_str())
-        .is_some_and(|user| stored.issued_ms < user.sessions_from_ms);
+        .is_some_and(|user| stored.issued < user.sessions_from);
     if revoked {
         return Err(Refusal::new(
             50_173,
