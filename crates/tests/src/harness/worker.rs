@@ -257,12 +257,12 @@ fn streamed(order: Order, shared: Arc<Shared>) -> Response<Body> {
     let (sender, receiver) = mpsc::unbounded_channel::<Value>();
     let delta = |delta: Value| json!({"index": 0, "delta": delta, "finish_reason": null});
     let end = |reason: &str| json!({"index": 0, "delta": {}, "finish_reason": reason});
-    let send = move |choice: Value| {
-        sender
-            .send(envelope("chat.completion.chunk", json!([choice])))
-            .is_ok()
-    };
     Handle::current().spawn(async move {
+        let send = |choice: Value| {
+            sender
+                .send(envelope("chat.completion.chunk", json!([choice])))
+                .is_ok()
+        };
         match order {
             Order::Say(text) => {
                 for word in text.split_inclusive(' ') {
@@ -286,10 +286,9 @@ fn streamed(order: Order, shared: Arc<Shared>) -> Response<Body> {
                             }
                             break;
                         }
+                        () = sender.closed() => return,
                         // Nothing is said by it; it finds out whether anybody reads.
-                        _ = look.tick() => if !send(delta(json!({"content": ""}))) {
-                            return;
-                        },
+                        _ = look.tick() => drop(send(delta(json!({"content": ""})))),
                     }
                 }
                 drop(held);
