@@ -284,7 +284,7 @@ impl<'a> Stage<'a> {
         .await?;
         let said = self.command(&["run", "SAY me first", "--plain"], 0).await?;
         ensure!(said.trim() == "me first", "{said:?}");
-        // Held until it is let go, it would not have ended by itself; the model hears of it when it writes next.
+        // It would not end by itself before it is let go; the model may hear of it after the person does.
         until("the task's stream is dropped", PATIENCE, async || {
             self.worker.dropped() == 1
         })
