@@ -73,10 +73,8 @@ pub(crate) struct Tenant {
     pub(crate) sign_ins: Vec<Value>,
     /// How often somebody's tokens, or everybody's, were revoked. A token holds what this was when it was issued: one of before
     /// a revocation and one of after it may be of the same millisecond.
-    #[serde(default)]
     pub(crate) revocations: u64,
     /// The revocation before which access tokens were issued that are challenged.
-    #[serde(default)]
     pub(crate) tokens_from: u64,
     /// How far the tenant's clock is from the machine's.
     #[serde(default)]

@@ -159,10 +159,8 @@ pub(crate) struct User {
     pub(crate) mfa_needed: bool,
     pub(crate) created_ms: i64,
     /// The revocation of the tenant's before which refresh tokens were issued that are void.
-    #[serde(default)]
     pub(crate) sessions_from: u64,
     /// The one before which access tokens were issued that are challenged.
-    #[serde(default)]
     pub(crate) tokens_from: u64,
     pub(crate) seen_from_ms: i64,
 }

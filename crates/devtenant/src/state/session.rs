@@ -38,7 +38,6 @@ pub(crate) struct RefreshToken {
     pub(crate) client: AppId,
     pub(crate) user: ObjectId,
     /// How many revocations its tenant had seen when it was issued.
-    #[serde(default)]
     pub(crate) issued: u64,
     pub(crate) used_ms: i64,
     /// Whether an access token with it may be challenged by a claims request.
